@@ -1,0 +1,88 @@
+// Floor 1: what a user asks for (Pool), what it means for one tensor (Problem), and its one-line text name.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "oriel/types.h"
+#include "oriel/window.h"
+
+namespace oriel {
+
+/// What a NaN among the taps does (S3).
+enum class NanPolicy : std::uint8_t { propagate, omit };
+/// How the padding is chosen: as given, or so that there are ceil(n / stride) outputs, the odd element after or before.
+enum class Padding : std::uint8_t { given, same_upper, same_lower };
+/// Windows of one size and step; `output_size` windows that share the input evenly; one window over everything.
+enum class WindowKind : std::uint8_t { uniform, adaptive, global };
+/// What an index counts: places in the pooled plane (PyTorch), in the whole tensor (ONNX), or taps of the window.
+enum class IndexSpace : std::uint8_t { plane, tensor, window };
+
+/// A pool as a user asks for it. Every list is empty (the default), has one value for all pooled axes, or one per
+/// pooled axis in the order of `axes`. Example: Pool{.op = Op::max, .kernel = {3}, .stride = {2}, .pad_lo = {1},
+/// .pad_hi = {1}}.
+struct Pool {
+  Op op = Op::max;
+  WindowKind kind = WindowKind::uniform;
+  Extents kernel;       // taps of a window, >= 1; needed for uniform windows
+  Extents stride;       // step of the window, >= 1; empty: the kernel size
+  Extents pad_lo;       // padding before the first input, >= 0; empty: 0
+  Extents pad_hi;       // padding after the last input, >= 0; empty: as pad_lo
+  Extents dilation;     // distance of taps, >= 1; empty: 1
+  Extents output_size;  // adaptive windows: outputs, >= 1
+  Extents axes;         // pooled axes, negative from the end, each once; empty: see default_axes
+  Padding padding = Padding::given;
+  bool ceil_mode = false;
+  bool count_include_pad = true;  // averages: whether padding counts in the divisor (S5)
+  index_t divisor = 0;            // averages: a divisor >= 1 that replaces the count; 0: none
+  double norm = 2;                // lp: p >= 1, or infinity
+  NanPolicy nan = NanPolicy::propagate;
+
+  friend bool operator==(const Pool&, const Pool&) = default;
+};
+
+/// Which way a problem goes; a name carries it so that tests and benchmarks can say it.
+enum class Direction : std::uint8_t { forward, backward };
+
+/// A pool on a tensor of one dtype and shape, checked and resolved: what every floor below the door works from.
+struct Problem {
+  Pool pool;                  // as asked
+  Dtype dtype = Dtype::f32;
+  Extents shape;              // of the input, in logical order
+  Extents order;              // axes from outermost to innermost in memory; empty: 0,1,2 … (only names use it)
+  Direction direction = Direction::forward;
+  bool indices = false;       // a forward that also returns where each maximum was
+
+  // Resolved by make_problem:
+  int pooled = 0;                             // number of pooled axes
+  std::array<int, kMaxPooledAxes> axes{};     // their numbers, in the order that sums follow (S8)
+  std::array<Axis, kMaxPooledAxes> axis{};    // their geometry
+  Extents output_shape;
+
+  /// Nominal taps of the largest window: the product of the kernel sizes.
+  index_t taps() const;
+};
+
+/// The axes that a pool works on when it names none: as many last axes as its lists have values; with only single
+/// values, all but the first two of a tensor of rank 3 to 5, and all of any other.
+Extents default_axes(const Pool& pool, int rank);
+
+/// Checks `pool` against a tensor of that dtype and shape and resolves its axes. Throws Error for a kernel, stride or
+/// dilation below 1, negative padding, a wrong number of values, an axis named twice or out of range, an empty pooled
+/// axis, a window that does not fit, a size beyond 2^63 - 1, a norm below 1, an option that the op does not have.
+Problem make_problem(const Pool& pool, Dtype dtype, const Extents& shape);
+
+/// The problem that a name describes, e.g. `max:f32:8x64x112x112:k3s2p1`; throws Error at the first word that is wrong.
+///
+/// A name is words joined by colons: op, dtype, shape, then any of
+///   window   k3s2p1d1: letters k (kernel) s (stride) p (padding) d (dilation), each with one number or one per
+///            pooled axis joined by x (k3x5); padding may be lo+hi (p0+1 or p0+1x2+2); or global; or out7x7 (adaptive)
+///   same, same_lower, ceil, exclude (padding not counted), div9 (divisor), omit (NaN), axes1,2 (pooled axes),
+///   order0,2,3,1 (axes from outermost to innermost in memory), indices, backward
+/// The op is max, min, avg, sum, or lp followed by its p: lp2, lp1, lp2.5, lpinf.
+Problem parse_problem(std::string_view name);
+
+/// The shortest name that parses to the same problem.
+std::string to_string(const Problem& problem);
+
+}  // namespace oriel

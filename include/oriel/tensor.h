@@ -1,0 +1,71 @@
+// Floor 1: non-owning views of memory as tensors, with any pitch.
+#pragma once
+
+#include "oriel/types.h"
+
+namespace oriel {
+
+/// Where a tensor's memory is.
+enum class Device : std::uint8_t { cpu, cuda };
+
+/// Pitches, in elements, of a dense tensor whose axes lie in memory in `order` (outermost first; empty: 0,1,2 …).
+Extents dense_pitch(const Extents& shape, const Extents& order = {});
+
+/// The product of the extents; throws Error when it exceeds 2^63 - 1.
+index_t element_count(const Extents& shape);
+
+/// A view of const elements: `data` is element (0, …, 0); element (i, j, …) is at data + (i*pitch[0] + j*pitch[1] + …)
+/// elements. A pitch may be zero (broadcast) or negative (reversed). The view owns nothing.
+struct ConstTensor {
+  const void* data = nullptr;
+  Dtype dtype = Dtype::f32;
+  Extents shape;
+  Extents pitch;
+  Device device = Device::cpu;
+
+  ConstTensor() = default;
+  ConstTensor(const void* data, Dtype dtype, const Extents& shape, const Extents& pitch, Device device = Device::cpu)
+      : data(data), dtype(dtype), shape(shape), pitch(pitch), device(device) {}
+  ConstTensor(const void* data, Dtype dtype, const Extents& shape)
+      : data(data), dtype(dtype), shape(shape), pitch(dense_pitch(shape)) {}
+  /// A dense view; the element type gives the dtype. Example: ConstTensor x(values.data(), {1, 3, 224, 224});
+  template <class T>
+  ConstTensor(const T* data, const Extents& shape) : ConstTensor(data, dtype_v<T>, shape) {}
+
+  int rank() const { return shape.size(); }
+};
+
+/// A view of elements that may be written; see ConstTensor.
+struct Tensor {
+  void* data = nullptr;
+  Dtype dtype = Dtype::f32;
+  Extents shape;
+  Extents pitch;
+  Device device = Device::cpu;
+
+  Tensor() = default;
+  Tensor(void* data, Dtype dtype, const Extents& shape, const Extents& pitch, Device device = Device::cpu)
+      : data(data), dtype(dtype), shape(shape), pitch(pitch), device(device) {}
+  Tensor(void* data, Dtype dtype, const Extents& shape)
+      : data(data), dtype(dtype), shape(shape), pitch(dense_pitch(shape)) {}
+  template <class T>
+  Tensor(T* data, const Extents& shape) : Tensor(data, dtype_v<T>, shape) {}
+
+  int rank() const { return shape.size(); }
+  operator ConstTensor() const { return {data, dtype, shape, pitch, device}; }
+};
+
+/// The bytes [begin, end) that a view can touch, relative to its data pointer; empty for an empty view.
+struct ByteSpan {
+  index_t begin = 0;
+  index_t end = 0;
+};
+ByteSpan byte_span(const ConstTensor& t);
+
+/// True when some bytes may belong to both views (judged by the memory they span).
+bool may_overlap(const ConstTensor& a, const ConstTensor& b);
+
+/// True when two elements of the view may share memory, as in a broadcast view: such a view cannot be written.
+bool may_self_overlap(const ConstTensor& t);
+
+}  // namespace oriel

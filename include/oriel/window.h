@@ -1,0 +1,226 @@
+// Floor 1: the geometry of windows along one axis. The only place where a window's step is computed with.
+#pragma once
+
+#include "oriel/types.h"
+
+namespace oriel {
+
+/// Half-open range of indices [begin, end).
+struct Range {
+  index_t begin = 0;
+  index_t end = 0;
+
+  ORIEL_HD constexpr index_t size() const { return end > begin ? end - begin : 0; }
+  ORIEL_HD constexpr bool empty() const { return end <= begin; }
+  ORIEL_HD constexpr bool contains(index_t i) const { return begin <= i && i < end; }
+  friend constexpr bool operator==(const Range&, const Range&) = default;
+};
+
+/// The common part of two ranges (possibly empty).
+ORIEL_HD constexpr Range intersect(Range a, Range b) {
+  const index_t begin = a.begin > b.begin ? a.begin : b.begin;
+  const index_t end = a.end < b.end ? a.end : b.end;
+  return {begin, end < begin ? begin : end};
+}
+
+/// floor(a / b) for b > 0.
+ORIEL_HD constexpr index_t floor_div(index_t a, index_t b) { return a / b - (a % b < 0 ? 1 : 0); }
+/// ceil(a / b) for b > 0.
+ORIEL_HD constexpr index_t ceil_div(index_t a, index_t b) { return a / b + (a % b > 0 ? 1 : 0); }
+
+/// The windows along one axis of a pool, resolved: who sees whom. Uniform windows step by `stride` and look at
+/// `kernel` taps, `dilation` apart; adaptive windows split `whole_in` inputs over `whole_out` outputs
+/// (start floor(o n / m), end ceil((o+1) n / m)); a global window is the adaptive one with one output.
+///
+/// An Axis may be a part of another one (`slice`): its inputs and outputs are numbered from 0, and every answer is
+/// the one that the whole axis gives. Example: Axis::uniform(112, 3, 2, 1, 1) has `out == 56`, taps(0) == {1, 3}.
+struct Axis {
+  index_t in = 0;        // inputs
+  index_t out = 0;       // outputs
+  index_t kernel = 1;    // nominal taps of a window; of an adaptive axis, of its largest window
+  index_t stride = 1;    // step of the window; stored for uniform windows
+  index_t dilation = 1;  // distance of two taps
+  index_t first = 0;     // where tap 0 of output 0 looks: minus the padding in a whole axis
+  index_t spacing = 1;   // inputs stand `spacing` apart, nothing between them: 1 but in an adjoint
+  Range counted;         // the places that count for a divisor that includes padding (S5)
+
+  bool adaptive = false;
+  index_t whole_in = 0;    // adaptive: extents of the whole axis,
+  index_t whole_out = 0;   //
+  index_t in_offset = 0;   // and where this part's inputs
+  index_t out_offset = 0;  // and outputs begin in it
+
+  /// Uniform windows; the output size is S1's. Sizes must have been checked (see check_window).
+  static constexpr Axis uniform(index_t in, index_t kernel, index_t stride, index_t pad_lo, index_t pad_hi,
+                                index_t dilation = 1, bool ceil_mode = false) {
+    Axis a;
+    a.in = in;
+    a.kernel = kernel;
+    a.stride = stride;
+    a.dilation = dilation;
+    a.first = -pad_lo;
+    a.counted = {-pad_lo, in + pad_hi};
+    const index_t room = in + pad_lo + pad_hi - a.extent();
+    if (room < 0) return a;  // no output; the door refuses it
+    a.out = (ceil_mode ? ceil_div(room, stride) : room / stride) + 1;
+    if (ceil_mode && (a.out - 1) * stride >= in + pad_lo) --a.out;
+    return a;
+  }
+
+  /// `out` windows that together cover all inputs, as even as integers allow.
+  static constexpr Axis make_adaptive(index_t in, index_t out) {
+    Axis a;
+    a.in = a.whole_in = in;
+    a.out = a.whole_out = out;
+    a.adaptive = true;
+    a.counted = {0, in};
+    // The largest window: floor and ceil can each reach over by a part of one input.
+    a.kernel = out == 0 ? 1 : (in % out == 0 ? in / out : in / out + 1);
+    if (out != 0 && in % out != 0) {
+      // Windows of in/out + 2 taps exist iff some start is fractional enough: gcd decides, so ask the remainder.
+      const index_t r = in % out;
+      index_t g = out, h = r;
+      while (h != 0) {
+        const index_t next = g % h;
+        g = h;
+        h = next;
+      }
+      if (r > g) a.kernel = in / out + 2;  // starts take every multiple of g as a fraction of `out`
+    }
+    return a;
+  }
+
+  /// Span of a window from its first to its last tap: dilation * (kernel - 1) + 1.
+  ORIEL_HD constexpr index_t extent() const { return dilation * (kernel - 1) + 1; }
+
+  /// Where tap 0 of output o looks, in places (an input i stands at place i * spacing).
+  ORIEL_HD constexpr index_t start(index_t o) const {
+    if (!adaptive) return o * stride + first;
+    return scale_floor(o + out_offset, whole_in, whole_out) - in_offset;
+  }
+
+  /// Nominal taps of output o: those in padding or beyond the end counted too.
+  ORIEL_HD constexpr index_t width(index_t o) const {
+    if (!adaptive) return kernel;
+    return scale_ceil(o + out_offset + 1, whole_in, whole_out) - in_offset - start(o);
+  }
+
+  /// The place where tap t of output o looks (S2).
+  ORIEL_HD constexpr index_t at(index_t o, index_t t) const { return start(o) + t * dilation; }
+
+  /// The input at a place, or -1 when none stands there (padding, or between spaced inputs).
+  ORIEL_HD constexpr index_t input_at(index_t place) const {
+    if (place < 0 || place % spacing != 0) return -1;
+    const index_t i = place / spacing;
+    return i < in ? i : -1;
+  }
+
+  /// The taps of output o that look into [0, places): with spacing 1, exactly the taps that exist (S2).
+  ORIEL_HD constexpr Range taps(index_t o) const {
+    const index_t s = start(o);
+    const index_t places = in == 0 ? 0 : (in - 1) * spacing + 1;
+    index_t begin = s >= 0 ? 0 : ceil_div(-s, dilation);
+    index_t end = s >= places ? 0 : (places - 1 - s) / dilation + 1;
+    const index_t w = width(o);
+    if (begin > w) begin = w;
+    if (end > w) end = w;
+    return {begin, end < begin ? begin : end};
+  }
+
+  /// How many taps an average divides by along this axis: all that count for padding, or those that exist (S5).
+  ORIEL_HD constexpr index_t divisor(index_t o, bool include_padding) const {
+    if (!include_padding || adaptive) return taps(o).size();
+    const index_t s = start(o);
+    const index_t begin = s >= counted.begin ? 0 : ceil_div(counted.begin - s, dilation);
+    index_t end = s >= counted.end ? 0 : (counted.end - 1 - s) / dilation + 1;
+    if (end > kernel) end = kernel;
+    return end > begin ? end - begin : 0;
+  }
+
+  /// The inputs that the outputs `o` read, from the first to the last: a halo, a tile, a crop. Empty for none.
+  ORIEL_HD constexpr Range needs(Range o) const {
+    if (o.empty()) return {0, 0};
+    const index_t places = in == 0 ? 0 : (in - 1) * spacing + 1;
+    const index_t last = o.end - 1;
+    const Range place = intersect({start(o.begin), at(last, width(last) - 1) + 1}, {0, places});
+    const Range inputs = {ceil_div(place.begin, spacing), ceil_div(place.end, spacing)};
+    return inputs.empty() ? Range{inputs.begin, inputs.begin} : inputs;
+  }
+
+  /// The outputs whose window spans input i; where dilation leaves gaps, some may not read it (ask tap_of).
+  ORIEL_HD constexpr Range feeds(index_t i) const {
+    if (adaptive) {  // the same formula with inputs and outputs exchanged
+      const index_t whole = i + in_offset;
+      return intersect({scale_floor(whole, whole_out, whole_in) - out_offset,
+                        scale_ceil(whole + 1, whole_out, whole_in) - out_offset},
+                       {0, out});
+    }
+    const index_t place = i * spacing - first;
+    return intersect({ceil_div(place - extent() + 1, stride), floor_div(place, stride) + 1}, {0, out});
+  }
+
+  /// The outputs whose windows span any of the inputs `i`.
+  ORIEL_HD constexpr Range feeds(Range i) const {
+    if (i.empty()) return {0, 0};
+    const Range a = feeds(i.begin), b = feeds(i.end - 1);
+    return {a.begin, b.end > a.begin ? b.end : a.begin};
+  }
+
+  /// The tap with which output o reads input i, or -1 when it does not.
+  ORIEL_HD constexpr index_t tap_of(index_t o, index_t i) const {
+    const index_t distance = i * spacing - start(o);
+    if (distance < 0 || distance % dilation != 0) return -1;
+    const index_t t = distance / dilation;
+    return t < width(o) ? t : -1;
+  }
+
+  /// The outputs `o` alone, as an axis of its own whose inputs are needs(o). Divisors, taps and existence stay those
+  /// of the whole axis, so a rank, a tile, a thread or a crop gives the same bits.
+  ORIEL_HD constexpr Axis slice(Range o) const {
+    const Range n = needs(o);
+    Axis a = *this;
+    a.in = n.size();
+    a.out = o.size();
+    const index_t shift = n.begin * spacing;
+    a.first = first + o.begin * stride - shift;
+    a.counted = {counted.begin - shift, counted.end - shift};
+    a.in_offset = in_offset + n.begin;
+    a.out_offset = out_offset + o.begin;
+    return a;
+  }
+
+  /// The transposed axis: its outputs are this axis's inputs, its taps read the outputs that an input feeds, in
+  /// ascending order. A backward sum is a forward fold over it.
+  ORIEL_HD constexpr Axis adjoint() const {
+    Axis a = *this;
+    a.in = out;
+    a.out = in;
+    if (adaptive) {
+      a.whole_in = whole_out;
+      a.whole_out = whole_in;
+      a.in_offset = out_offset;
+      a.out_offset = in_offset;
+      a.kernel = make_adaptive(whole_out, whole_in).kernel;
+      a.counted = {0, out};
+      return a;
+    }
+    a.stride = spacing;
+    a.spacing = stride;
+    a.first = -first - dilation * (kernel - 1);
+    a.counted = {0, (out - 1) * a.spacing + 1};
+    return a;
+  }
+
+  friend constexpr bool operator==(const Axis&, const Axis&) = default;
+
+ private:
+  // floor(a * n / m) and ceil(a * n / m) without overflow for a <= m + 1.
+  ORIEL_HD static constexpr index_t scale_floor(index_t a, index_t n, index_t m) {
+    return static_cast<index_t>(static_cast<__int128>(a) * n / m);
+  }
+  ORIEL_HD static constexpr index_t scale_ceil(index_t a, index_t n, index_t m) {
+    return static_cast<index_t>((static_cast<__int128>(a) * n + m - 1) / m);
+  }
+};
+
+}  // namespace oriel
