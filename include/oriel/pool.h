@@ -15,47 +15,47 @@ struct Options {
 };
 
 /// The shape of the result of `pool` on a tensor of shape `shape`. Throws Error as make_problem does.
-Extents output_shape(const Pool& pool, const Extents& shape);
+ORIEL_API Extents output_shape(const Pool& pool, const Extents& shape);
 
 /// y = pool(x). `x` may have any pitch; `y` must have x's dtype and the shape output_shape gives, must not share memory
 /// with x or between its own elements. Follows docs/semantics.md S1-S8. Throws Error.
 /// Example: oriel::forward({.op = Op::max, .kernel = {2}}, ConstTensor(x, {1, 1, 4, 4}), Tensor(y, {1, 1, 2, 2}));
-void forward(const Pool& pool, const ConstTensor& x, const Tensor& y, const Options& options = {});
+ORIEL_API void forward(const Pool& pool, const ConstTensor& x, const Tensor& y, const Options& options = {});
 
 /// The same for max or min, and where each result came from: `indices` is an i64 tensor of y's shape (S10); -1 where a
 /// window has no tap.
-void forward(const Pool& pool, const ConstTensor& x, const Tensor& y, const Tensor& indices,
-             IndexSpace space = IndexSpace::plane, const Options& options = {});
+ORIEL_API void forward(const Pool& pool, const ConstTensor& x, const Tensor& y, const Tensor& indices,
+                       IndexSpace space = IndexSpace::plane, const Options& options = {});
 
 /// dx = the gradient of sum, or of an average, given dy (S9). The input itself is not needed. Floating dtypes; for sums
 /// integers too.
-void backward(const Pool& pool, const ConstTensor& dy, const Tensor& dx, const Options& options = {});
+ORIEL_API void backward(const Pool& pool, const ConstTensor& dy, const Tensor& dx, const Options& options = {});
 
 /// dx = the gradient of any pool, given its input x, and dy. For max and min the places are found again from x; Lp
 /// computes its result again. For averages and sums x is not read, unless NaN policy is omit.
-void backward(const Pool& pool, const ConstTensor& x, const ConstTensor& dy, const Tensor& dx,
-              const Options& options = {});
+ORIEL_API void backward(const Pool& pool, const ConstTensor& x, const ConstTensor& dy, const Tensor& dx,
+                        const Options& options = {});
 
 /// dx = the gradient of max or min given the indices that forward stored. Throws Error for an index out of range.
-void backward(const Pool& pool, const ConstTensor& dy, const ConstTensor& indices, IndexSpace space, const Tensor& dx,
-              const Options& options = {});
+ORIEL_API void backward(const Pool& pool, const ConstTensor& dy, const ConstTensor& indices, IndexSpace space,
+                        const Tensor& dx, const Options& options = {});
 
 /// x = zeros, but x[indices[o]] = y[o]: the partial inverse of max pooling with indices. Where two outputs name one
 /// place the later one in row-major order stays. Indices below 0 are skipped; others out of range throw Error.
 /// `axes` are the pooled axes (empty: default_axes of a pool with single values).
-void unpool(const ConstTensor& y, const ConstTensor& indices, IndexSpace space, const Extents& axes, const Tensor& x,
-            const Options& options = {});
+ORIEL_API void unpool(const ConstTensor& y, const ConstTensor& indices, IndexSpace space, const Extents& axes,
+                      const Tensor& x, const Options& options = {});
 
 /// The version, e.g. `0.1.0`.
-std::string version();
+ORIEL_API std::string version();
 
 /// The instruction sets that this build contains and this machine can run, best first, e.g. {"AVX3", "AVX2", …}.
-std::vector<std::string> supported_targets();
+ORIEL_API std::vector<std::string> supported_targets();
 /// The one in use: the best, or what the environment variable ORIEL_TARGET names. Throws Error when that is unknown.
-std::string active_target();
+ORIEL_API std::string active_target();
 /// Uses that target from now on (the name in any case; empty: the best). Throws Error when it cannot run here.
-void set_target(const std::string& name);
+ORIEL_API void set_target(const std::string& name);
 /// Threads that a call uses by default.
-int default_threads();
+ORIEL_API int default_threads();
 
 }  // namespace oriel

@@ -46,31 +46,31 @@ enum class Direction : std::uint8_t { forward, backward };
 
 /// A pool on a tensor of one dtype and shape, checked and resolved: what every floor below the door works from.
 struct Problem {
-  Pool pool;                  // as asked
+  Pool pool;  // as asked
   Dtype dtype = Dtype::f32;
-  Extents shape;              // of the input, in logical order
-  Extents order;              // axes from outermost to innermost in memory; empty: 0,1,2 … (only names use it)
+  Extents shape;  // of the input, in logical order
+  Extents order;  // axes from outermost to innermost in memory; empty: 0,1,2 … (only names use it)
   Direction direction = Direction::forward;
-  bool indices = false;       // a forward that also returns where each maximum was
+  bool indices = false;  // a forward that also returns where each maximum was
 
   // Resolved by make_problem:
-  int pooled = 0;                             // number of pooled axes
-  std::array<int, kMaxPooledAxes> axes{};     // their numbers, in the order that sums follow (S8)
-  std::array<Axis, kMaxPooledAxes> axis{};    // their geometry
+  int pooled = 0;                           // number of pooled axes
+  std::array<int, kMaxPooledAxes> axes{};   // their numbers, in the order that sums follow (S8)
+  std::array<Axis, kMaxPooledAxes> axis{};  // their geometry
   Extents output_shape;
 
   /// Nominal taps of the largest window: the product of the kernel sizes.
-  index_t taps() const;
+  ORIEL_API index_t taps() const;
 };
 
 /// The axes that a pool works on when it names none: as many last axes as its lists have values; with only single
 /// values, all but the first two of a tensor of rank 3 to 5, and all of any other.
-Extents default_axes(const Pool& pool, int rank);
+ORIEL_API Extents default_axes(const Pool& pool, int rank);
 
 /// Checks `pool` against a tensor of that dtype and shape and resolves its axes. Throws Error for a kernel, stride or
 /// dilation below 1, negative padding, a wrong number of values, an axis named twice or out of range, an empty pooled
 /// axis, a window that does not fit, a size beyond 2^63 - 1, a norm below 1, an option that the op does not have.
-Problem make_problem(const Pool& pool, Dtype dtype, const Extents& shape);
+ORIEL_API Problem make_problem(const Pool& pool, Dtype dtype, const Extents& shape);
 
 /// The problem that a name describes, e.g. `max:f32:8x64x112x112:k3s2p1`; throws Error at the first word that is wrong.
 ///
@@ -80,9 +80,9 @@ Problem make_problem(const Pool& pool, Dtype dtype, const Extents& shape);
 ///   same, same_lower, ceil, exclude (padding not counted), div9 (divisor), omit (NaN), axes1,2 (pooled axes),
 ///   order0,2,3,1 (axes from outermost to innermost in memory), indices, backward
 /// The op is max, min, avg, sum, or lp followed by its p: lp2, lp1, lp2.5, lpinf.
-Problem parse_problem(std::string_view name);
+ORIEL_API Problem parse_problem(std::string_view name);
 
 /// The shortest name that parses to the same problem.
-std::string to_string(const Problem& problem);
+ORIEL_API std::string to_string(const Problem& problem);
 
 }  // namespace oriel

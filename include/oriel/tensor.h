@@ -9,10 +9,10 @@ namespace oriel {
 enum class Device : std::uint8_t { cpu, cuda };
 
 /// Pitches, in elements, of a dense tensor whose axes lie in memory in `order` (outermost first; empty: 0,1,2 …).
-Extents dense_pitch(const Extents& shape, const Extents& order = {});
+ORIEL_API Extents dense_pitch(const Extents& shape, const Extents& order = {});
 
 /// The product of the extents; throws Error when it exceeds 2^63 - 1.
-index_t element_count(const Extents& shape);
+ORIEL_API index_t element_count(const Extents& shape);
 
 /// A view of const elements: `data` is element (0, …, 0); element (i, j, …) is at data + (i*pitch[0] + j*pitch[1] + …)
 /// elements. A pitch may be zero (broadcast) or negative (reversed). The view owns nothing.
@@ -60,12 +60,12 @@ struct ByteSpan {
   index_t begin = 0;
   index_t end = 0;
 };
-ByteSpan byte_span(const ConstTensor& t);
+ORIEL_API ByteSpan byte_span(const ConstTensor& t);
 
 /// True when some bytes may belong to both views (judged by the memory they span).
-bool may_overlap(const ConstTensor& a, const ConstTensor& b);
+ORIEL_API bool may_overlap(const ConstTensor& a, const ConstTensor& b);
 
 /// True when two elements of the view may share memory, as in a broadcast view: such a view cannot be written.
-bool may_self_overlap(const ConstTensor& t);
+ORIEL_API bool may_self_overlap(const ConstTensor& t);
 
 }  // namespace oriel

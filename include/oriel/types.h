@@ -21,6 +21,9 @@
 #define ORIEL_HD
 #endif
 
+// What a shared library shows to its users.
+#define ORIEL_API __attribute__((visibility("default")))
+
 namespace oriel {
 
 /// Every extent, offset and element count is a signed 64-bit integer (S12).
@@ -33,7 +36,7 @@ inline constexpr int kMaxPooledAxes = 8;
 
 /// What every function of the library throws for a call it cannot carry out. The text reads
 /// `max_pool: stride must be >= 1, but axis 1 has 0`: the function, the argument, its value, what is allowed.
-class Error : public std::runtime_error {
+class ORIEL_API Error : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
@@ -101,15 +104,15 @@ template <class T>
 struct dtype_of;
 template <Dtype D>
 struct dtype_traits;
-#define ORIEL_DTYPE(name, cpp_type, acc_type)                   \
-  template <>                                                   \
-  struct dtype_of<cpp_type> {                                   \
-    static constexpr Dtype value = Dtype::name;                 \
-    using accumulator = acc_type;                               \
-  };                                                            \
-  template <>                                                   \
-  struct dtype_traits<Dtype::name> {                            \
-    using type = cpp_type;                                      \
+#define ORIEL_DTYPE(name, cpp_type, acc_type)   \
+  template <>                                   \
+  struct dtype_of<cpp_type> {                   \
+    static constexpr Dtype value = Dtype::name; \
+    using accumulator = acc_type;               \
+  };                                            \
+  template <>                                   \
+  struct dtype_traits<Dtype::name> {            \
+    using type = cpp_type;                      \
   };
 #include "oriel/dtypes.def"
 #undef ORIEL_DTYPE
@@ -123,7 +126,8 @@ using accumulator_t = typename dtype_of<std::remove_cv_t<T>>::accumulator;
 
 /// True for f64, f32, f16 and bf16.
 template <class T>
-inline constexpr bool is_floating_v = std::is_floating_point_v<T> || std::is_same_v<T, half> || std::is_same_v<T, bfloat16>;
+inline constexpr bool is_floating_v =
+    std::is_floating_point_v<T> || std::is_same_v<T, half> || std::is_same_v<T, bfloat16>;
 
 /// Calls f.operator()<T>() with the C++ type of `dtype` and returns what it returns.
 template <class F>
@@ -139,17 +143,17 @@ constexpr decltype(auto) visit(Dtype dtype, F&& f) {
 }
 
 /// `f32`, `u8`, `bool` …
-std::string_view name(Dtype dtype);
+ORIEL_API std::string_view name(Dtype dtype);
 /// `max`, `min`, `avg`, `sum`, `lp`.
-std::string_view name(Op op);
+ORIEL_API std::string_view name(Op op);
 /// The dtype with that text name; throws Error naming the allowed ones.
-Dtype parse_dtype(std::string_view text);
+ORIEL_API Dtype parse_dtype(std::string_view text);
 /// The reduction with that text name; throws Error naming the allowed ones.
-Op parse_op(std::string_view text);
+ORIEL_API Op parse_op(std::string_view text);
 /// Bytes of one element.
-index_t size_bytes(Dtype dtype);
+ORIEL_API index_t size_bytes(Dtype dtype);
 /// True for f64, f32, f16 and bf16.
-bool is_floating(Dtype dtype);
+ORIEL_API bool is_floating(Dtype dtype);
 
 /// A short list of extents, pitches or axes, without allocation: at most kMaxRank values.
 class Extents {
@@ -185,7 +189,7 @@ class Extents {
 };
 
 /// `8x64x112x112`; the empty list is `scalar`.
-std::string to_string(const Extents& extents);
+ORIEL_API std::string to_string(const Extents& extents);
 
 // ---------------------------------------------------------------------------------------------------------------------
 
@@ -241,21 +245,31 @@ ORIEL_HD constexpr half::operator float() const {
 /// The greatest value of T: infinity where there is one.
 template <class T>
 constexpr T highest_value() {
-  if constexpr (std::is_same_v<T, half>) return half::from_bits(0x7c00);
-  else if constexpr (std::is_same_v<T, bfloat16>) return bfloat16::from_bits(0x7f80);
-  else if constexpr (std::is_same_v<T, bool8>) return bool8(true);
-  else if constexpr (std::is_floating_point_v<T>) return std::numeric_limits<T>::infinity();
-  else return std::numeric_limits<T>::max();
+  if constexpr (std::is_same_v<T, half>)
+    return half::from_bits(0x7c00);
+  else if constexpr (std::is_same_v<T, bfloat16>)
+    return bfloat16::from_bits(0x7f80);
+  else if constexpr (std::is_same_v<T, bool8>)
+    return bool8(true);
+  else if constexpr (std::is_floating_point_v<T>)
+    return std::numeric_limits<T>::infinity();
+  else
+    return std::numeric_limits<T>::max();
 }
 
 /// The least value of T: minus infinity where there is one.
 template <class T>
 constexpr T lowest_value() {
-  if constexpr (std::is_same_v<T, half>) return half::from_bits(0xfc00);
-  else if constexpr (std::is_same_v<T, bfloat16>) return bfloat16::from_bits(0xff80);
-  else if constexpr (std::is_same_v<T, bool8>) return bool8(false);
-  else if constexpr (std::is_floating_point_v<T>) return -std::numeric_limits<T>::infinity();
-  else return std::numeric_limits<T>::min();
+  if constexpr (std::is_same_v<T, half>)
+    return half::from_bits(0xfc00);
+  else if constexpr (std::is_same_v<T, bfloat16>)
+    return bfloat16::from_bits(0xff80);
+  else if constexpr (std::is_same_v<T, bool8>)
+    return bool8(false);
+  else if constexpr (std::is_floating_point_v<T>)
+    return -std::numeric_limits<T>::infinity();
+  else
+    return std::numeric_limits<T>::min();
 }
 
 }  // namespace oriel
