@@ -1,7 +1,26 @@
-# The flags of every target of ours: oriel_flags (interface).
+# The flags of every target of ours: oriel_flags (interface). ccache is used where it is installed.
+set(ORIEL_SANITIZE "" CACHE STRING "Sanitizers to build with, as -fsanitize= takes them; empty: none")
+option(ORIEL_BASELINE_TARGET_ONLY "Compile the kernels for the compiler's own instruction set only (quick builds)" OFF)
+
+if(NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  find_program(ORIEL_CCACHE ccache)
+  mark_as_advanced(ORIEL_CCACHE)
+  if(ORIEL_CCACHE)
+    set(CMAKE_CXX_COMPILER_LAUNCHER ${ORIEL_CCACHE})
+  endif()
+endif()
+
 add_library(oriel_flags INTERFACE)
 target_compile_options(oriel_flags INTERFACE
   -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion
   # No fused multiply-add that the source does not spell: the same bits on every instruction set (S8).
   -ffp-contract=off
   $<$<BOOL:${ORIEL_WERROR}>:-Werror>)
+if(ORIEL_BASELINE_TARGET_ONLY)
+  target_compile_definitions(oriel_flags INTERFACE HWY_COMPILE_ONLY_STATIC)
+endif()
+if(ORIEL_SANITIZE)
+  # Everything, not only our targets, so that no object is left out; a finding ends the program.
+  add_compile_options(-fsanitize=${ORIEL_SANITIZE} -fno-sanitize-recover=all)
+  add_link_options(-fsanitize=${ORIEL_SANITIZE})
+endif()

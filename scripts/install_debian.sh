@@ -1,0 +1,36 @@
+#!/bin/sh
+# Installs the Debian packages of debian_packages.txt that are missing; does nothing when none is.
+set -eu
+cd "$(dirname "$0")"
+
+if ! command -v dpkg-query >/dev/null 2>&1; then
+  echo "install_debian: this is not a Debian system; install by hand what scripts/debian_packages.txt names" >&2
+  exit 0
+fi
+
+wanted=$(sed 's/#.*//' debian_packages.txt)
+# shellcheck disable=SC2086
+installed=$(dpkg-query -W -f '${Package} ${Status}\n' $wanted 2>/dev/null | sed -n 's/ install ok installed$//p') || true
+missing=
+for package in $wanted; do
+  case "
+$installed
+" in
+    *"
+$package
+"*) ;;
+    *) missing="$missing $package" ;;
+  esac
+done
+[ -n "$missing" ] || exit 0
+
+if [ "$(id -u)" -ne 0 ]; then
+  echo "Packages are missing. Run this line, then try again:" >&2
+  echo "  sudo apt-get update && sudo apt-get install -y --no-install-recommends$missing" >&2
+  exit 1
+fi
+echo "Installing$missing"
+export DEBIAN_FRONTEND=noninteractive
+apt-get update -qq
+# shellcheck disable=SC2086
+apt-get install -y -qq --no-install-recommends $missing

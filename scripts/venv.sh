@@ -1,0 +1,31 @@
+#!/bin/sh
+# venv.sh NAME...: makes .venv hold what scripts/requirements-NAME.txt pins. Quick when it already does.
+set -eu
+cd "$(dirname "$0")/.."
+
+find_python() {
+  for python in ${PYTHON:-} python3 python3.13 python3.12 python3.11; do
+    if "$python" -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1; then
+      echo "$python"
+      return
+    fi
+  done
+  echo "venv: no python3 >= 3.11 with the venv module was found; install python3-venv or set PYTHON" >&2
+  exit 1
+}
+
+[ $# -gt 0 ] || { echo "usage: venv.sh NAME..." >&2; exit 2; }
+for name in "$@"; do
+  list=scripts/requirements-$name.txt
+  stamp=.venv/installed-$name
+  hash=$(sha256sum "$list")
+  [ -x .venv/bin/python ] && [ "$(cat "$stamp" 2>/dev/null)" = "$hash" ] && continue
+  if [ ! -x .venv/bin/python ]; then
+    python=$(find_python)
+    echo "Making .venv with $("$python" --version)"
+    "$python" -m venv --clear .venv
+  fi
+  echo "Installing the Python packages of $list"
+  .venv/bin/python -m pip install --quiet --disable-pip-version-check -r "$list"
+  echo "$hash" > "$stamp"
+done
