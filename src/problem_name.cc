@@ -1,0 +1,358 @@
+#include <charconv>
+#include <utility>
+
+#include "oriel/problem.h"
+#include "oriel/tensor.h"
+#include "quoted.h"
+
+namespace oriel {
+namespace {
+
+using detail::quoted;
+
+constexpr std::string_view kWords =
+    "k3s2p1d1 (window), global, out7x7, same, same_lower, ceil, exclude, div9, omit, axes1,2, order0,2,3,1, indices, "
+    "backward";
+
+[[noreturn]] void fail(const std::string& text) { throw Error("problem name: " + text); }
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+// Takes what it reads off the front of a word.
+class Reader {
+ public:
+  explicit Reader(std::string_view word) : word_(word), rest_(word) {}
+
+  bool done() const { return rest_.empty(); }
+  bool take(std::string_view text) {
+    if (!rest_.starts_with(text)) return false;
+    rest_.remove_prefix(text.size());
+    return true;
+  }
+  char peek() const { return rest_.empty() ? '\0' : rest_[0]; }
+
+  index_t number(const char* allowed, bool may_be_negative = false) {
+    index_t value = 0;
+    const bool starts_well = is_digit(peek()) || (may_be_negative && peek() == '-');
+    const auto [end, error] = std::from_chars(rest_.data(), rest_.data() + rest_.size(), value);
+    if (starts_well && error == std::errc::result_out_of_range)
+      fail("numbers must be at most 2^63 - 1, but the word is " + quoted(word_));
+    if (!starts_well || error != std::errc()) wrong(allowed);
+    rest_.remove_prefix(static_cast<std::size_t>(end - rest_.data()));
+    return value;
+  }
+
+  // Numbers joined by `separator`.
+  Extents list(char separator, const char* allowed, bool may_be_negative = false) {
+    Extents values;
+    do {
+      if (values.size() == kMaxRank)
+        fail("at most " + std::to_string(kMaxRank) + " values are supported, but the word is " + quoted(word_));
+      values.push_back(number(allowed, may_be_negative));
+    } while (take(std::string_view(&separator, 1)));
+    return values;
+  }
+
+  void end(const char* allowed) const {
+    if (!done()) wrong(allowed);
+  }
+
+  [[noreturn]] void wrong(const char* allowed) const {
+    fail("expected " + std::string(allowed) + ", but the word is " + quoted(word_));
+  }
+
+ private:
+  std::string_view word_;
+  std::string_view rest_;
+};
+
+class Parser {
+ public:
+  Problem parse(std::string_view name) {
+    parse_op(next(name, "an op"));
+    dtype_ = parse_dtype(next(name, "a dtype"));
+    Reader shape(next(name, "a shape"));
+    shape_ = shape.list('x', "a shape such as 8x64x112x112");
+    shape.end("a shape such as 8x64x112x112");
+    while (!name.empty() || more_) parse_word(next(name, "a word"));
+    Problem p = make_problem(pool_, dtype_, shape_);
+    p.order = order_;
+    p.indices = seen_indices_;
+    p.direction = seen_backward_ ? Direction::backward : Direction::forward;
+    check(p);
+    return p;
+  }
+
+ private:
+  // The next word; the rest stays in `name`.
+  std::string_view next(std::string_view& name, const char* what) {
+    if (!more_) fail("must go on with " + std::string(what) + ", as in max:f32:8x64x112x112:k3s2p1, but ends");
+    const std::size_t colon = name.find(':');
+    const std::string_view word = name.substr(0, colon);
+    more_ = colon != std::string_view::npos;
+    name.remove_prefix(more_ ? colon + 1 : name.size());
+    return word;
+  }
+
+  void parse_op(std::string_view word) {
+    constexpr const char* kAllowed = "an op: max, min, avg, sum, or lp and its p, such as lp2 or lpinf";
+    Reader reader(word);
+    if (!reader.take("lp")) {
+      for (Op op : {Op::max, Op::min, Op::avg, Op::sum})
+        if (word == name(op)) {
+          pool_.op = op;
+          return;
+        }
+      reader.wrong(kAllowed);
+    }
+    pool_.op = Op::lp;
+    const std::string_view text = word.substr(2);
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), pool_.norm);
+    if (error != std::errc() || end != text.data() + text.size()) reader.wrong(kAllowed);
+  }
+
+  void parse_word(std::string_view word) {
+    if (flag(word, "same", same_upper_) || flag(word, "same_lower", same_lower_) ||
+        flag(word, "ceil", pool_.ceil_mode) || flag(word, "exclude", exclude_) || flag(word, "omit", omit_) ||
+        flag(word, "global", global_) || flag(word, "indices", seen_indices_) ||
+        flag(word, "backward", seen_backward_)) {
+      if (same_upper_) pool_.padding = Padding::same_upper;
+      if (same_lower_) pool_.padding = Padding::same_lower;
+      if (same_upper_ && same_lower_) fail("same and same_lower exclude each other, but both are there");
+      if (exclude_) pool_.count_include_pad = false;
+      if (omit_) pool_.nan = NanPolicy::omit;
+      if (global_) set_kind(WindowKind::global);
+      return;
+    }
+    Reader reader(word);
+    if (reader.take("div")) {
+      if (pool_.divisor != 0) fail("div is there twice");
+      pool_.divisor = reader.number("div and a number such as div9");
+      if (pool_.divisor == 0) fail("the divisor must be >= 1, but the word is " + quoted(word));
+    } else if (reader.take("axes")) {
+      read_list(reader, "axes", pool_.axes, ',', "axes and numbers such as axes1,2", true);
+    } else if (reader.take("order")) {
+      read_list(reader, "order", order_, ',', "order and numbers such as order0,2,3,1", false);
+    } else if (reader.take("out")) {
+      read_list(reader, "out", pool_.output_size, 'x', "out and numbers such as out7x7", false);
+      set_kind(WindowKind::adaptive);
+    } else if (word.size() >= 2 && is_digit(word[1])) {
+      parse_window(reader);
+    } else {
+      reader.wrong(kWords.data());
+    }
+    reader.end(kWords.data());
+  }
+
+  void parse_window(Reader& reader) {
+    constexpr const char* kAllowed = "k, s, p or d and a number or numbers joined by x, such as k3s2p0+1d1";
+    while (!reader.done()) {
+      if (reader.take("k"))
+        read_list(reader, "k", pool_.kernel, 'x', kAllowed, false);
+      else if (reader.take("s"))
+        read_list(reader, "s", pool_.stride, 'x', kAllowed, false);
+      else if (reader.take("d"))
+        read_list(reader, "d", pool_.dilation, 'x', kAllowed, false);
+      else if (reader.take("p"))
+        read_padding(reader, kAllowed);
+      else
+        reader.wrong(kAllowed);
+    }
+  }
+
+  static void read_list(Reader& reader, const char* what, Extents& list, char separator, const char* allowed,
+                        bool may_be_negative) {
+    if (!list.empty()) fail(std::string(what) + " is there twice");
+    list = reader.list(separator, allowed, may_be_negative);
+  }
+
+  // p1, p0+1, p1x2, p0+1x2: a value without + stands for both sides.
+  void read_padding(Reader& reader, const char* allowed) {
+    if (!pool_.pad_lo.empty()) fail("p is there twice");
+    bool both = false;
+    do {
+      if (pool_.pad_lo.size() == kMaxRank)
+        fail("at most " + std::to_string(kMaxRank) + " values of padding are supported");
+      const index_t lo = reader.number(allowed);
+      const bool plus = reader.take("+");
+      pool_.pad_lo.push_back(lo);
+      pool_.pad_hi.push_back(plus ? reader.number(allowed) : lo);
+      both = both || plus;
+    } while (reader.take("x"));
+    if (!both) pool_.pad_hi = {};
+  }
+
+  static bool flag(std::string_view word, std::string_view text, bool& seen) {
+    if (word != text) return false;
+    if (seen) fail(std::string(text) + " is there twice");
+    seen = true;
+    return true;
+  }
+
+  void set_kind(WindowKind kind) {
+    if (pool_.kind != WindowKind::uniform && pool_.kind != kind)
+      fail("global and out exclude each other, but both are there");
+    pool_.kind = kind;
+  }
+
+  static void check(const Problem& p) {
+    if (!p.order.empty()) dense_pitch(p.shape, p.order);
+    if (p.indices && p.pool.op != Op::max && p.pool.op != Op::min)
+      fail("indices go with max and min only, but the op is " + std::string(name(p.pool.op)));
+  }
+
+  Pool pool_;
+  Dtype dtype_ = Dtype::f32;
+  Extents shape_, order_;
+  bool more_ = true, seen_indices_ = false, seen_backward_ = false;
+  bool same_upper_ = false, same_lower_ = false, exclude_ = false, omit_ = false, global_ = false;
+};
+
+// ---------------------------------------------------------------------------------------------------------------------
+
+index_t value_of(const Extents& list, int i, index_t otherwise) {
+  if (list.empty()) return otherwise;
+  return list[list.size() == 1 ? 0 : i];
+}
+
+// One letter of the window word: a pair of values (low, high; equal but for padding) per pooled axis.
+struct Letter {
+  char letter = 'k';
+  Extents lo, hi;
+  bool needed = true;  // false: the default, which may stay unsaid
+
+  bool uniform() const {
+    for (int i = 1; i < lo.size(); ++i)
+      if (lo[i] != lo[0] || hi[i] != hi[0]) return false;
+    return true;
+  }
+
+  std::string text(bool expand) const {
+    std::string out;
+    if (!needed && !expand) return out;
+    const int count = uniform() && !expand ? 1 : lo.size();
+    for (int i = 0; i < count; ++i) {
+      out.append(i == 0 ? std::string(1, letter) : "x").append(std::to_string(lo[i]));
+      if (hi[i] != lo[i]) out.append("+").append(std::to_string(hi[i]));
+    }
+    return out;
+  }
+};
+
+using Letters = std::array<Letter, 4>;  // k s p d; adaptive: one, whose letter stands for `out`
+
+Letters letters_of(const Problem& p) {
+  Letters letters;
+  const char names[] = {'k', 's', 'p', 'd'};
+  for (std::size_t l = 0; l < letters.size(); ++l) letters[l] = {names[l], {}, {}, l == 0};
+  for (int i = 0; i < p.pooled; ++i) {
+    const index_t k = value_of(p.pool.kernel, i, 1), s = value_of(p.pool.stride, i, k);
+    const index_t lo = value_of(p.pool.pad_lo, i, 0), hi = value_of(p.pool.pad_hi, i, lo);
+    const index_t d = value_of(p.pool.dilation, i, 1);
+    const std::array<std::pair<index_t, index_t>, 4> values{{{k, k}, {s, s}, {lo, hi}, {d, d}}};
+    for (std::size_t l = 0; l < letters.size(); ++l) {
+      letters[l].lo.push_back(values[l].first);
+      letters[l].hi.push_back(values[l].second);
+    }
+    letters[1].needed |= s != k;
+    letters[2].needed |= lo != 0 || hi != 0;
+    letters[3].needed |= d != 1;
+  }
+  return letters;
+}
+
+std::string numbers(const char* word, const Extents& values) {
+  std::string out;
+  for (index_t v : values) out.append(out.empty() ? word : ",").append(std::to_string(v));
+  return out;
+}
+
+// `:axes1,2`, or nothing where `pool_axes`, what a reader of the rest would take, are the problem's.
+std::string axes_word(const Problem& p, const Extents& pool_axes) {
+  Extents axes;
+  for (int i = 0; i < p.pooled; ++i) axes.push_back(p.axes[static_cast<std::size_t>(i)]);
+  return axes == pool_axes ? std::string() : ":" + numbers("axes", axes);
+}
+
+// The axes that a name takes whose longest list has `count` values.
+Extents axes_of_count(const Problem& p, int count) {
+  Pool pool;
+  pool.kernel = Extents(count, 1);
+  return default_axes(pool, p.shape.size());
+}
+
+struct WindowText {
+  std::string window, axes;
+  std::size_t size() const { return window.size() + axes.size(); }
+};
+
+WindowText adaptive_text(const Problem& p) {
+  Letter out{'o', {}, {}, true};
+  for (int i = 0; i < p.pooled; ++i) {
+    out.lo.push_back(value_of(p.pool.output_size, i, 1));
+    out.hi.push_back(out.lo[i]);
+  }
+  WindowText best;
+  for (bool expand : {false, true}) {
+    const int count = expand || !out.uniform() ? p.pooled : 1;
+    const WindowText text{":out" + out.text(expand).substr(1), axes_word(p, axes_of_count(p, count))};
+    if (best.window.empty() || text.size() < best.size()) best = text;
+  }
+  return best;
+}
+
+// Saying one value per axis can be shorter than naming the axes: k3x3x3 rather than k3:axes1,2,3.
+WindowText uniform_text(const Problem& p) {
+  const Letters letters = letters_of(p);
+  WindowText best;
+  for (std::size_t expanded = letters.size() + 1; expanded-- > 0;) {
+    // letters.size() stands for no letter; k is tried last and wins ties.
+    WindowText text{":", {}};
+    int count = 1;
+    for (std::size_t l = 0; l < letters.size(); ++l) {
+      const bool expand = l == expanded;
+      text.window += letters[l].text(expand);
+      if (expand || (letters[l].needed && !letters[l].uniform())) count = p.pooled;
+    }
+    text.axes = axes_word(p, axes_of_count(p, count));
+    const bool plain = expanded == letters.size();
+    if (plain || text.size() < best.size() || (text.size() == best.size() && !best.axes.empty())) best = text;
+  }
+  return best;
+}
+
+}  // namespace
+
+Problem parse_problem(std::string_view name) { return Parser().parse(name); }
+
+std::string to_string(const Problem& problem) {
+  const Pool& pool = problem.pool;
+  std::string out(name(pool.op));
+  if (pool.op == Op::lp) {
+    std::array<char, 32> digits{};
+    const auto result = std::to_chars(digits.data(), digits.data() + digits.size(), pool.norm);
+    out.append(digits.data(), result.ptr);
+  }
+  out.append(":").append(name(problem.dtype)).append(":").append(to_string(problem.shape));
+  WindowText window;
+  if (pool.kind == WindowKind::global)
+    window = {":global", axes_word(problem, axes_of_count(problem, 1))};
+  else
+    window = pool.kind == WindowKind::adaptive ? adaptive_text(problem) : uniform_text(problem);
+  out += window.window;
+  if (pool.padding == Padding::same_upper) out += ":same";
+  if (pool.padding == Padding::same_lower) out += ":same_lower";
+  if (pool.ceil_mode) out += ":ceil";
+  if (!pool.count_include_pad) out += ":exclude";
+  if (pool.divisor != 0) out += ":div" + std::to_string(pool.divisor);
+  if (pool.nan == NanPolicy::omit) out += ":omit";
+  out += window.axes;
+  bool natural = true;
+  for (int i = 0; i < problem.order.size(); ++i) natural = natural && problem.order[i] == i;
+  if (!natural) out += ":" + numbers("order", problem.order);
+  if (problem.indices) out += ":indices";
+  if (problem.direction == Direction::backward) out += ":backward";
+  return out;
+}
+
+}  // namespace oriel

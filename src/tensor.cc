@@ -1,0 +1,101 @@
+#include "oriel/tensor.h"
+
+#include <algorithm>
+
+namespace oriel {
+namespace {
+
+bool has_zero(const Extents& shape) { return std::find(shape.begin(), shape.end(), 0) != shape.end(); }
+
+void check_shapes(const ConstTensor& t) {
+  if (t.pitch.size() != t.shape.size())
+    throw Error("tensor: must have one pitch per axis, but has " + std::to_string(t.pitch.size()) +
+                " for a shape of rank " + std::to_string(t.shape.size()));
+  for (int a = 0; a < t.shape.size(); ++a)
+    if (t.shape[a] < 0)
+      throw Error("tensor: extents must be >= 0, but axis " + std::to_string(a) + " has " + std::to_string(t.shape[a]));
+}
+
+}  // namespace
+
+index_t element_count(const Extents& shape) {
+  index_t count = 1;
+  for (int a = 0; a < shape.size(); ++a) {
+    if (shape[a] < 0)
+      throw Error("tensor: extents must be >= 0, but axis " + std::to_string(a) + " has " + std::to_string(shape[a]));
+    // A zero stays out of the product: the pitches of an empty tensor must fit too.
+    if (shape[a] != 0 && __builtin_mul_overflow(count, shape[a], &count))
+      throw Error("tensor: must have at most 2^63 - 1 elements, but the shape is " + to_string(shape));
+  }
+  return has_zero(shape) ? 0 : count;
+}
+
+Extents dense_pitch(const Extents& shape, const Extents& order) {
+  const int rank = shape.size();
+  element_count(shape);
+  if (!order.empty() && order.size() != rank)
+    throw Error("tensor: the order of axes must name all " + std::to_string(rank) + ", but names " +
+                std::to_string(order.size()));
+  Extents pitch(rank, -1);
+  index_t step = 1;
+  for (int i = rank - 1; i >= 0; --i) {
+    const index_t axis = order.empty() ? i : order[i];
+    if (axis < 0 || axis >= rank || pitch[static_cast<int>(axis)] != -1)
+      throw Error("tensor: the order of axes must name each of 0 to " + std::to_string(rank - 1) + " once, but names " +
+                  std::to_string(axis));
+    pitch[static_cast<int>(axis)] = step;
+    const index_t extent = shape[static_cast<int>(axis)];
+    step *= extent == 0 ? 1 : extent;
+  }
+  return pitch;
+}
+
+ByteSpan byte_span(const ConstTensor& t) {
+  check_shapes(t);
+  if (has_zero(t.shape)) return {};
+  const index_t bytes = size_bytes(t.dtype);
+  ByteSpan span{0, bytes};
+  for (int a = 0; a < t.shape.size(); ++a) {
+    index_t reach = 0;
+    index_t& end = t.pitch[a] < 0 ? span.begin : span.end;
+    if (__builtin_mul_overflow(t.shape[a] - 1, t.pitch[a], &reach) || __builtin_mul_overflow(reach, bytes, &reach) ||
+        __builtin_add_overflow(end, reach, &end))
+      throw Error("tensor: must span less than 2^63 bytes, but axis " + std::to_string(a) + " has " +
+                  std::to_string(t.shape[a]) + " elements at a pitch of " + std::to_string(t.pitch[a]));
+  }
+  return span;
+}
+
+bool may_overlap(const ConstTensor& a, const ConstTensor& b) {
+  if (a.device != b.device) return false;
+  const ByteSpan sa = byte_span(a), sb = byte_span(b);
+  if (sa.begin == sa.end || sb.begin == sb.end) return false;
+  // Unsigned arithmetic: an address plus a negative offset wraps to the right place.
+  const auto at = [](const void* data, index_t offset) {
+    return reinterpret_cast<std::uintptr_t>(data) + static_cast<std::uintptr_t>(offset);
+  };
+  return at(a.data, sa.begin) < at(b.data, sb.end) && at(b.data, sb.begin) < at(a.data, sa.end);
+}
+
+bool may_self_overlap(const ConstTensor& t) {
+  byte_span(t);  // refuses what does not fit, so no sum below overflows
+  if (has_zero(t.shape)) return false;
+  // Magnitudes without a sign: two spans of up to 2^63 - 1 bytes each add up below 2^64.
+  const auto magnitude = [](index_t v) {
+    return v < 0 ? 0 - static_cast<std::uint64_t>(v) : static_cast<std::uint64_t>(v);
+  };
+  std::array<std::pair<std::uint64_t, std::uint64_t>, kMaxRank> axes{};  // {|pitch|, extent}
+  int count = 0;
+  for (int a = 0; a < t.shape.size(); ++a)
+    if (t.shape[a] > 1) axes[static_cast<std::size_t>(count++)] = {magnitude(t.pitch[a]), magnitude(t.shape[a])};
+  std::sort(axes.begin(), axes.begin() + count);
+  std::uint64_t reach = 0;  // how far the axes of smaller pitch go
+  for (int i = 0; i < count; ++i) {
+    const auto [pitch, extent] = axes[static_cast<std::size_t>(i)];
+    if (pitch <= reach) return true;
+    reach += (extent - 1) * pitch;
+  }
+  return false;
+}
+
+}  // namespace oriel
