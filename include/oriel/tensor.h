@@ -24,13 +24,13 @@ struct ConstTensor {
   Device device = Device::cpu;
 
   ConstTensor() = default;
-  ConstTensor(const void* data, Dtype dtype, const Extents& shape, const Extents& pitch, Device device = Device::cpu)
-      : data(data), dtype(dtype), shape(shape), pitch(pitch), device(device) {}
-  ConstTensor(const void* data, Dtype dtype, const Extents& shape)
-      : data(data), dtype(dtype), shape(shape), pitch(dense_pitch(shape)) {}
+  ConstTensor(const void* first, Dtype type, const Extents& extents, const Extents& pitches, Device where = Device::cpu)
+      : data(first), dtype(type), shape(extents), pitch(pitches), device(where) {}
+  ConstTensor(const void* first, Dtype type, const Extents& extents)
+      : data(first), dtype(type), shape(extents), pitch(dense_pitch(extents)) {}
   /// A dense view; the element type gives the dtype. Example: ConstTensor x(values.data(), {1, 3, 224, 224});
   template <class T>
-  ConstTensor(const T* data, const Extents& shape) : ConstTensor(data, dtype_v<T>, shape) {}
+  ConstTensor(const T* first, const Extents& extents) : ConstTensor(first, dtype_v<T>, extents) {}
 
   int rank() const { return shape.size(); }
 };
@@ -44,12 +44,12 @@ struct Tensor {
   Device device = Device::cpu;
 
   Tensor() = default;
-  Tensor(void* data, Dtype dtype, const Extents& shape, const Extents& pitch, Device device = Device::cpu)
-      : data(data), dtype(dtype), shape(shape), pitch(pitch), device(device) {}
-  Tensor(void* data, Dtype dtype, const Extents& shape)
-      : data(data), dtype(dtype), shape(shape), pitch(dense_pitch(shape)) {}
+  Tensor(void* first, Dtype type, const Extents& extents, const Extents& pitches, Device where = Device::cpu)
+      : data(first), dtype(type), shape(extents), pitch(pitches), device(where) {}
+  Tensor(void* first, Dtype type, const Extents& extents)
+      : data(first), dtype(type), shape(extents), pitch(dense_pitch(extents)) {}
   template <class T>
-  Tensor(T* data, const Extents& shape) : Tensor(data, dtype_v<T>, shape) {}
+  Tensor(T* first, const Extents& extents) : Tensor(first, dtype_v<T>, extents) {}
 
   int rank() const { return shape.size(); }
   operator ConstTensor() const { return {data, dtype, shape, pitch, device}; }

@@ -67,6 +67,12 @@ struct Axis {
     return a;
   }
 
+  /// Padding, before and after together, for which there are ceil(in / stride) outputs (S1, `same`).
+  static constexpr index_t same_padding(index_t in, index_t kernel, index_t stride, index_t dilation) {
+    const index_t total = (ceil_div(in, stride) - 1) * stride + dilation * (kernel - 1) + 1 - in;
+    return total > 0 ? total : 0;
+  }
+
   /// `out` windows that together cover all inputs, as even as integers allow.
   static constexpr Axis make_adaptive(index_t in, index_t out) {
     Axis a;
@@ -214,12 +220,14 @@ struct Axis {
   friend constexpr bool operator==(const Axis&, const Axis&) = default;
 
  private:
+  __extension__ typedef __int128 wide_t;  // not ISO C++, known to every compiler we build with
+
   // floor(a * n / m) and ceil(a * n / m) without overflow for a <= m + 1.
   ORIEL_HD static constexpr index_t scale_floor(index_t a, index_t n, index_t m) {
-    return static_cast<index_t>(static_cast<__int128>(a) * n / m);
+    return static_cast<index_t>(static_cast<wide_t>(a) * n / m);
   }
   ORIEL_HD static constexpr index_t scale_ceil(index_t a, index_t n, index_t m) {
-    return static_cast<index_t>((static_cast<__int128>(a) * n + m - 1) / m);
+    return static_cast<index_t>((static_cast<wide_t>(a) * n + m - 1) / m);
   }
 };
 
