@@ -23,4 +23,7 @@ if(ORIEL_SANITIZE)
   # Everything, not only our targets, so that no object is left out; a finding ends the program.
   add_compile_options(-fsanitize=${ORIEL_SANITIZE} -fno-sanitize-recover=all)
   add_link_options(-fsanitize=${ORIEL_SANITIZE})
+  if(ORIEL_SANITIZE STREQUAL "thread" AND CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+    add_compile_options(-fsanitize-ignorelist=${CMAKE_CURRENT_LIST_DIR}/tsan_ignorelist.txt)
+  endif()
 endif()

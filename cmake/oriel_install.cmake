@@ -1,1 +1,30 @@
-# What `cmake --install` puts where.
+# What `cmake --install` puts where: the library, its headers, the CMake package and the pkg-config file. The command
+# with its manual and completions installs itself (cli/CMakeLists.txt).
+include(CMakePackageConfigHelpers)
+
+get_target_property(oriel_library_type oriel TYPE)
+set(oriel_package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/oriel)
+
+install(TARGETS oriel EXPORT oriel_targets
+  LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/oriel DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+install(EXPORT oriel_targets NAMESPACE oriel:: FILE oriel_targets.cmake DESTINATION ${oriel_package_dir})
+
+# A shared library brings what it needs; a static one leaves it to the program that links it.
+set(ORIEL_FIND_DEPENDENCIES "")
+set(ORIEL_PC_REQUIRES "")
+if(oriel_library_type STREQUAL "STATIC_LIBRARY")
+  set(ORIEL_FIND_DEPENDENCIES "find_dependency(Threads)\nfind_dependency(TBB)\nfind_dependency(hwy)\nfind_dependency(fmt)")
+  set(ORIEL_PC_REQUIRES "Requires: libhwy tbb fmt")
+endif()
+configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/oriel-config.cmake.in
+  ${PROJECT_BINARY_DIR}/oriel-config.cmake INSTALL_DESTINATION ${oriel_package_dir})
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/oriel-config-version.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/oriel-config.cmake ${PROJECT_BINARY_DIR}/oriel-config-version.cmake
+  DESTINATION ${oriel_package_dir})
+
+# The prefix follows from where the file lies, so an installed tree can be moved.
+file(RELATIVE_PATH ORIEL_PC_UP /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
+string(REGEX REPLACE "/$" "" ORIEL_PC_UP "${ORIEL_PC_UP}")
+configure_file(${CMAKE_CURRENT_LIST_DIR}/oriel.pc.in ${PROJECT_BINARY_DIR}/oriel.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/oriel.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

@@ -1,0 +1,59 @@
+# The front door: every task of a developer. `make help` lists them.
+JOBS ?= $(shell nproc)
+CTEST = ctest --output-on-failure --no-tests=error -j$(JOBS)
+BUILD = cmake --build --preset
+
+.PHONY: help demo test check build bench fuzz lint format docs install packages venv clean
+.DEFAULT_GOAL := help
+
+help: ## List what can be made
+	@sed -n 's/^\([a-z]*\):[^#]*## \(.*\)/  make \1|\2/p' Makefile | column -t -s '|'
+
+demo: build ## Pool a real photograph, check the results, time them; pictures in build/demo
+	@scripts/venv.sh demo
+	@.venv/bin/python scripts/demo.py
+
+test: packages ## Install what is missing, build, and run every test
+	@scripts/venv.sh test demo
+	@scripts/test.sh
+
+check: build venv ## Build and run the tests of the release build only; L=fast picks a label
+	@cmake --preset release >/dev/null
+	@$(BUILD) release
+	@cd build && $(CTEST) $(if $(L),-L $(L))
+
+build: packages ## Build the library and the command into build/
+	@test -f build/build.ninja || cmake --preset release
+	@$(BUILD) release
+
+bench: packages ## Time the problems of bench/suite.txt; results in build/bench.json
+	@cmake --preset release -DORIEL_BUILD_BENCH=ON >/dev/null
+	@$(BUILD) release
+	@scripts/bench.sh
+
+fuzz: packages ## Fuzz every target for 60 s each; SECONDS_EACH=n changes that
+	@scripts/fuzz.sh $(or $(SECONDS_EACH),60)
+
+lint: packages ## Run clang-tidy on src and cli, and list long files
+	@test -f build/build.ninja || cmake --preset release
+	@$(BUILD) release
+	@scripts/lint.sh
+
+format: packages ## Format every C++ file
+	@git ls-files '*.h' '*.cc' '*.inl' | xargs clang-format -i
+
+docs: build venv ## Run every example of README and docs and check the links
+	@cmake --preset release >/dev/null
+	@cd build && $(CTEST) -L docs
+
+install: build ## Install into PREFIX (default /usr/local)
+	@cmake --install build --prefix $(or $(PREFIX),/usr/local)
+
+packages:
+	@scripts/install_debian.sh
+
+venv:
+	@scripts/venv.sh test demo
+
+clean: ## Remove everything that was built
+	rm -rf build build-* .venv

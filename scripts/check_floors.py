@@ -1,0 +1,109 @@
+#!/usr/bin/env python3
+"""Checks that the include graph goes down only. Usage: check_floors.py [ROOT]; prints each violation, exits 1 for any.
+
+The floors (docs/architecture.md): a file may include files of its own part and of parts on lower floors. Parts on the
+same floor never include each other, but on the floors of one part (0, 1, 3) that question does not arise.
+"""
+
+import re
+import sys
+from pathlib import Path
+
+# (pattern of the path, floor, part); the first that matches counts.
+PARTS = [
+    (r"include/oriel/(types\.h|dtypes\.def|ops\.def)", 0, "types"),
+    (r"src/(types\.cc|quoted\.h)", 0, "types"),
+    (r"include/oriel/(window|reduce|tensor|problem)\.h", 1, "core"),
+    (r"src/(tensor|problem|problem_name)\.cc", 1, "core"),
+    (r"src/(cpu|cuda|tile)/.*", 2, None),
+    (r"include/oriel/(cpu|cuda|tile)\.h", 2, None),
+    (r"include/oriel/pool\.h", 3, "door"),
+    (r"src/pool\.cc", 3, "door"),
+    (r"(src|include/oriel)/dist[/.].*", 4, "dist"),
+    (r"(src|include/oriel)/nn[/.].*", 4, "nn"),
+    (r"src/io/.*", 5, "io"),
+    (r"(cli|python|apps|bench|examples|tests|fuzz)/.*", 5, None),
+]
+# Floor 5: who may use which other part of floor 5. Everything else there meets only the floors below.
+MAY_USE = {
+    "cli": {"io", "tests/reference"},  # `oriel check` compares with the reference
+    "tests": {"io", "cli", "tests/reference"},
+    "tests/reference": set(),
+    "fuzz": {"io", "cli", "tests/reference"},
+}
+SUFFIXES = {".h", ".cc", ".inl", ".def", ".cu", ".cuh", ".hpp", ".cpp"}
+INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.MULTILINE)
+
+
+def part_of(path):
+    """The (floor, part) of a file, or None for a file that no rule places."""
+    if path.startswith("tests/reference/"):
+        return 5, "tests/reference"
+    for pattern, floor, part in PARTS:
+        if re.fullmatch(pattern, path):
+            if part is None:
+                pieces = path.split("/")
+                part = pieces[0] if floor == 5 else Path(pieces[-1]).stem if pieces[0] == "include" else pieces[1]
+            return floor, part
+    return None
+
+
+def resolve(root, file, name):
+    """The path, relative to the root, that `#include "name"` in `file` means; None when it is not ours."""
+    for folder in (file.parent, root / "include", root / "src", root, root / "tests", root / "cli"):
+        candidate = (folder / name).resolve()
+        if candidate.is_file() and candidate.is_relative_to(root):
+            return candidate.relative_to(root).as_posix()
+    return None
+
+
+def allowed(includer, included, included_path):
+    (floor, part), (other_floor, other) = includer, included
+    if part == other:
+        return True
+    if floor == other_floor:
+        return floor == 5 and other in MAY_USE.get(part, set())
+    if part == "tests/reference" and (other_floor > 1 or included_path == "include/oriel/window.h"):
+        return False  # the reference shares with what it judges types, tensors and problems, but no geometry
+    return floor > other_floor
+
+
+def violations(root):
+    root = root.resolve()
+    for top in ("include", "src", "cli", "python", "apps", "bench", "examples", "tests", "fuzz"):
+        for file in sorted((root / top).rglob("*")):
+            if file.suffix not in SUFFIXES:
+                continue
+            path = file.relative_to(root).as_posix()
+            here = part_of(path)
+            if here is None:
+                yield f"{path}: no rule in check_floors.py says on which floor this file is"
+                continue
+            text = file.read_text(encoding="utf-8")
+            for match in INCLUDE.finditer(text):
+                name = match[1]
+                target = resolve(root, file, name)
+                if target is None:
+                    if name.startswith("oriel/"):
+                        yield f"{path}: includes {name}, which does not exist"
+                    continue
+                there = part_of(target)
+                if there is None:
+                    yield f"{target}: no rule in check_floors.py says on which floor this file is"
+                elif not allowed(here, there, target):
+                    line = text.count("\n", 0, match.start()) + 1
+                    yield f"{path}:{line}: {here[1]} (floor {here[0]}) includes {target}: {there[1]} (floor {there[0]})"
+
+
+def main():
+    root = Path(sys.argv[1] if len(sys.argv) > 1 else Path(__file__).parent.parent)
+    found = list(violations(root))
+    for line in found:
+        print(line)
+    if found:
+        print(f"{len(found)} includes go up or sideways")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,29 @@
+#!/bin/sh
+# fuzz.sh [SECONDS]: builds every fuzz/fuzz_*.cc with clang, runs each for that long (default 60), stops at a finding.
+# Inputs found before are kept in build-fuzz/corpus; those of fuzz/seeds/<name> are where it begins.
+set -eu
+cd "$(dirname "$0")/.."
+seconds=${1:-60}
+
+cmake --preset fuzz >/dev/null
+cmake --build --preset fuzz
+found=0
+for source in fuzz/fuzz_*.cc; do
+  [ -e "$source" ] || { echo "fuzz: no fuzz/fuzz_*.cc was found" >&2; exit 1; }
+  name=$(basename "$source" .cc)
+  mkdir -p "build-fuzz/corpus/$name" "build-fuzz/findings"
+  seeds=
+  [ -d "fuzz/seeds/$name" ] && seeds=fuzz/seeds/$name
+  echo "$name: $seconds s"
+  # shellcheck disable=SC2086
+  if ! "build-fuzz/bin/$name" "build-fuzz/corpus/$name" $seeds -max_total_time="$seconds" -timeout=10 -rss_limit_mb=4096 \
+      -artifact_prefix="build-fuzz/findings/$name-" -print_final_stats=1 >"build-fuzz/$name.log" 2>&1; then
+    tail -n 40 "build-fuzz/$name.log"
+    echo "$name: FOUND something; the input is in build-fuzz/findings"
+    found=1
+    continue
+  fi
+  awk -v name="$name" '/stat::number_of_executed_units/ {printf "%s: %d inputs, nothing found\n", name, $2}' \
+    "build-fuzz/$name.log"
+done
+exit $found

@@ -1,0 +1,44 @@
+#!/bin/sh
+# Builds and runs every test: the sanitizer builds on the fast tests, brief fuzzing, then everything on the release
+# build. Goes on after a failure and says at the end what failed. `make check` runs the release build's tests alone.
+set -u
+cd "$(dirname "$0")/.."
+jobs=${JOBS:-$(nproc)}
+started=$(date +%s)
+failed=
+
+step() { printf '\n== %s (after %d s)\n' "$1" $(($(date +%s) - started)); }
+
+configure_and_build() {
+  step "building: $1"
+  cmake --preset "$1" >build-configure.log 2>&1 || { cat build-configure.log; rm build-configure.log; return 1; }
+  rm build-configure.log
+  cmake --build --preset "$1" -j"$jobs"
+}
+
+run_tests() {  # preset, further words for ctest
+  preset=$1
+  shift
+  step "testing: $preset"
+  ctest --preset "$preset" -j"$jobs" --no-tests=error --test-output-size-passed 200000 \
+    --output-junit results.xml "$@" || failed="$failed $preset"
+}
+
+configure_and_build release || { echo "make test: the release build failed"; exit 1; }
+for preset in asan-ubsan tsan; do
+  if configure_and_build "$preset"; then
+    run_tests "$preset" -L fast -LE 'house|docs|peers'
+  else
+    failed="$failed build:$preset"
+  fi
+done
+step "fuzzing briefly"
+scripts/fuzz.sh "${SECONDS_EACH:-5}" || failed="$failed fuzz"
+run_tests release
+
+step "done"
+python3 scripts/test_summary.py build/results.xml build-asan-ubsan/results.xml build-tsan/results.xml || exit 1
+if [ -n "$failed" ]; then
+  echo "failed:$failed"
+  exit 1
+fi

@@ -1,0 +1,69 @@
+"""The include graph goes down only, and the script that says so notices when it does not."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+SCRIPT = ROOT / "scripts" / "check_floors.py"
+
+
+def check(root):
+    return subprocess.run([sys.executable, str(SCRIPT), str(root)], capture_output=True, text=True)
+
+
+def tree(folder, files):
+    for path, text in files.items():
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_text(text)
+    return folder
+
+
+CLEAN = {
+    "include/oriel/types.h": "#pragma once\n#include <vector>\n",
+    "include/oriel/window.h": '#include "oriel/types.h"\n',
+    "include/oriel/pool.h": '#include "oriel/window.h"\n',
+    "src/cpu/run.h": '#include "oriel/window.h"\n',
+    "src/cpu/run.cc": '#include "cpu/run.h"\n',
+    "src/cuda/run.h": "",
+    "src/pool.cc": '#include "oriel/pool.h"\n#include "cpu/run.h"\n',
+    "src/dist/halo.cc": '#include "oriel/pool.h"\n',
+    "src/nn/layer.h": "",
+    "src/io/npy.h": '#include "oriel/types.h"\n',
+    "cli/main.cc": '#include "io/npy.h"\n#include "oriel/pool.h"\n',
+    "tests/reference/pool.h": '#include "oriel/types.h"\n',
+}
+
+BROKEN = [
+    ("include/oriel/types.h", '#include "oriel/window.h"\n', "floor 0 looks at floor 1"),
+    ("include/oriel/window.h", '#include "oriel/pool.h"\n', "floor 1 looks at the door"),
+    ("src/cpu/run.cc", '#include "cuda/run.h"\n', "a backend looks at its sibling"),
+    ("src/cpu/run.cc", '#include "oriel/pool.h"\n', "a backend looks at the door"),
+    ("src/cpu/run.cc", '#include "../cuda/run.h"\n', "a sibling by a relative path"),
+    ("src/dist/halo.cc", '#include "nn/layer.h"\n', "dist and nn are siblings"),
+    ("src/pool.cc", '#include "io/npy.h"\n', "the door looks at file formats"),
+    ("examples/pool.cc", '#include "io/npy.h"\n', "file formats belong to the command"),
+    ("tests/reference/pool.h", '#include "oriel/window.h"\n', "the reference shares Oriel's geometry"),
+    ("tests/reference/pool.h", '#include "oriel/pool.h"\n', "the reference looks at the door"),
+    ("src/cpu/run.cc", '#include "oriel/none.h"\n', "a header that does not exist"),
+    ("src/mystery/file.cc", "", "a file that no floor has"),
+]
+
+
+def test_include_graph_goes_down():
+    result = check(ROOT)
+    assert result.returncode == 0, result.stdout + result.stderr
+
+
+def test_clean_tree_passes(tmp_path):
+    result = check(tree(tmp_path, CLEAN))
+    assert (result.returncode, result.stdout) == (0, ""), result.stdout + result.stderr
+
+
+@pytest.mark.parametrize(("path", "text", "why"), BROKEN, ids=[why for _, _, why in BROKEN])
+def test_violation_is_caught(tmp_path, path, text, why):
+    result = check(tree(tmp_path, {**CLEAN, path: text}))
+    assert result.returncode == 1, why
+    assert path in result.stdout

@@ -1,0 +1,69 @@
+"""An installed Oriel is found by CMake's find_package and by pkg-config, and a program that uses it runs."""
+
+import os
+import shlex
+import subprocess
+from pathlib import Path
+
+import pytest
+
+CONSUMER = Path(__file__).resolve().parent / "consumer"
+BUILD = Path(os.environ["ORIEL_BUILD"])
+CMAKE = os.environ["CMAKE_COMMAND"]
+CXX = os.environ["CXX"]
+EXPECTED = "6 8 14 16\n"
+
+
+def run(*command, **keywords):
+    result = subprocess.run([str(word) for word in command], capture_output=True, text=True, **keywords)
+    assert result.returncode == 0, f"{shlex.join(map(str, command))}\n{result.stdout}{result.stderr}"
+    return result.stdout
+
+
+@pytest.fixture(scope="module")
+def prefix(tmp_path_factory):
+    """An installed tree that was moved after the installation: nothing in it may know the first place."""
+    first = tmp_path_factory.mktemp("install") / "first"
+    run(CMAKE, "--install", BUILD, "--prefix", first)
+    return first.rename(first.with_name("moved here"))
+
+
+def test_find_package(prefix, tmp_path):
+    run(CMAKE, "-S", CONSUMER, "-B", tmp_path, f"-DCMAKE_PREFIX_PATH={prefix}", f"-DCMAKE_CXX_COMPILER={CXX}",
+        "-DCMAKE_FIND_USE_PACKAGE_REGISTRY=OFF")
+    run(CMAKE, "--build", tmp_path)
+    assert run(tmp_path / "consumer") == EXPECTED
+
+
+def test_find_package_refuses_another_version(prefix, tmp_path):
+    source = tmp_path / "CMakeLists.txt"
+    source.write_text("cmake_minimum_required(VERSION 3.25)\nproject(c CXX)\nfind_package(oriel 9 REQUIRED)\n")
+    result = subprocess.run([CMAKE, "-S", tmp_path, "-B", tmp_path / "b", f"-DCMAKE_PREFIX_PATH={prefix}"],
+                            capture_output=True, text=True)
+    assert result.returncode != 0
+    assert "compatible with requested version" in result.stderr
+
+
+def test_pkg_config(prefix, tmp_path):
+    folder = next(prefix.rglob("oriel.pc")).parent
+    environment = {**os.environ, "PKG_CONFIG_PATH": str(folder)}
+    flags = shlex.split(run("pkg-config", "--cflags", "--libs", "oriel", env=environment))
+    program = tmp_path / "consumer"
+    run(CXX, "-std=c++20", CONSUMER / "consumer.cc", "-o", program, *flags)
+    library = next(prefix.rglob("liboriel.*")).parent
+    assert run(program, env={**os.environ, "LD_LIBRARY_PATH": str(library)}) == EXPECTED
+
+
+def test_every_public_header_is_installed(prefix):
+    source = CONSUMER.parents[2] / "include"
+    wanted = {path.relative_to(source) for path in source.rglob("*") if path.is_file()}
+    installed = {path.relative_to(prefix / "include") for path in (prefix / "include").rglob("*") if path.is_file()}
+    assert installed == wanted
+
+
+def test_command_manual_and_completions_are_installed(prefix):
+    names = {path.relative_to(prefix).as_posix() for path in prefix.rglob("*") if path.is_file()}
+    assert "bin/oriel" in names
+    assert any(name.endswith("man1/oriel.1") or name.endswith("man1/oriel.1.gz") for name in names), names
+    assert any("bash-completion/completions/oriel" in name for name in names), names
+    assert "oriel" in run(prefix / "bin" / "oriel", "--help")
