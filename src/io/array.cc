@@ -1,0 +1,155 @@
+#include "io/array.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <limits>
+
+#include "io/image.h"
+#include "io/input_file.h"
+#include "io/npy.h"
+#include "io/npz.h"
+
+namespace oriel::io {
+namespace {
+
+constexpr std::string_view kAllowedEndings = ".npy, .npz, .png, .jpg, .jpeg, .tif, .tiff, .webp";
+
+std::string ending_of(const std::string& path) {
+  std::string ending = std::filesystem::path(path).extension().string();
+  std::transform(ending.begin(), ending.end(), ending.begin(),
+                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+  return ending;
+}
+
+std::optional<Format> format_of_ending(const std::string& path) {
+  const std::string ending = ending_of(split_npz_path(path).file);
+  if (ending == ".npy") return Format::npy;
+  if (ending == ".npz") return Format::npz;
+  for (const char* known : {".png", ".jpg", ".jpeg", ".tif", ".tiff", ".webp"})
+    if (ending == known) return Format::image;
+  return std::nullopt;
+}
+
+// From the first bytes of a stream; anything that is neither .npy nor zip is left to the image reader.
+Format format_of_bytes(std::span<const std::byte> head) {
+  const auto begins_with = [&](std::string_view magic) {
+    return head.size() >= magic.size() && std::memcmp(head.data(), magic.data(), magic.size()) == 0;
+  };
+  if (begins_with("\x93NUMPY")) return Format::npy;
+  if (begins_with("PK")) return Format::npz;
+  return Format::image;
+}
+
+// The bytes already read, then the rest of the stream.
+ReadBytes put_back(std::vector<std::byte> head, ReadBytes rest) {
+  return [head = std::move(head), rest = std::move(rest), at = std::size_t{0}](void* to, std::size_t count) mutable {
+    if (at == head.size()) return rest(to, count);
+    const std::size_t n = std::min(count, head.size() - at);
+    std::memcpy(to, head.data() + at, n);
+    at += n;
+    return n;
+  };
+}
+
+Array read_stream(const ReadBytes& stream, const std::string& file, const std::string& array,
+                  std::optional<Format> format, std::optional<Dtype> dtype) {
+  std::vector<std::byte> head(kNpyPrefix);
+  head.resize(read_fully(stream, head.data(), head.size()));
+  if (head.empty()) throw Error(fmt::format("{}: empty; allowed: .npy, .npz or an image", file));
+  if (!format) format = format_of_bytes(head);
+  const ReadBytes whole = put_back(std::move(head), stream);
+  if (*format == Format::npy) return read_npy(whole, file, dtype);
+  const std::vector<std::byte> bytes = read_all(whole);
+  return *format == Format::npz ? read_npz(bytes, array, file, dtype) : read_image(bytes, file, dtype);
+}
+
+}  // namespace
+
+Buffer allocate(Dtype dtype, const Extents& shape) {
+  constexpr std::size_t alignment = 64;
+  const index_t count = element_count(shape);
+  const index_t size = size_bytes(dtype);
+  void* memory = nullptr;
+  const bool fits = count <= std::numeric_limits<index_t>::max() / size;
+  const std::size_t bytes = fits ? std::max<std::size_t>(static_cast<std::size_t>(count * size), 1) : 0;
+  if (!fits || ::posix_memalign(&memory, alignment, bytes) != 0)
+    throw Error(fmt::format("memory: {} elements of {} do not fit into this machine", count, name(dtype)));
+  std::shared_ptr<void> owner(memory, std::free);
+  return {Tensor(memory, dtype, shape), std::move(owner)};
+}
+
+Array dense(const ConstTensor& t) {
+  if (t.pitch == dense_pitch(t.shape)) return {t, nullptr, std::nullopt};
+  Buffer copy = allocate(t.dtype, t.shape);
+  const auto size = static_cast<std::size_t>(size_bytes(t.dtype));
+  const index_t count = element_count(t.shape);
+  auto* to = static_cast<std::byte*>(copy.view.data);
+  const auto* const from = static_cast<const std::byte*>(t.data);
+  Extents at(t.rank(), 0);
+  index_t offset = 0;
+  for (index_t i = 0; i < count; ++i, to += size) {
+    std::memcpy(to, from + offset * static_cast<index_t>(size), size);
+    for (int a = t.rank() - 1; a >= 0; --a) {
+      offset += t.pitch[a];
+      if (++at[a] < t.shape[a]) break;
+      offset -= t.pitch[a] * t.shape[a];
+      at[a] = 0;
+    }
+  }
+  return {copy.view, copy.memory, std::nullopt};
+}
+
+NpzPath split_npz_path(const std::string& path) {
+  constexpr std::string_view mark = ".npz:";
+  const std::size_t at = path.rfind(mark);
+  if (at == std::string::npos) return {path, ""};
+  const std::size_t colon = at + mark.size() - 1;
+  return {path.substr(0, colon), path.substr(colon + 1)};
+}
+
+Format format_of(const std::string& path) {
+  if (const auto format = format_of_ending(path)) return *format;
+  const std::string ending = ending_of(path);
+  throw Error(
+      fmt::format("{}: {}; allowed: {}", path,
+                  ending.empty() ? "the name has no ending" : fmt::format("the ending '{}' is not known", ending),
+                  kAllowedEndings));
+}
+
+Array read_array(const std::string& path, std::optional<Dtype> dtype) {
+  if (path == "-")
+    return read_stream(read_descriptor(STDIN_FILENO, "standard input"), "standard input", "", std::nullopt, dtype);
+  const NpzPath npz = split_npz_path(path);
+  std::optional<Format> format = format_of_ending(path);
+  if (!is_regular(npz.file)) return read_stream(open_stream(npz.file), npz.file, npz.name, format, dtype);
+  MappedFile file = map_file(npz.file);
+  if (!format) format = format_of_bytes(file.bytes);
+  switch (*format) {
+    case Format::npy:
+      return read_npy(file.bytes, std::move(file.memory), path, dtype);
+    case Format::npz:
+      return read_npz(file.bytes, npz.name, npz.file, dtype);
+    case Format::image:
+      break;
+  }
+  return read_image(file.bytes, path, dtype);
+}
+
+void write_array(const WriteBytes& write, const std::string& ending, const std::string& file, const ConstTensor& t,
+                 const std::optional<Picture>& picture) {
+  switch (format_of(ending)) {
+    case Format::npy:
+      return write_npy(write, t);
+    case Format::npz:
+      return write_npz(write, split_npz_path(ending).name, file, t);
+    case Format::image:
+      return write_image(write, ending_of(ending), file, t, picture);
+  }
+}
+
+}  // namespace oriel::io

@@ -1,0 +1,178 @@
+#include "io/image.h"
+
+#include <fmt/format.h>
+#include <vips/vips.h>
+
+#include <memory>
+#include <mutex>
+
+namespace oriel::io {
+namespace {
+
+struct Unref {
+  void operator()(VipsImage* image) const { g_object_unref(image); }
+};
+using Image = std::unique_ptr<VipsImage, Unref>;
+
+constexpr std::string_view kAllowedImages = "PNG, JPEG, TIFF, WebP";
+
+void ignore_message(const gchar*, GLogLevelFlags, const gchar*, gpointer) {}
+
+// libvips once per process; its warnings would mix with the command's own lines.
+void start_vips(const std::string& file) {
+  static std::once_flag once;
+  static bool started = false;
+  std::call_once(once, [] {
+    started = VIPS_INIT("oriel") == 0;
+    g_log_set_handler("VIPS", static_cast<GLogLevelFlags>(G_LOG_LEVEL_WARNING | G_LOG_LEVEL_INFO | G_LOG_LEVEL_MESSAGE),
+                      ignore_message, nullptr);
+  });
+  if (!started) throw Error(fmt::format("{}: libvips does not start", file));
+  vips_error_clear();
+}
+
+// What libvips said last, as one line.
+[[noreturn]] void fail(const std::string& file, std::string_view what) {
+  std::string text = vips_error_buffer();
+  vips_error_clear();
+  while (!text.empty() && text.back() == '\n') text.pop_back();
+  if (const std::size_t end = text.find('\n'); end != std::string::npos) text.resize(end);
+  throw Error(fmt::format("{}: cannot {}: {}", file, what, text.empty() ? "no reason given" : text));
+}
+
+Image load(std::span<const std::byte> bytes, const std::string& file) {
+  const char* const loader = vips_foreign_find_load_buffer(bytes.data(), bytes.size());
+  const std::string_view found = loader == nullptr ? "" : loader;
+  bool allowed = false;
+  for (const std::string_view kind :
+       {"VipsForeignLoadPng", "VipsForeignLoadJpeg", "VipsForeignLoadTiff", "VipsForeignLoadWebp"})
+    allowed = allowed || found.starts_with(kind);
+  if (!allowed)
+    throw Error(fmt::format("{}: not an image that Oriel reads; allowed: {}, .npy, .npz", file, kAllowedImages));
+  VipsImage* image = vips_image_new_from_buffer(bytes.data(), bytes.size(), "", "fail_on", VIPS_FAIL_ON_ERROR, nullptr);
+  if (image == nullptr) fail(file, "read the image");
+  return Image(image);
+}
+
+Image upright(const Image& image, const std::string& file) {
+  VipsImage* turned = nullptr;
+  if (vips_autorot(image.get(), &turned, nullptr) != 0) fail(file, "read the image");
+  return Image(turned);
+}
+
+// CMYK, Lab and the like become sRGB; grey, RGB and their 16-bit forms stay as they are.
+Image plain_colours(Image image, const std::string& file) {
+  const VipsInterpretation kind = vips_image_get_interpretation(image.get());
+  if (kind != VIPS_INTERPRETATION_CMYK && kind != VIPS_INTERPRETATION_LAB && kind != VIPS_INTERPRETATION_LABQ &&
+      kind != VIPS_INTERPRETATION_LABS)
+    return image;
+  VipsImage* rgb = nullptr;
+  if (vips_colourspace(image.get(), &rgb, VIPS_INTERPRETATION_sRGB, nullptr) != 0) fail(file, "read the colours");
+  vips_image_remove(rgb, VIPS_META_ICC_NAME);
+  return Image(rgb);
+}
+
+Dtype dtype_of(const Image& image, const std::string& file) {
+  switch (vips_image_get_format(image.get())) {
+    case VIPS_FORMAT_UCHAR:
+      return Dtype::u8;
+    case VIPS_FORMAT_USHORT:
+      return Dtype::u16;
+    default:
+      throw Error(fmt::format("{}: the image holds {}; allowed: 8 or 16 bits without sign", file,
+                              vips_enum_nick(VIPS_TYPE_BAND_FORMAT, vips_image_get_format(image.get()))));
+  }
+}
+
+Picture picture_of(const Image& image) {
+  Picture picture{.pixels_per_mm_x = vips_image_get_xres(image.get()),
+                  .pixels_per_mm_y = vips_image_get_yres(image.get()),
+                  .icc_profile = {}};
+  const void* data = nullptr;
+  std::size_t size = 0;
+  if (vips_image_get_typeof(image.get(), VIPS_META_ICC_NAME) != 0 &&
+      vips_image_get_blob(image.get(), VIPS_META_ICC_NAME, &data, &size) == 0) {
+    const auto* const begin = static_cast<const std::byte*>(data);
+    picture.icc_profile.assign(begin, begin + size);
+  }
+  return picture;
+}
+
+// What an image file can hold of `t`.
+void check_picture(const std::string& ending, const std::string& file, const ConstTensor& t) {
+  const bool deep = ending == ".png" || ending == ".tif" || ending == ".tiff";
+  const index_t channels = t.rank() == 3 ? t.shape[2] : 1;
+  if (t.dtype != Dtype::u8 && !(t.dtype == Dtype::u16 && deep))
+    throw Error(fmt::format("{}: {} holds {}, but the result is {}; allowed for others: .npy, .npz{}", file, ending,
+                            deep ? "u8 or u16" : "u8", name(t.dtype), t.dtype == Dtype::u16 ? ", .png, .tiff" : ""));
+  if (t.rank() < 2 || t.rank() > 3 || channels < 1 || channels > 4)
+    throw Error(fmt::format("{}: a picture has the shape HxW or HxWxC with C from 1 to 4, but the result has {}", file,
+                            to_string(t.shape)));
+  if ((ending == ".jpg" || ending == ".jpeg") && channels % 2 == 0)
+    throw Error(fmt::format("{}: JPEG has no alpha, but the result has {} channels; allowed: .png, .tiff, .webp", file,
+                            channels));
+  for (int i = 0; i < 2; ++i)
+    if (t.shape[i] < 1 || t.shape[i] > VIPS_MAX_COORD)
+      throw Error(fmt::format("{}: the picture has the shape {}; allowed: sides from 1 to {}", file, to_string(t.shape),
+                              VIPS_MAX_COORD));
+}
+
+const char* save_options(const std::string& ending) {
+  if (ending == ".jpg" || ending == ".jpeg") return ".jpg[Q=95]";
+  if (ending == ".webp") return ".webp[lossless=true]";
+  if (ending == ".png") return ".png";
+  return ".tif[compression=deflate,predictor=horizontal]";
+}
+
+}  // namespace
+
+Array read_image(std::span<const std::byte> bytes, const std::string& file, std::optional<Dtype> dtype) {
+  start_vips(file);
+  const Image image = plain_colours(upright(load(bytes, file), file), file);
+  const Dtype held = dtype_of(image, file);
+  if (dtype && *dtype != held)
+    throw Error(fmt::format("{}: the image holds {}, but {} was asked for; allowed: {}", file, name(held), name(*dtype),
+                            name(held)));
+  std::size_t size = 0;
+  void* const pixels = vips_image_write_to_memory(image.get(), &size);
+  if (pixels == nullptr) fail(file, "read the image");
+  std::shared_ptr<const void> memory(pixels, [](const void* p) { g_free(const_cast<void*>(p)); });
+  Extents shape = {vips_image_get_height(image.get()), vips_image_get_width(image.get())};
+  const int channels = vips_image_get_bands(image.get());
+  if (channels > 1) shape.push_back(channels);
+  return {ConstTensor(pixels, held, shape), std::move(memory), picture_of(image)};
+}
+
+void write_image(const WriteBytes& write, const std::string& ending, const std::string& file, const ConstTensor& t,
+                 const std::optional<Picture>& picture) {
+  start_vips(file);
+  check_picture(ending, file, t);
+  const Array whole = dense(t);
+  const int channels = t.rank() == 3 ? static_cast<int>(t.shape[2]) : 1;
+  const bool deep = t.dtype == Dtype::u16;
+  const Image raw(vips_image_new_from_memory(whole.view.data,
+                                             static_cast<std::size_t>(element_count(t.shape) * size_bytes(t.dtype)),
+                                             static_cast<int>(t.shape[1]), static_cast<int>(t.shape[0]), channels,
+                                             deep ? VIPS_FORMAT_USHORT : VIPS_FORMAT_UCHAR));
+  if (!raw) fail(file, "write the image");
+  const VipsInterpretation grey = deep ? VIPS_INTERPRETATION_GREY16 : VIPS_INTERPRETATION_B_W;
+  const VipsInterpretation colour = deep ? VIPS_INTERPRETATION_RGB16 : VIPS_INTERPRETATION_sRGB;
+  VipsImage* named = nullptr;
+  if (vips_copy(raw.get(), &named, "interpretation", channels < 3 ? grey : colour, nullptr) != 0)
+    fail(file, "write the image");
+  const Image image(named);
+  if (picture && picture->pixels_per_mm_x > 0 && picture->pixels_per_mm_y > 0) {
+    named->Xres = picture->pixels_per_mm_x;
+    named->Yres = picture->pixels_per_mm_y;
+  }
+  if (picture && !picture->icc_profile.empty())
+    vips_image_set_blob_copy(named, VIPS_META_ICC_NAME, picture->icc_profile.data(), picture->icc_profile.size());
+  void* data = nullptr;
+  std::size_t size = 0;
+  if (vips_image_write_to_buffer(named, save_options(ending), &data, &size, nullptr) != 0)
+    fail(file, "write the image");
+  const std::unique_ptr<void, decltype(&g_free)> owner(data, &g_free);
+  write(data, size);
+}
+
+}  // namespace oriel::io

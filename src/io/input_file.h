@@ -1,0 +1,35 @@
+// Reading bytes: mapped files and standard input.
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "io/array.h"
+
+namespace oriel::io {
+
+/// The bytes of a file, mapped read-only, and what unmaps them.
+struct MappedFile {
+  std::span<const std::byte> bytes;
+  std::shared_ptr<const void> memory;
+};
+
+/// True for a regular file, which can be mapped; false for a pipe or a device. Throws Error when it cannot be opened.
+bool is_regular(const std::string& path);
+
+/// Maps a regular file. Throws Error naming it and the system's reason.
+MappedFile map_file(const std::string& path);
+
+/// A reader of a file descriptor that stays open; `file` is what errors call it.
+ReadBytes read_descriptor(int descriptor, std::string file);
+
+/// A reader of a pipe or device, opened here.
+ReadBytes open_stream(const std::string& path);
+
+/// Fills [to, to + count) as far as the stream goes; the bytes that came.
+std::size_t read_fully(const ReadBytes& read, void* to, std::size_t count);
+
+/// Everything that a stream holds.
+std::vector<std::byte> read_all(const ReadBytes& read);
+
+}  // namespace oriel::io

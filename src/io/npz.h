@@ -1,0 +1,20 @@
+// NumPy's .npz archives, by libzip.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+
+#include "io/array.h"
+
+namespace oriel::io {
+
+/// The array `array` (empty: the first) of the archive in `bytes`. Throws Error naming `file`, and the arrays that
+/// there are.
+Array read_npz(std::span<const std::byte> bytes, const std::string& array, const std::string& file,
+               std::optional<Dtype> dtype = std::nullopt);
+
+/// An archive with one array, not compressed; its name is `array` (empty: `arr_0`, as numpy.savez says).
+void write_npz(const WriteBytes& write, const std::string& array, const std::string& file, const ConstTensor& t);
+
+}  // namespace oriel::io

@@ -1,0 +1,142 @@
+#include "io/output_file.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <climits>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <random>
+
+namespace oriel::io {
+namespace {
+
+// Names that a signal handler can read: fixed memory, published by a flag.
+struct Unfinished {
+  std::atomic<int> state{0};  // 0 free, 1 being filled, 2 holds a name
+  std::array<char, PATH_MAX> name{};
+};
+std::array<Unfinished, 8> unfinished;
+
+int remember(const std::string& name) {
+  if (name.size() >= PATH_MAX) return -1;
+  for (int i = 0; i < static_cast<int>(unfinished.size()); ++i) {
+    Unfinished& slot = unfinished[static_cast<std::size_t>(i)];
+    int free = 0;
+    if (!slot.state.compare_exchange_strong(free, 1)) continue;
+    std::memcpy(slot.name.data(), name.c_str(), name.size() + 1);
+    slot.state = 2;
+    return i;
+  }
+  return -1;
+}
+
+void forget(int slot) {
+  if (slot >= 0) unfinished[static_cast<std::size_t>(slot)].state = 0;
+}
+
+std::string temporary_name(const std::filesystem::path& target) {
+  constexpr std::size_t longest_kept = 200;  // file names have at most 255 bytes
+  const std::string kept = target.filename().string().substr(0, longest_kept);
+  return (target.parent_path() / fmt::format(".{}.{:08x}.tmp", kept, std::random_device{}())).string();
+}
+
+// What a symbolic link leads to, even where nothing is there yet.
+std::string follow_links(std::string path) {
+  for (int hops = 0; hops < 40; ++hops) {
+    std::error_code none;
+    const std::filesystem::path link = std::filesystem::read_symlink(path, none);
+    if (none) return path;
+    path = (std::filesystem::path(path).parent_path() / link).string();
+  }
+  return path;
+}
+
+}  // namespace
+
+void remove_unfinished_outputs() noexcept {
+  for (Unfinished& slot : unfinished)
+    if (slot.state == 2) ::unlink(slot.name.data());
+}
+
+void OutputFile::fail(const char* what) const {
+  throw Error(fmt::format("{}: cannot {}: {}", path_, what, std::strerror(errno)));
+}
+
+OutputFile::OutputFile(const std::string& path) : path_(path) {
+  if (path == "-") {
+    path_ = "standard output";
+    descriptor_ = ::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0);
+    if (descriptor_ < 0) fail("write");
+    return;
+  }
+  target_ = follow_links(path);
+  struct stat info {};
+  const bool exists = ::stat(target_.c_str(), &info) == 0;
+  if (exists && S_ISDIR(info.st_mode)) throw Error(fmt::format("{}: a folder; allowed: a file", path));
+  if (exists && !S_ISREG(info.st_mode)) {
+    descriptor_ = ::open(target_.c_str(), O_WRONLY | O_CLOEXEC);
+    if (descriptor_ < 0) fail("write");
+    return;
+  }
+  for (int attempt = 0; descriptor_ < 0; ++attempt) {
+    temporary_ = temporary_name(target_);
+    slot_ = remember(temporary_);
+    descriptor_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (descriptor_ >= 0) break;
+    forget(slot_);
+    if (errno == EEXIST && attempt < 10) continue;
+    temporary_.clear();
+    fail("write here");
+  }
+  if (exists) ::fchmod(descriptor_, info.st_mode & 07777);  // a replaced file keeps its permissions
+}
+
+OutputFile::~OutputFile() {
+  if (descriptor_ >= 0) ::close(descriptor_);
+  if (!temporary_.empty()) ::unlink(temporary_.c_str());
+  forget(slot_);
+}
+
+void OutputFile::write(const void* from, std::size_t count) {
+  const auto* at = static_cast<const std::byte*>(from);
+  while (count > 0) {
+    const ssize_t done = ::write(descriptor_, at, count);
+    if (done < 0 && errno == EINTR) continue;
+    if (done < 0) fail("write");
+    at += done;
+    count -= static_cast<std::size_t>(done);
+  }
+}
+
+void OutputFile::finish() {
+  if (descriptor_ < 0) return;
+  if (!temporary_.empty() && ::fsync(descriptor_) != 0) fail("write");
+  const int descriptor = descriptor_;
+  descriptor_ = -1;
+  if (::close(descriptor) != 0) fail("write");
+}
+
+void OutputFile::commit() {
+  finish();
+  if (temporary_.empty()) return;
+  if (::rename(temporary_.c_str(), target_.c_str()) != 0) fail("rename the finished file");
+  temporary_.clear();
+  forget(slot_);
+  slot_ = -1;
+  // The folder's entry too; a file system that cannot do so has done what it can.
+  const std::string folder = std::filesystem::path(target_).parent_path().string();
+  const int handle = ::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (handle >= 0) {
+    (void)::fsync(handle);
+    ::close(handle);
+  }
+}
+
+}  // namespace oriel::io
