@@ -24,13 +24,13 @@ enum class IndexSpace : std::uint8_t { plane, tensor, window };
 struct Pool {
   Op op = Op::max;
   WindowKind kind = WindowKind::uniform;
-  Extents kernel;       // taps of a window, >= 1; needed for uniform windows
-  Extents stride;       // step of the window, >= 1; empty: the kernel size
-  Extents pad_lo;       // padding before the first input, >= 0; empty: 0
-  Extents pad_hi;       // padding after the last input, >= 0; empty: as pad_lo
-  Extents dilation;     // distance of taps, >= 1; empty: 1
-  Extents output_size;  // adaptive windows: outputs, >= 1
-  Extents axes;         // pooled axes, negative from the end, each once; empty: see default_axes
+  Extents kernel{};       // taps of a window, >= 1; needed for uniform windows
+  Extents stride{};       // step of the window, >= 1; empty: the kernel size
+  Extents pad_lo{};       // padding before the first input, >= 0; empty: 0
+  Extents pad_hi{};       // padding after the last input, >= 0; empty: as pad_lo
+  Extents dilation{};     // distance of taps, >= 1; empty: 1
+  Extents output_size{};  // adaptive windows: outputs, >= 1
+  Extents axes{};         // pooled axes, negative from the end, each once; empty: see default_axes
   Padding padding = Padding::given;
   bool ceil_mode = false;
   bool count_include_pad = true;  // averages: whether padding counts in the divisor (S5)

@@ -4,6 +4,7 @@
 // `indices window:`), `dy:`, `dx:`, `shape:` (of y) or `error:`, each with values separated by blanks.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <fstream>
@@ -99,7 +100,9 @@ class Runner {
 
   template <class T>
   void run() {
-    if (has("shape")) EXPECT_EQ(oriel::to_string(problem_.output_shape), value("shape"));
+    if (has("shape")) {
+      EXPECT_EQ(oriel::to_string(problem_.output_shape), value("shape"));
+    }
     if (problem_.direction == Direction::forward)
       run_forward<T>();
     else
@@ -173,15 +176,17 @@ TEST_P(Semantics, example_holds) {
   oriel::visit(problem.dtype, [&]<class T>() { runner.run<T>(); });
 }
 
-INSTANTIATE_TEST_SUITE_P(Docs, Semantics, testing::ValuesIn(read_examples()), [](const auto& info) {
-  return info.param.rule + "_line_" + std::to_string(info.param.line);
-});
+INSTANTIATE_TEST_SUITE_P(Docs, Semantics, testing::ValuesIn(read_examples()),
+                         [](const testing::TestParamInfo<Example>& param) {
+                           return param.param.rule + "_line_" + std::to_string(param.param.line);
+                         });
 
 TEST(SemanticsPage, every_rule_has_an_example) {
   const auto examples = read_examples();
   for (int rule = 1; rule <= 12; ++rule) {
     const std::string name = "S" + std::to_string(rule);
-    EXPECT_TRUE(std::any_of(examples.begin(), examples.end(), [&](const Example& e) { return e.rule == name; })) << name;
+    EXPECT_TRUE(std::any_of(examples.begin(), examples.end(), [&](const Example& e) { return e.rule == name; }))
+        << name;
   }
 }
 

@@ -1,0 +1,83 @@
+// Times forward pools by their names with Google Benchmark, next to a copy of as many bytes.
+// Usage: oriel_bench [Google Benchmark's options] [NAME...]; without names, those of bench/suite.txt.
+#include <benchmark/benchmark.h>
+
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "oriel/pool.h"
+
+namespace {
+
+using oriel::Problem;
+
+std::vector<std::string> read_suite() {
+  std::vector<std::string> names;
+  std::ifstream file(ORIEL_SUITE);
+  for (std::string line; std::getline(file, line);)
+    if (!line.empty() && line[0] != '#') names.push_back(line);
+  return names;
+}
+
+std::size_t bytes(const oriel::Extents& shape, oriel::Dtype dtype) {
+  return static_cast<std::size_t>(oriel::element_count(shape) * oriel::size_bytes(dtype));
+}
+
+// Bytes whose values, as f32 or any other type, are finite and vary.
+std::vector<std::byte> fill(std::size_t count) {
+  std::vector<std::byte> memory(count);
+  std::uint32_t state = 1;
+  for (std::byte& b : memory) {
+    state = state * 1664525U + 1013904223U;
+    b = static_cast<std::byte>((state >> 24) & 0x3bU);
+  }
+  return memory;
+}
+
+void time_pool(benchmark::State& state, const Problem& problem) {
+  const auto x = fill(bytes(problem.shape, problem.dtype));
+  auto y = fill(bytes(problem.output_shape, problem.dtype));
+  const oriel::ConstTensor x_view(x.data(), problem.dtype, problem.shape,
+                                  oriel::dense_pitch(problem.shape, problem.order));
+  const oriel::Tensor y_view(y.data(), problem.dtype, problem.output_shape,
+                             oriel::dense_pitch(problem.output_shape, problem.order));
+  for (auto _ : state) {
+    oriel::forward(problem.pool, x_view, y_view, {.threads = 1});
+    benchmark::ClobberMemory();
+  }
+  state.SetBytesProcessed(state.iterations() * static_cast<std::int64_t>(x.size() + y.size()));
+}
+
+void time_copy(benchmark::State& state, std::size_t count) {
+  const auto x = fill(count);
+  auto y = fill(count);
+  for (auto _ : state) {
+    std::memcpy(y.data(), x.data(), count);
+    benchmark::ClobberMemory();
+  }
+  state.SetBytesProcessed(state.iterations() * static_cast<std::int64_t>(2 * count));
+}
+
+}  // namespace
+
+int main(int argc, char** argv) try {
+  benchmark::Initialize(&argc, argv);
+  std::vector<std::string> names(argv + 1, argv + argc);
+  if (names.empty()) names = read_suite();
+  for (const std::string& name : names) {
+    const Problem problem = oriel::parse_problem(name);
+    if (problem.direction == oriel::Direction::backward || problem.indices) continue;  // `oriel bench` times those
+    benchmark::RegisterBenchmark(name.c_str(), [problem](benchmark::State& state) { time_pool(state, problem); });
+    const std::size_t moved = bytes(problem.shape, problem.dtype) + bytes(problem.output_shape, problem.dtype);
+    benchmark::RegisterBenchmark(("copy for " + name).c_str(),
+                                 [moved](benchmark::State& state) { time_copy(state, moved / 2); });
+  }
+  benchmark::RunSpecifiedBenchmarks();
+  return 0;
+} catch (const oriel::Error& error) {
+  std::fprintf(stderr, "oriel_bench: %s\n", error.what());
+  return 1;
+}

@@ -1,0 +1,31 @@
+// Pools a small array: 2x2 maxima, and 3x3 averages whose border windows divide by the elements that exist.
+#include <cstdio>
+#include <vector>
+
+#include "oriel/pool.h"
+
+int main() {
+  const oriel::Extents shape = {1, 1, 4, 4};     // batch, channels, height, width: the last two are pooled
+  const std::vector<float> x = {1,  2,  3,  4,   //
+                                5,  6,  7,  8,   //
+                                9,  10, 11, 12,  //
+                                13, 14, 15, 16};
+  try {
+    const oriel::Pool largest = {.op = oriel::Op::max, .kernel = {2}};
+    std::vector<float> y(4);
+    oriel::forward(largest, oriel::ConstTensor(x.data(), shape), oriel::Tensor(y.data(), {1, 1, 2, 2}));
+    std::printf("max 2x2: %g %g %g %g\n", y[0], y[1], y[2], y[3]);
+
+    const oriel::Pool mean = {
+        .op = oriel::Op::avg, .kernel = {3}, .stride = {1}, .pad_lo = {1}, .count_include_pad = false};
+    const oriel::Extents out = oriel::output_shape(mean, shape);
+    std::vector<float> z(static_cast<std::size_t>(oriel::element_count(out)));
+    oriel::forward(mean, oriel::ConstTensor(x.data(), shape), oriel::Tensor(z.data(), out));
+    std::printf("average 3x3, shape %s: corner %g, centre %g\n", oriel::to_string(out).c_str(), z[0], z[5]);
+
+    oriel::output_shape({.op = oriel::Op::max, .kernel = {2}, .stride = {0}}, shape);
+  } catch (const oriel::Error& error) {
+    std::printf("error: %s\n", error.what());
+  }
+  return 0;
+}
