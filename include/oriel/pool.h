@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "oriel/problem.h"
+#include "oriel/reduce.h"
 #include "oriel/tensor.h"
 
 namespace oriel {
@@ -45,6 +46,23 @@ ORIEL_API void backward(const Pool& pool, const ConstTensor& dy, const ConstTens
 /// `axes` are the pooled axes (empty: default_axes of a pool with single values).
 ORIEL_API void unpool(const ConstTensor& y, const ConstTensor& indices, IndexSpace space, const Extents& axes,
                       const Tensor& x, const Options& options = {});
+
+/// y = pool(x) with a reduction of your own in place of pool.op, which must be Op::sum; `y` may have another dtype than x
+/// (the caller vouches that both match the reduction's Input and Output). See row_reduction in oriel/reduce.h.
+ORIEL_API void forward(const Pool& pool, const RowReduction& reduction, const ConstTensor& x, const Tensor& y,
+                       const Options& options = {});
+
+/// y = pool(x) for a reduction R of your own (see row_reduction). Throws Error, also when a dtype is not R's.
+/// Example: oriel::forward<Range>({.op = Op::sum, .kernel = {3}}, x, y);
+template <class R>
+void forward(const Pool& pool, const ConstTensor& x, const Tensor& y, const Options& options = {}) {
+  if (x.dtype != dtype_v<typename R::Input> || y.dtype != dtype_v<typename R::Output>) {
+    throw Error("forward: this reduction reads " + std::string(name(dtype_v<typename R::Input>)) + " and writes " +
+                std::string(name(dtype_v<typename R::Output>)) + ", but x is " + std::string(name(x.dtype)) +
+                " and y is " + std::string(name(y.dtype)));
+  }
+  forward(pool, row_reduction<R>(), x, y, options);
+}
 
 /// The version, e.g. `0.1.0`.
 ORIEL_API std::string version();

@@ -1,0 +1,71 @@
+// The vector kernels of the CPU backend, as one table of function pointers per instruction set.
+// A row is contiguous elements of one lane type; lanes are independent outputs, so no kernel reduces across them.
+#pragma once
+
+#include "oriel/problem.h"
+#include "oriel/reduce.h"
+#include "oriel/types.h"
+
+namespace oriel::cpu {
+
+// Types that the fold kernels work in. Element types map onto them: f16 and bf16 extrema as ordered i16 keys, bool as u8.
+enum class Lane : std::uint8_t { u8, i8, u16, i16, u32, i32, u64, i64, f32, f64 };
+inline constexpr int kLanes = 10;
+index_t size_bytes(Lane lane);
+
+// What becomes of an element before the fold.
+enum class Lift : std::uint8_t {
+  none,    // rows are folded where they lie
+  copy,    // only gathered: the element type is the lane type
+  key,     // f16, bf16 -> i16 in the same order
+  widen,   // to the accumulator
+  absolute,
+  square,
+  power,
+  arg_max,      // to an ordered lane, and code 0
+  arg_min,      // the same with the order reversed
+  arg_absolute  // |x| to an ordered lane, and code 0
+};
+
+// What becomes of a folded row.
+enum class Lower : std::uint8_t {
+  none,  // the last fold writes the result itself
+  copy,
+  key,
+  round,    // accumulator -> element type, rounded once; a window without a tap gives 0
+  average,  // divided, then rounded once
+  root,     // Lp
+  floor_zero,  // Lp with p = inf: a window without a tap gives 0
+  arg_max,
+  arg_min,
+  arg_absolute,
+  gradient  // + 0.0, rounded once
+};
+
+/// Lanes of code for tap codes: absent candidates carry kAbsent or more, and lose every tie.
+template <class Code>
+inline constexpr Code kAbsent = static_cast<Code>(Code{1} << (8 * sizeof(Code) - 2));
+
+// Everything that is compiled once per instruction set.
+struct KernelTable {
+  const char* target = nullptr;
+  FoldKernels (*extremum)(Op op, Lane lane) = nullptr;  // max and min
+  FoldKernels (*sum)(Lane lane) = nullptr;              // i32, i64, f32, f64
+  FoldKernels (*missing_sum)(Lane lane) = nullptr;      // f32, f64: the extra values (i32, i64) are summed as well
+  FoldKernels (*arg_max)(Lane lane) = nullptr;          // i32, i64, f32, f64: the extra values are codes (S3, S4)
+  LiftRow (*lift)(Lift lift, Dtype from, Lane to) = nullptr;
+  LowerRow (*lower)(Lower lower, Lane from, Dtype to) = nullptr;
+  ScanRow (*scan)(Dtype dtype) = nullptr;  // floating dtypes
+};
+
+/// The table of the instruction set in use.
+const KernelTable& kernels();
+
+// The parts of the table, each in its own file; `which` is an index into Highway's dispatch tables.
+void fill_extremum(KernelTable& table, std::size_t which);
+void fill_sum(KernelTable& table, std::size_t which);
+void fill_arg(KernelTable& table, std::size_t which);
+void fill_convert(KernelTable& table, std::size_t which);
+void fill_lower(KernelTable& table, std::size_t which);
+
+}  // namespace oriel::cpu

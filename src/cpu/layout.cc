@@ -1,0 +1,115 @@
+#include "cpu/layout.h"
+
+#include <algorithm>
+#include <cstdlib>
+
+namespace oriel::cpu {
+namespace {
+
+// Lanes beside each other beyond this many are rows of their own, so that a row stays in the first cache.
+constexpr index_t kMostLanesInRow = 4096;
+// Fewer lanes than this make rows too short for vectors: then a row is gathered along the row axis.
+constexpr index_t kFewLanes = 16;
+
+// Row-major pitches of what an index counts: all axes of the tensor, or the pooled ones in the problem's order.
+Extents flat_pitch(const Problem& problem, const Extents& shape, IndexSpace space) {
+  if (space == IndexSpace::tensor) return dense_pitch(shape);
+  Extents pitch(shape.size(), 0);
+  index_t step = 1;
+  for (int a = problem.pooled - 1; a >= 0; --a) {
+    const int axis = problem.axes[static_cast<std::size_t>(a)];
+    pitch[axis] = step;
+    step *= shape[axis];
+  }
+  return pitch;
+}
+
+bool continues(const LoopDim& inner, const LoopDim& outer) {
+  for (std::size_t p = 0; p < inner.pitch.size(); ++p) {
+    if (outer.pitch[p] != inner.pitch[p] * inner.n) return false;
+  }
+  return true;
+}
+
+// Takes the innermost dimensions that are one run of memory out of `dims` (sorted, innermost last).
+LoopDim take_lanes(std::vector<LoopDim>& dims) {
+  LoopDim lanes = dims.back();
+  dims.pop_back();
+  while (!dims.empty() && continues(lanes, dims.back())) {
+    lanes.n *= dims.back().n;
+    dims.pop_back();
+  }
+  return lanes;
+}
+
+// The pooled axis whose inputs lie closest together; axes of one input tell nothing.
+int closest_axis(const RowLayout& layout) {
+  int best = layout.pooled - 1;
+  bool found = false;
+  for (int a = layout.pooled - 1; a >= 0; --a) {
+    const PooledAxis& p = layout.axis[static_cast<std::size_t>(a)];
+    const PooledAxis& q = layout.axis[static_cast<std::size_t>(best)];
+    if (p.axis.in <= 1 || p.pitch[kX] == 0) continue;
+    if (!found || std::abs(p.pitch[kX]) < std::abs(q.pitch[kX])) best = a;
+    found = true;
+  }
+  return best;
+}
+
+}  // namespace
+
+index_t RowLayout::plane_count() const {
+  index_t count = 1;
+  for (const LoopDim& d : planes) count *= d.n;
+  return count;
+}
+
+index_t RowLayout::plane_offset(index_t plane, Operand operand) const {
+  index_t offset = 0;
+  for (auto d = planes.rbegin(); d != planes.rend(); ++d) {
+    offset += plane % d->n * d->pitch[operand];
+    plane /= d->n;
+  }
+  return offset;
+}
+
+RowLayout make_layout(const Problem& problem, const std::array<Axis, kMaxPooledAxes>& axis, const ConstTensor& x,
+                      const Tensor& y, const Tensor* index, IndexSpace space) {
+  RowLayout layout;
+  layout.pooled = problem.pooled;
+  const Extents flat = flat_pitch(problem, x.shape, space);
+  const auto pitches = [&](int d) {
+    return Pitches{x.pitch[d], y.pitch[d], index == nullptr ? 0 : index->pitch[d], flat[d]};
+  };
+  std::array<bool, kMaxRank> is_pooled{};
+  for (int a = 0; a < problem.pooled; ++a) {
+    const int d = problem.axes[static_cast<std::size_t>(a)];
+    is_pooled[static_cast<std::size_t>(d)] = true;
+    layout.axis[static_cast<std::size_t>(a)] = {axis[static_cast<std::size_t>(a)], pitches(d)};
+  }
+  std::vector<LoopDim> dims;
+  for (int d = 0; d < x.rank(); ++d) {
+    if (!is_pooled[static_cast<std::size_t>(d)] && x.shape[d] != 1) dims.push_back({x.shape[d], pitches(d)});
+  }
+  // Outermost first; broadcast dimensions are planes.
+  std::stable_sort(dims.begin(), dims.end(), [](const LoopDim& a, const LoopDim& b) {
+    const index_t pa = std::abs(a.pitch[kX]), pb = std::abs(b.pitch[kX]);
+    if (pa == 0 || pb == 0) return pa == 0 && pb != 0;
+    return pa > pb;
+  });
+  const int closest = closest_axis(layout);
+  const PooledAxis& row = layout.axis[static_cast<std::size_t>(closest)];
+  layout.row_axis = closest;
+  const bool lanes_inside = !dims.empty() && dims.back().pitch[kX] != 0 &&
+                            (row.axis.in <= 1 || std::abs(dims.back().pitch[kX]) < std::abs(row.pitch[kX]));
+  if (lanes_inside) {
+    layout.lanes = take_lanes(dims);
+    const LoopDim& lanes = layout.lanes;
+    const bool joined = row.pitch[kX] == lanes.n * lanes.pitch[kX] && lanes.n <= kMostLanesInRow;
+    if (!joined && lanes.n >= kFewLanes) layout.row_axis = -1;
+  }
+  layout.planes = std::move(dims);
+  return layout;
+}
+
+}  // namespace oriel::cpu

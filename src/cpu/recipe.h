@@ -1,0 +1,18 @@
+// Which kernels carry out a pool: the lane type, the lift, the fold and the lowering of a problem.
+#pragma once
+
+#include "oriel/problem.h"
+#include "oriel/reduce.h"
+
+namespace oriel::cpu {
+
+/// The fast way. For floating max and min, and for NaN policy omit, its `scan` says which rows it must not be used on.
+RowReduction plain_recipe(const Problem& problem);
+/// The exact way for any row: extrema with tap codes (S3, S4), sums that count what they leave out.
+RowReduction careful_recipe(const Problem& problem);
+/// The fold of a backward sum: accumulators in, gradients of `dtype` out.
+RowReduction gradient_recipe(Dtype dtype);
+/// The Dtype of the accumulators that gradient_recipe reads.
+Dtype gradient_dtype(Dtype dtype);
+
+}  // namespace oriel::cpu

@@ -1,0 +1,89 @@
+#include "cpu/targets.h"
+
+#include <atomic>
+#include <cctype>
+#include <cstdlib>
+
+#include "cpu/kernels.h"
+#include "fmt/format.h"
+#include "fmt/ranges.h"
+#include "hwy/highway.h"
+
+namespace oriel::cpu {
+namespace {
+
+std::string lower_case(std::string_view text) {
+  std::string s(text);
+  for (char& c : s) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return s;
+}
+
+std::vector<KernelTable> all_tables() {
+  std::vector<KernelTable> tables;
+  // A lower bit is a better target.
+  for (std::int64_t rest = hwy::SupportedTargets() & HWY_TARGETS; rest != 0; rest &= rest - 1) {
+    hwy::ChosenTarget chosen;
+    chosen.Update(rest & -rest);
+    const std::size_t which = chosen.GetIndex();
+    KernelTable table;
+    fill_extremum(table, which);
+    fill_sum(table, which);
+    fill_arg(table, which);
+    fill_convert(table, which);
+    fill_lower(table, which);
+    tables.push_back(table);
+  }
+  return tables;
+}
+
+const std::vector<KernelTable>& tables() {
+  static const std::vector<KernelTable> all = all_tables();
+  return all;
+}
+
+std::atomic<const KernelTable*> active{nullptr};
+
+const KernelTable* find(std::string_view name, const char* what) {
+  if (name.empty()) return &tables().front();
+  for (const KernelTable& t : tables()) {
+    if (lower_case(t.target) == lower_case(name)) return &t;
+  }
+  throw Error(fmt::format("{}: '{}' is no instruction set that runs here; allowed: {}", what, name,
+                          fmt::join(supported_targets(), ", ")));
+}
+
+}  // namespace
+
+std::vector<std::string> supported_targets() {
+  std::vector<std::string> names;
+  for (const KernelTable& t : tables()) names.emplace_back(t.target);
+  return names;
+}
+
+void set_target(std::string_view name) { active = find(name, "set_target"); }
+
+const KernelTable& kernels() {
+  const KernelTable* table = active.load(std::memory_order_acquire);
+  if (table == nullptr) {
+    const char* wanted = std::getenv("ORIEL_TARGET");
+    table = find(wanted == nullptr ? "" : wanted, "ORIEL_TARGET");
+    const KernelTable* unset = nullptr;
+    if (!active.compare_exchange_strong(unset, table)) table = unset;  // set_target came first
+  }
+  return *table;
+}
+
+index_t size_bytes(Lane lane) {
+  switch (lane) {
+    case Lane::u8:
+    case Lane::i8: return 1;
+    case Lane::u16:
+    case Lane::i16: return 2;
+    case Lane::u32:
+    case Lane::i32:
+    case Lane::f32: return 4;
+    default: return 8;
+  }
+}
+
+}  // namespace oriel::cpu

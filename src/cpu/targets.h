@@ -1,0 +1,15 @@
+// Which instruction set runs.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace oriel::cpu {
+
+/// Targets that this build has and this machine runs, best first.
+std::vector<std::string> supported_targets();
+/// Chooses one by name in any case; empty: the best. Throws Error.
+void set_target(std::string_view name);
+
+}  // namespace oriel::cpu
