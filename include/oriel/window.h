@@ -16,9 +16,9 @@ struct Range {
   friend constexpr bool operator==(const Range&, const Range&) = default;
 };
 
-/// The common part of two ranges (possibly empty).
+/// The common part of two ranges; when there is none, an empty range inside `b`.
 ORIEL_HD constexpr Range intersect(Range a, Range b) {
-  const index_t begin = a.begin > b.begin ? a.begin : b.begin;
+  const index_t begin = a.begin < b.begin ? b.begin : a.begin > b.end ? b.end : a.begin;
   const index_t end = a.end < b.end ? a.end : b.end;
   return {begin, end < begin ? begin : end};
 }
