@@ -26,9 +26,7 @@ build: packages ## Build the library and the command into build/
 	@test -f build/build.ninja || cmake --preset release
 	@$(BUILD) release
 
-bench: packages ## Time the problems of bench/suite.txt; results in build/bench.json
-	@cmake --preset release -DORIEL_BUILD_BENCH=ON >/dev/null
-	@$(BUILD) release
+bench: build ## Time the problems of bench/suite.txt; results in build/bench.json
 	@scripts/bench.sh
 
 fuzz: packages ## Fuzz every target for 60 s each; SECONDS_EACH=n changes that

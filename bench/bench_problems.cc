@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <cstring>
 #include <fstream>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -37,6 +38,20 @@ std::vector<std::byte> fill(std::size_t count) {
   return memory;
 }
 
+// What was timed must have the bits of the least instruction set; `again` computes into `result`.
+void verify(benchmark::State& state, const std::vector<std::byte>& timed, const std::vector<std::byte>& result,
+            const std::function<void()>& again) {
+  const std::string here = oriel::active_target(), other = oriel::supported_targets().back();
+  if (here == other) {
+    state.SetLabel("not verified: there is one instruction set");
+    return;
+  }
+  oriel::set_target(other);
+  again();
+  oriel::set_target(here);
+  if (timed != result) state.SkipWithError(("differs from " + other).c_str());
+}
+
 void time_pool(benchmark::State& state, const Problem& problem) {
   const auto x = fill(bytes(problem.shape, problem.dtype));
   auto y = fill(bytes(problem.output_shape, problem.dtype));
@@ -49,6 +64,8 @@ void time_pool(benchmark::State& state, const Problem& problem) {
     benchmark::ClobberMemory();
   }
   state.SetBytesProcessed(state.iterations() * static_cast<std::int64_t>(x.size() + y.size()));
+  const std::vector<std::byte> timed = y;
+  verify(state, timed, y, [&] { oriel::forward(problem.pool, x_view, y_view, {.threads = 1}); });
 }
 
 void time_copy(benchmark::State& state, std::size_t count) {
