@@ -83,25 +83,30 @@ Buffer allocate(Dtype dtype, const Extents& shape) {
   return {Tensor(memory, dtype, shape), std::move(owner)};
 }
 
-Array dense(const ConstTensor& t) {
-  if (t.pitch == dense_pitch(t.shape)) return {t, nullptr, std::nullopt};
-  Buffer copy = allocate(t.dtype, t.shape);
-  const auto size = static_cast<std::size_t>(size_bytes(t.dtype));
-  const index_t count = element_count(t.shape);
-  auto* to = static_cast<std::byte*>(copy.view.data);
-  const auto* const from = static_cast<const std::byte*>(t.data);
-  Extents at(t.rank(), 0);
-  index_t offset = 0;
-  for (index_t i = 0; i < count; ++i, to += size) {
-    std::memcpy(to, from + offset * static_cast<index_t>(size), size);
-    for (int a = t.rank() - 1; a >= 0; --a) {
-      offset += t.pitch[a];
-      if (++at[a] < t.shape[a]) break;
-      offset -= t.pitch[a] * t.shape[a];
+void copy(const ConstTensor& from, const Tensor& to) {
+  const index_t size = size_bytes(from.dtype);
+  const index_t count = element_count(from.shape);
+  const auto* source = static_cast<const std::byte*>(from.data);
+  auto* target = static_cast<std::byte*>(to.data);
+  Extents at(from.rank(), 0);
+  for (index_t i = 0; i < count; ++i) {
+    std::memcpy(target, source, static_cast<std::size_t>(size));
+    for (int a = from.rank() - 1; a >= 0; --a) {
+      source += from.pitch[a] * size;
+      target += to.pitch[a] * size;
+      if (++at[a] < from.shape[a]) break;
+      source -= from.pitch[a] * from.shape[a] * size;
+      target -= to.pitch[a] * to.shape[a] * size;
       at[a] = 0;
     }
   }
-  return {copy.view, copy.memory, std::nullopt};
+}
+
+Array dense(const ConstTensor& t) {
+  if (t.pitch == dense_pitch(t.shape)) return {t, nullptr, std::nullopt};
+  Buffer whole = allocate(t.dtype, t.shape);
+  copy(t, whole.view);
+  return {whole.view, whole.memory, std::nullopt};
 }
 
 NpzPath split_npz_path(const std::string& path) {

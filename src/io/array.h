@@ -34,6 +34,9 @@ struct Buffer {
 /// Throws Error when there is not that much memory.
 Buffer allocate(Dtype dtype, const Extents& shape);
 
+/// Copies every element; dtypes and shapes must be the same, pitches need not.
+void copy(const ConstTensor& from, const Tensor& to);
+
 /// `t` itself when it is dense in C order, else a copy that is.
 Array dense(const ConstTensor& t);
 

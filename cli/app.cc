@@ -1,0 +1,238 @@
+#include "cli/app.h"
+
+#include <fmt/format.h>
+
+#include <limits>
+
+#include "oriel/pool.h"
+
+namespace oriel::cli {
+namespace {
+
+constexpr const char* kPoolExamples = R"(Examples:
+  oriel pool photo.jpg small.png --op avg --kernel 4          every 4x4 block becomes its mean
+  oriel pool x.npy y.npy --kernel 3x3 --stride 2 --padding 1  as in ResNet, over the last two axes
+  oriel pool x.npy y.npy --kernel 2 --ceil --indices where.npy
+  oriel pool x.npy y.npy --op avg --kernel 3 --padding 0:1x2:3 --exclude-pad
+  oriel pool volume.npz:t1 y.npy --op min --kernel 5x5x5 --padding same
+  oriel pool x.npy y.npy --op avg --output-size 7x7           adaptive windows
+  cat x.npy | oriel pool - - --kernel 2 > y.npy
+
+One number stands for all pooled axes. Files: .npy, .npz, FILE.npz:NAME, .png, .jpg, .tif, .webp; - is a stream.
+NumPy has no bfloat16 of its own: --dtype bf16 reads and writes it as ml_dtypes does (descr <V2).)";
+
+constexpr const char* kNameHelp = R"(
+A problem's name is words joined by colons: op, dtype, shape, window, options. For example
+  max:f32:8x64x112x112:k3s2p1     kernel 3, stride 2, padding 1
+  avg:f16:1x3x64x64:k3x5p1x2:ceil:exclude
+  sum:i32:100:k5s1p0+2            padding 0 before, 2 after
+Words: k3s2p1d1 global out7x7 same same_lower ceil exclude div9 omit axes1,2 order0,2,3,1 indices backward.
+Ops: max min avg sum lp1 lp2 lpinf. Dtypes: f64 f32 f16 bf16 i8 u8 i16 u16 i32 u32 i64 u64 bool.)";
+
+void add_window(CLI::App& pool, WindowOptions& w) {
+  const char* const group = "Window";
+  pool.add_option("--op", w.op, "max, min, avg, sum or lp")->group(group)->capture_default_str();
+  pool.add_option("-k,--kernel", w.kernel, "window size, e.g. 3 or 3x5")->type_name("K[xK...]")->group(group);
+  pool.add_option("-s,--stride", w.stride, "step of the window (default: the kernel size)")
+      ->type_name("S[xS...]")
+      ->group(group);
+  pool.add_option("-p,--padding", w.padding, "1, 1x2, before:after as in 0:1x2:3, same, same_lower or valid (default)")
+      ->type_name("P[xP...]")
+      ->group(group);
+  pool.add_option("-d,--dilation", w.dilation, "distance of taps")->type_name("D[xD...]")->group(group);
+  pool.add_option("--output-size", w.output_size, "adaptive windows that give this many outputs")
+      ->type_name("N[xN...]")
+      ->group(group);
+  pool.add_flag("--global", w.global, "one window over everything")->group(group);
+  pool.add_flag("--ceil", w.ceil, "round the output size up: a last window may be partial")->group(group);
+  pool.add_option("--axes", w.axes, "pooled axes, e.g. -2,-1 (default: the last ones; height and width of an image)")
+      ->type_name("A[,A...]")
+      ->group(group);
+  const char* const values = "Values";
+  pool.add_flag("--exclude-pad", w.exclude_pad, "averages divide by the inputs that exist")->group(values);
+  pool.add_option("--divisor", w.divisor, "averages divide by this number")->type_name("N")->group(values);
+  pool.add_option("--norm", w.norm, "p of --op lp: a number >= 1, or inf (default: 2)")->type_name("P")->group(values);
+  pool.add_option("--nan", w.nan, "propagate (default) or omit")->type_name("RULE")->group(values);
+}
+
+void add_pool(CLI::App& app, Typed& t) {
+  CLI::App& pool = *app.add_subcommand("pool", "Pool an array or a picture into a file");
+  PoolCommand& c = t.pool;
+  pool.add_option("IN", c.in, "file to read, - for standard input")->required();
+  pool.add_option("OUT", c.out, "file to write, - for standard output; appears whole or not at all")->required();
+  add_window(pool, t.window);
+  pool.add_option("--indices", c.indices, "also write where each maximum or minimum was (int64)")->type_name("FILE");
+  pool.add_option("--index-space", t.index_space, "what indices count: plane (as PyTorch) or tensor (as ONNX)")
+      ->check(CLI::IsMember({"plane", "tensor"}))
+      ->capture_default_str();
+  pool.add_option("--dtype", t.pool_dtype, "what IN must hold; needed for bf16")->type_name("DTYPE");
+  pool.add_option("--format", c.format, "format of OUT where its name does not tell (default for -: npy)")
+      ->check(CLI::IsMember({"npy", "npz", "png", "jpg", "tif", "webp"}));
+  pool.add_option("-t,--threads", c.threads, "threads at most (default: all)")
+      ->check(CLI::Range(1, 4096))
+      ->type_name("N");
+  pool.add_flag("--json", c.json, "say what was done as JSON on standard output");
+  pool.add_flag("-q,--quiet", c.quiet, "say nothing");
+  pool.footer(kPoolExamples);
+}
+
+void add_check(CLI::App& app, Typed& t) {
+  CLI::App& check = *app.add_subcommand(
+      "check", "Run problems on every instruction set, thread count and layout against the reference");
+  check.add_option("NAME", t.check_names, "names of problems")->required();
+  check.add_option("--seed", t.check.seed, "of the random inputs")->capture_default_str();
+  check.add_flag("--json", t.check.json, "print JSON");
+  check.footer(std::string("Exit code 1 when anything differs. Example:\n  oriel check max:f32:2x3x16x16:k3s2p1 "
+                           "avg:u8:100x90:k5s1:same\n") +
+               kNameHelp);
+}
+
+void add_explain(CLI::App& app, Typed& t) {
+  CLI::App& explain = *app.add_subcommand("explain", "Draw which inputs each output sees");
+  ExplainCommand& c = t.explain;
+  explain.add_option("NAME", t.explain_name, "name of a problem")->required();
+  explain.add_option("--svg", c.svg, "also draw into this file (- for standard output instead of text)")
+      ->type_name("FILE");
+  explain.add_option("--output", t.explain_output, "the output whose plane is drawn, e.g. 0x3")->type_name("O[xO]");
+  explain.add_flag("--full", c.full, "leave nothing out, however many outputs there are");
+  explain.add_flag("--ascii", c.ascii, "draw with ASCII characters");
+  explain.add_flag("--json", c.json, "print the windows as JSON");
+  explain.footer(std::string("Examples:\n  oriel explain max:f32:7:k3s2\n  oriel explain max:f32:7:k3s2:ceil\n"
+                             "  oriel explain avg:f32:1x1x6x7:k3s2p1 --output 0x3 --svg windows.svg\n") +
+                 kNameHelp);
+}
+
+void add_bench(CLI::App& app, Typed& t) {
+  CLI::App& bench = *app.add_subcommand("bench", "Time problems against a copy of the same bytes");
+  BenchCommand& c = t.bench;
+  bench.add_option("NAME", t.bench_names, "names of problems")->required();
+  bench.add_option("-t,--threads", c.threads, "threads of the pool and of the copy")
+      ->check(CLI::Range(1, 4096))
+      ->capture_default_str();
+  bench.add_option("--repetitions", c.repetitions, "at least this many")
+      ->check(CLI::Range(3, 1000000))
+      ->capture_default_str();
+  bench.add_option("--seconds", c.seconds, "per problem, at least")
+      ->check(CLI::Range(0.0, 3600.0))
+      ->capture_default_str();
+  bench.add_flag("--json", c.json, "print JSON");
+  bench.footer(std::string("Every result is verified before it is timed. Example:\n  oriel bench "
+                           "max:f32:8x64x112x112:k2s2 max:f32:8x64x112x112:k3s2p1\n") +
+               kNameHelp);
+}
+
+void add_rest(CLI::App& app, Typed& t) {
+  CLI::App& info = *app.add_subcommand("info", "Show version, instruction sets, threads, types");
+  info.add_flag("--json", t.info.json, "print JSON");
+  info.footer("ORIEL_TARGET=AVX2 oriel info   forces an instruction set\n");
+  CLI::App& completion = *app.add_subcommand("completion", "Print a completion script for a shell");
+  completion.add_option("SHELL", t.completion.shell, "bash, zsh or fish")
+      ->required()
+      ->check(CLI::IsMember({"bash", "zsh", "fish"}));
+  completion.footer(
+      "Examples:\n  source <(oriel completion bash)\n  oriel completion fish > "
+      "~/.config/fish/completions/oriel.fish\n");
+}
+
+std::vector<Problem> parse_names(const std::vector<std::string>& names) {
+  std::vector<Problem> problems;
+  for (const std::string& text : names) problems.push_back(parse_problem(text));
+  return problems;
+}
+
+PoolCommand finish_pool(Typed& t) {
+  PoolCommand& c = t.pool;
+  c.pool = make_pool(t.window);
+  if (!t.pool_dtype.empty()) c.dtype = parse_dtype(t.pool_dtype);
+  c.index_space = t.index_space == "tensor" ? IndexSpace::tensor : IndexSpace::plane;
+  if (!c.indices.empty() && c.pool.op != Op::max && c.pool.op != Op::min)
+    throw Error(fmt::format("--indices: is for --op max and min, but the op is {}", name(c.pool.op)));
+  if (c.indices == "-") throw Error("--indices: cannot be a stream; allowed: a file");
+  if (!c.indices.empty() && c.indices == c.out)
+    throw Error(fmt::format("--indices: '{}' is OUT too; allowed: another file", c.out));
+  if (c.json && c.out == "-") throw Error("--json: cannot go with OUT -, both are standard output");
+  return c;
+}
+
+ExplainCommand finish_explain(Typed& t) {
+  ExplainCommand& c = t.explain;
+  c.problem = parse_problem(t.explain_name);
+  if (c.json && c.svg == "-") throw Error("--json: cannot go with --svg -, both are standard output");
+  if (t.explain_output.empty()) return c;
+  c.output = parse_numbers("--output", t.explain_output, 'x');
+  const Problem& p = c.problem;
+  if (c.output.size() != p.pooled)
+    throw Error(fmt::format("--output: needs one number per pooled axis, {}, but has {}", p.pooled, c.output.size()));
+  for (int a = 0; a < p.pooled; ++a)
+    if (const index_t out = p.axis[static_cast<std::size_t>(a)].out; c.output[a] < 0 || c.output[a] >= out)
+      throw Error(fmt::format("--output: {} along axis {}; allowed: 0 to {}", c.output[a],
+                              p.axes[static_cast<std::size_t>(a)], out - 1));
+  return c;
+}
+
+Command finish(const std::string& command, Typed& t) {
+  if (command == "pool") return finish_pool(t);
+  if (command == "explain") return finish_explain(t);
+  if (command == "check") {
+    t.check.problems = parse_names(t.check_names);
+    return t.check;
+  }
+  if (command == "bench") {
+    t.bench.problems = parse_names(t.bench_names);
+    return t.bench;
+  }
+  if (command == "info") return t.info;
+  return t.completion;
+}
+
+std::string one_line(std::string text) {
+  for (char& c : text)
+    if (static_cast<unsigned char>(c) < ' ' || c == '\x7f') c = ' ';
+  return text;
+}
+
+}  // namespace
+
+void add_commands(CLI::App& app, Typed& t) {
+  app.name("oriel");
+  app.description("Pooling: windows that step over arrays and pictures, reduced to their max, min, mean, sum or norm.");
+  app.footer(
+      "Start with: oriel pool --help, oriel explain max:f32:7:k3s2:ceil\nExit codes: 0 done, 1 failure or difference, "
+      "2 bad command line. NO_COLOR is respected.\n");
+  app.set_version_flag("-V,--version", version(), "Print the version");
+  app.require_subcommand(1);
+  add_pool(app, t);
+  add_check(app, t);
+  add_explain(app, t);
+  add_bench(app, t);
+  add_rest(app, t);
+}
+
+Command parse_command(const std::vector<std::string>& arguments) {
+  Typed typed;
+  CLI::App app;
+  add_commands(app, typed);
+  std::string command = "oriel";
+  try {
+    if (arguments.empty()) return TextCommand{app.help()};
+    app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));  // CLI11 takes them from the back
+    const std::string chosen = app.get_subcommands().at(0)->get_name();
+    command += " " + chosen;
+    return finish(chosen, typed);
+  } catch (const CLI::CallForVersion&) {
+    return TextCommand{fmt::format("oriel {}\n", version())};
+  } catch (const CLI::CallForHelp&) {
+    const auto chosen = app.get_subcommands();
+    return TextCommand{chosen.empty() ? app.help() : chosen[0]->help()};
+  } catch (const CLI::CallForAllHelp&) {
+    return TextCommand{app.help("", CLI::AppFormatMode::All)};
+  } catch (const CLI::Error& e) {
+    const auto chosen = app.get_subcommands();
+    if (!chosen.empty()) command = "oriel " + chosen[0]->get_name();
+    throw UsageError(command, fmt::format("{} (see {} --help)", one_line(e.what()), command));
+  } catch (const Error& e) {
+    throw UsageError(command, e.what());
+  }
+}
+
+}  // namespace oriel::cli

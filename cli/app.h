@@ -1,0 +1,28 @@
+// The command line as CLI11 knows it; completion scripts are made from the same tree.
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+#include "cli/options.h"
+#include "cli/window_options.h"
+
+namespace oriel::cli {
+
+/// The options of all subcommands as typed.
+struct Typed {
+  PoolCommand pool;
+  WindowOptions window;
+  std::string pool_dtype, index_space = "plane";
+  CheckCommand check;
+  ExplainCommand explain;
+  std::string explain_name, explain_output;
+  BenchCommand bench;
+  std::vector<std::string> check_names, bench_names;
+  InfoCommand info;
+  CompletionCommand completion;
+};
+
+/// Adds every subcommand and option to `app`; parsing fills `typed`, which must outlive it.
+void add_commands(CLI::App& app, Typed& typed);
+
+}  // namespace oriel::cli

@@ -1,0 +1,221 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <functional>
+#include <vector>
+
+#include "cli/copy_bound.h"
+#include "cli/json.h"
+#include "cli/options.h"
+#include "cli/progress.h"
+#include "cli/samples.h"
+#include "oriel/pool.h"
+#include "tests/reference/from_problem.h"
+#include "tests/reference/reference.h"
+
+namespace oriel::cli {
+namespace {
+
+// The tensors of one problem, in the memory order that its name says, and the call that is timed.
+class Workload {
+ public:
+  Workload(const Problem& problem, int threads) : problem_(problem), options_{.threads = threads} {
+    x_ = arrange(make_sample(problem.dtype, problem.shape, Sample::plain, 1));
+    if (backward_asked()) {
+      dy_ = arrange(make_sample(problem.dtype, problem.output_shape, Sample::plain, 2));
+      result_ = arrange(make_sample(problem.dtype, problem.shape, Sample::plain, 3));
+    } else {
+      result_ = arrange(make_sample(problem.dtype, problem.output_shape, Sample::plain, 3));
+    }
+    if (problem.indices) indices_ = arrange(make_sample(Dtype::i64, problem.output_shape, Sample::plain, 4));
+  }
+
+  void run() const {
+    const Pool& pool = problem_.pool;
+    if (backward_asked() && needs_input()) return backward(pool, x_.view, dy_.view, result_.view, options_);
+    if (backward_asked()) return backward(pool, dy_.view, result_.view, options_);
+    if (problem_.indices) return forward(pool, x_.view, result_.view, indices_.view, IndexSpace::plane, options_);
+    forward(pool, x_.view, result_.view, options_);
+  }
+
+  // What must be read and written once.
+  std::size_t compulsory_bytes() const {
+    const index_t in = element_count(problem_.shape) * size_bytes(problem_.dtype);
+    const index_t out = element_count(problem_.output_shape) * size_bytes(problem_.dtype);
+    index_t bytes = in + out;
+    if (backward_asked() && needs_input()) bytes += in;
+    if (problem_.indices) bytes += element_count(problem_.output_shape) * size_bytes(Dtype::i64);
+    return static_cast<std::size_t>(bytes);
+  }
+
+  // Runs once and compares; says with what. Throws Error where the bits differ.
+  std::string verify() const {
+    run();
+    constexpr index_t most_steps = 40'000'000;  // about a second of the naive reference
+    const bool small = element_count(problem_.output_shape) <= most_steps / std::max<index_t>(problem_.taps(), 1);
+    return small ? verify_by_reference() : verify_by_target();
+  }
+
+ private:
+  bool backward_asked() const { return problem_.direction == Direction::backward; }
+  bool needs_input() const {
+    return (problem_.pool.op != Op::sum && problem_.pool.op != Op::avg) || problem_.pool.nan == NanPolicy::omit;
+  }
+
+  // The same values with the axes in the order of the problem's name.
+  io::Buffer arrange(const io::Buffer& values) const {
+    if (problem_.order.empty()) return values;
+    io::Buffer out = io::allocate(values.view.dtype, values.view.shape);
+    out.view.pitch = dense_pitch(values.view.shape, problem_.order);
+    io::copy(values.view, out.view);
+    return out;
+  }
+
+  std::string verify_by_reference() const {
+    const reference::Pooling pooling = reference::from_problem(problem_);
+    const io::Array x = io::dense(x_.view), got = io::dense(result_.view);
+    const reference::Outcome wanted =
+        backward_asked() ? reference::backward(pooling, problem_.dtype, x.view.data, io::dense(dy_.view).view.data)
+                         : reference::forward(pooling, problem_.dtype, x.view.data);
+    const index_t at =
+        reference::first_difference(problem_.dtype, got.view.data, wanted.bits.data(), element_count(got.view.shape));
+    if (at >= 0) throw Error(fmt::format("{}: element {} differs from the reference", to_string(problem_), at));
+    if (problem_.indices) {
+      const io::Array indices = io::dense(indices_.view);
+      if (reference::first_difference(Dtype::i64, indices.view.data, wanted.plane.data(),
+                                      element_count(indices.view.shape)) >= 0)
+        throw Error(fmt::format("{}: an index differs from the reference", to_string(problem_)));
+    }
+    return "reference";
+  }
+
+  static io::Buffer kept(const io::Buffer& t) {
+    io::Buffer out = io::allocate(t.view.dtype, t.view.shape);
+    io::copy(t.view, out.view);
+    return out;
+  }
+
+  static bool differs(const io::Buffer& dense, const io::Buffer& t) {
+    return reference::first_difference(t.view.dtype, dense.view.data, kept(t).view.data, element_count(t.view.shape)) >=
+           0;
+  }
+
+  std::string verify_by_target() const {
+    const std::string here = active_target(), other = supported_targets().back();
+    if (other == here) return "nothing (one target, too large for the reference)";
+    const io::Buffer before = kept(result_), indices_before = problem_.indices ? kept(indices_) : io::Buffer();
+    set_target(other);
+    run();
+    set_target(here);
+    if (differs(before, result_) || (problem_.indices && differs(indices_before, indices_)))
+      throw Error(fmt::format("{}: {} and {} differ", to_string(problem_), here, other));
+    return other;
+  }
+
+  const Problem& problem_;
+  Options options_;
+  io::Buffer x_, dy_, result_, indices_;
+};
+
+struct Timing {
+  std::vector<double> seconds;
+
+  double quantile(double q) {
+    std::sort(seconds.begin(), seconds.end());
+    return seconds[static_cast<std::size_t>(q * static_cast<double>(seconds.size() - 1) + 0.5)];
+  }
+  double median() { return quantile(0.5); }
+  // Half of the distance of the quartiles, in parts of the median.
+  double spread() { return (quantile(0.75) - quantile(0.25)) / 2 / median(); }
+};
+
+double time_of(const std::function<void()>& f, int calls) {
+  const auto start = std::chrono::steady_clock::now();
+  for (int i = 0; i < calls; ++i) f();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() / calls;
+}
+
+// Calls in one sample, so that a sample lasts long enough for the clock.
+int calls_per_sample(const std::function<void()>& f) {
+  constexpr double least_seconds = 1e-4;
+  constexpr int most = 100000;
+  f();
+  int calls = 1;
+  while (calls < most && time_of(f, calls) * calls < least_seconds) calls *= 2;
+  return calls;
+}
+
+struct Result {
+  std::string name, verified;
+  double gigabytes = 0;
+  Timing pool, copy;
+};
+
+Result measure(const Problem& problem, const BenchCommand& command, Progress& progress, const std::string& which) {
+  Result result{.name = to_string(problem), .verified = "", .gigabytes = 0, .pool = {}, .copy = {}};
+  const Workload workload(problem, command.threads);
+  progress.set(which + "verifying " + result.name);
+  result.verified = workload.verify();
+  result.gigabytes = static_cast<double>(workload.compulsory_bytes()) * 1e-9;
+  CopyBound bound(workload.compulsory_bytes(), command.threads);
+
+  const std::function<void()> pool = [&] { workload.run(); }, copy = [&] { bound.run(); };
+  const int pool_calls = calls_per_sample(pool), copy_calls = calls_per_sample(copy);
+  const auto start = std::chrono::steady_clock::now();
+  const auto seconds = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(); };
+  progress.set(which + "timing " + result.name);
+  for (int r = 0; r < command.repetitions || seconds() < command.seconds; ++r) {
+    result.copy.seconds.push_back(time_of(copy, copy_calls));
+    result.pool.seconds.push_back(time_of(pool, pool_calls));
+  }
+  return result;
+}
+
+std::string to_json(Result& r) {
+  return fmt::format(
+      "  {{\"name\": {}, \"seconds\": {:.9f}, \"spread\": {:.4f}, \"gb_per_s\": {:.3f}, \"copy_seconds\": {:.9f}, "
+      "\"ratio_to_copy\": {:.4f}, \"repetitions\": {}, \"verified_by\": {}}}",
+      json_string(r.name), r.pool.median(), r.pool.spread(), r.gigabytes / r.pool.median(), r.copy.median(),
+      r.pool.median() / r.copy.median(), r.pool.seconds.size(), json_string(r.verified));
+}
+
+std::string time_text(double seconds) {
+  if (seconds < 1e-3) return fmt::format("{:.2f} us", seconds * 1e6);
+  return seconds < 1 ? fmt::format("{:.3f} ms", seconds * 1e3) : fmt::format("{:.3f} s", seconds);
+}
+
+std::string to_row(Result& r, int name_width) {
+  return fmt::format("{:<{}}  {:>11}  {:>5.1f}%  {:>7.2f}  {:>11}  {:>6.2f}x  {}\n", r.name, name_width,
+                     time_text(r.pool.median()), r.pool.spread() * 100, r.gigabytes / r.pool.median(),
+                     time_text(r.copy.median()), r.pool.median() / r.copy.median(), r.verified);
+}
+
+}  // namespace
+
+int run_bench(const BenchCommand& command) {
+  Progress progress("oriel bench");
+  int name_width = 7;
+  for (const Problem& p : command.problems) name_width = std::max(name_width, static_cast<int>(to_string(p).size()));
+  if (!command.json) {
+    print(fmt::format("target {}, {} thread{}; copy: memcpy of the same bytes (half read, half written), same run\n",
+                      active_target(), command.threads, command.threads == 1 ? "" : "s"));
+    print(fmt::format("{:<{}}  {:>11}  {:>6}  {:>7}  {:>11}  {:>7}  {}\n", "problem", name_width, "median", "spread",
+                      "GB/s", "copy", "ratio", "verified by"));
+  }
+  std::string json;
+  for (std::size_t i = 0; i < command.problems.size(); ++i) {
+    Result result =
+        measure(command.problems[i], command, progress, fmt::format("{} of {}: ", i + 1, command.problems.size()));
+    if (command.json)
+      json += (i == 0 ? "" : ",\n") + to_json(result);
+    else
+      print(to_row(result, name_width));
+  }
+  if (command.json)
+    print(fmt::format("{{\"target\": {}, \"threads\": {}, \"results\": [\n{}\n]}}\n", json_string(active_target()),
+                      command.threads, json));
+  return kExitDone;
+}
+
+}  // namespace oriel::cli

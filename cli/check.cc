@@ -1,0 +1,211 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+
+#include "cli/json.h"
+#include "cli/layouts.h"
+#include "cli/options.h"
+#include "cli/progress.h"
+#include "cli/samples.h"
+#include "oriel/pool.h"
+#include "tests/reference/from_problem.h"
+#include "tests/reference/reference.h"
+
+namespace oriel::cli {
+namespace {
+
+// One thing that is compared, over all ways to compute it.
+struct Part {
+  std::string name;
+  std::vector<int> runs;   // by target
+  std::vector<int> wrong;  // by target
+};
+
+struct Report {
+  std::string name;
+  std::vector<Part> parts;
+  std::vector<std::string> differences;  // the first few, a line each
+
+  bool passed() const {
+    return std::all_of(parts.begin(), parts.end(), [](const Part& part) {
+      return std::all_of(part.wrong.begin(), part.wrong.end(), [](int n) { return n == 0; });
+    });
+  }
+};
+
+// Puts the target back that was in use.
+struct KeepTarget {
+  std::string before = active_target();
+  KeepTarget() = default;
+  KeepTarget(const KeepTarget&) = delete;
+  KeepTarget& operator=(const KeepTarget&) = delete;
+  ~KeepTarget() { set_target(before); }
+};
+
+bool has_indices(const Problem& p) { return p.pool.op == Op::max || p.pool.op == Op::min; }
+bool has_backward(const Problem& p) { return is_floating(p.dtype) || has_indices(p) || p.pool.op == Op::sum; }
+bool needs_input(const Problem& p) {
+  return (p.pool.op != Op::sum && p.pool.op != Op::avg) || p.pool.nan == NanPolicy::omit;
+}
+
+// Runs one problem on one input in one way after another and compares each result with the reference.
+class Checker {
+ public:
+  Checker(const Problem& problem, const std::vector<std::string>& targets, Report& report)
+      : problem_(problem), targets_(targets), report_(report) {}
+
+  void check(Sample sample, std::uint64_t seed) {
+    sample_ = sample == Sample::plain ? "plain" : "special";
+    const io::Buffer x = make_sample(problem_.dtype, problem_.shape, sample, seed);
+    const io::Buffer dy = make_sample(problem_.dtype, problem_.output_shape, Sample::plain, seed + 1);
+    const reference::Pooling pooling = reference::from_problem(problem_);
+    forward_ = reference::forward(pooling, problem_.dtype, x.view.data);
+    if (has_backward(problem_)) backward_ = reference::backward(pooling, problem_.dtype, x.view.data, dy.view.data);
+    for (target_ = 0; target_ < targets_.size(); ++target_) {
+      set_target(targets_[target_]);
+      for (const int threads : {1, 2})
+        for (const Layout& layout : layouts_of(problem_.shape.size())) {
+          way_ = fmt::format("{}, {} thread{}, {}", targets_[target_], threads, threads == 1 ? "" : "s", layout.name);
+          run_way(x.view, dy.view, layout, {.threads = threads});
+        }
+    }
+  }
+
+ private:
+  void run_way(const ConstTensor& x_values, const ConstTensor& dy_values, const Layout& layout,
+               const Options& options) {
+    const Pool& pool = problem_.pool;
+    const Placed x(x_values, layout);
+    compare("forward", problem_.dtype, problem_.output_shape, forward_.bits.data(), layout,
+            [&](const Tensor& y) { forward(pool, x.view(), y, options); });
+    if (has_indices(problem_)) run_indices(x, layout, options);
+    if (!has_backward(problem_)) return;
+    const Placed dy(dy_values, layout);
+    const auto compare_backward = [&](const char* part, const std::function<void(const Tensor&)>& run) {
+      compare(part, problem_.dtype, problem_.shape, backward_.bits.data(), layout, run);
+    };
+    compare_backward("backward", [&](const Tensor& dx) { backward(pool, x.view(), dy.view(), dx, options); });
+    if (!needs_input(problem_))
+      compare_backward("backward, dy alone", [&](const Tensor& dx) { backward(pool, dy.view(), dx, options); });
+    if (!has_indices(problem_)) return;
+    const Placed indices(ConstTensor(forward_.plane.data(), problem_.output_shape), layout);
+    compare_backward("backward, indices", [&](const Tensor& dx) {
+      backward(pool, dy.view(), indices.view(), IndexSpace::plane, dx, options);
+    });
+  }
+
+  void run_indices(const Placed& x, const Layout& layout, const Options& options) {
+    for (const auto& [space, part, wanted] : {std::tuple{IndexSpace::plane, "indices, plane", &forward_.plane},
+                                              {IndexSpace::tensor, "indices, tensor", &forward_.tensor},
+                                              {IndexSpace::window, "indices, window", &forward_.window}}) {
+      const Placed y(problem_.dtype, problem_.output_shape, layout);
+      compare(part, Dtype::i64, problem_.output_shape, wanted->data(), layout,
+              [&](const Tensor& indices) { forward(problem_.pool, x.view(), y.view(), indices, space, options); });
+      if (space == IndexSpace::plane) judge("forward with indices", problem_.dtype, forward_.bits.data(), y);
+    }
+  }
+
+  // Runs into a tensor of the layout and judges it.
+  void compare(const char* part, Dtype dtype, const Extents& shape, const void* wanted, const Layout& layout,
+               const std::function<void(const Tensor&)>& run) {
+    const Placed result(dtype, shape, layout);
+    try {
+      run(result.view());
+    } catch (const Error& e) {
+      return tally(part, fmt::format("throws: {}", e.what()));
+    }
+    judge(part, dtype, wanted, result);
+  }
+
+  void judge(const char* part, Dtype dtype, const void* wanted, const Placed& result) {
+    const io::Buffer got = result.gather();
+    const index_t count = element_count(result.view().shape);
+    const index_t at = reference::first_difference(dtype, got.view.data, wanted, count);
+    if (at >= 0)
+      return tally(part,
+                   fmt::format("element {} is {}, but the reference has {}", at,
+                               reference::element(dtype, got.view.data, at), reference::element(dtype, wanted, at)));
+    tally(part, result.gaps_untouched() ? "" : "memory between the elements was written");
+  }
+
+  void tally(const char* name, const std::string& difference) {
+    auto part = std::find_if(report_.parts.begin(), report_.parts.end(), [&](const Part& p) { return p.name == name; });
+    if (part == report_.parts.end()) {
+      const std::vector<int> none(targets_.size(), 0);
+      part = report_.parts.insert(part, Part{name, none, none});
+    }
+    ++part->runs[target_];
+    if (difference.empty()) return;
+    ++part->wrong[target_];
+    constexpr std::size_t most_told = 5;
+    if (report_.differences.size() < most_told)
+      report_.differences.push_back(fmt::format("{} ({}, {} input): {}", name, way_, sample_, difference));
+  }
+
+  const Problem& problem_;
+  const std::vector<std::string>& targets_;
+  Report& report_;
+  reference::Outcome forward_, backward_;
+  std::size_t target_ = 0;
+  std::string way_, sample_;
+};
+
+std::string table(const std::vector<std::string>& targets, const Report& report) {
+  constexpr int name_width = 22, least_width = 9;
+  std::string out = fmt::format("{}\n  {:<{}}", report.name, "", name_width);
+  for (const std::string& target : targets)
+    out += fmt::format("{:>{}}", target, std::max<int>(least_width, static_cast<int>(target.size()) + 2));
+  out += '\n';
+  for (const Part& part : report.parts) {
+    out += fmt::format("  {:<{}}", part.name, name_width);
+    for (std::size_t t = 0; t < targets.size(); ++t) {
+      const std::string cell = part.wrong[t] == 0 ? fmt::format("{} ok", part.runs[t])
+                                                  : fmt::format("{} of {} DIFFER", part.wrong[t], part.runs[t]);
+      out += fmt::format("{:>{}}", cell, std::max<int>(least_width, static_cast<int>(targets[t].size()) + 2));
+    }
+    out += '\n';
+  }
+  for (const std::string& difference : report.differences) out += "  " + difference + "\n";
+  return out;
+}
+
+std::string to_json(const std::vector<std::string>& targets, const Report& report) {
+  std::string parts;
+  for (const Part& part : report.parts)
+    parts += fmt::format("{}\n    {{\"part\": {}, \"runs\": [{}], \"wrong\": [{}]}}", parts.empty() ? "" : ",",
+                         json_string(part.name), fmt::join(part.runs, ", "), fmt::join(part.wrong, ", "));
+  return fmt::format("  {{\"name\": {}, \"passed\": {}, \"targets\": {}, \"differences\": {}, \"parts\": [{}]}}",
+                     json_string(report.name), report.passed(), json_list(targets), json_list(report.differences),
+                     parts);
+}
+
+}  // namespace
+
+int run_check(const CheckCommand& command) {
+  Progress progress("oriel check");
+  const KeepTarget keep;
+  const std::vector<std::string> targets = supported_targets();
+  bool passed = true;
+  std::string json;
+  for (std::size_t i = 0; i < command.problems.size(); ++i) {
+    const Problem& problem = command.problems[i];
+    Report report{.name = to_string(problem), .parts = {}, .differences = {}};
+    progress.set(fmt::format("{} of {}: {}", i + 1, command.problems.size(), report.name));
+    Checker checker(problem, targets, report);
+    for (const Sample sample : {Sample::plain, Sample::special}) checker.check(sample, command.seed);
+    passed = passed && report.passed();
+    if (command.json)
+      json += (i == 0 ? "" : ",\n") + to_json(targets, report);
+    else
+      print(table(targets, report));
+  }
+  if (command.json)
+    print("[\n" + json + "\n]\n");
+  else
+    print(passed ? "All equal: every target, 1 and 2 threads, every layout, bit for bit the reference.\n"
+                 : "There are differences.\n");
+  return passed ? kExitDone : kExitFailure;
+}
+
+}  // namespace oriel::cli

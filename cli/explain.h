@@ -1,0 +1,27 @@
+// The two drawings of `oriel explain`.
+#pragma once
+
+#include <string>
+
+#include "oriel/problem.h"
+
+namespace oriel::cli {
+
+/// How the terminal's drawing looks.
+struct TextStyle {
+  int width = 100;     // characters of a line
+  bool ascii = false;  // no characters beyond ASCII
+  bool colour = false;
+  bool full = false;  // nothing left out
+};
+
+/// The drawing for a terminal. `output` picks the plane that is drawn where two or more axes are pooled.
+std::string explain_text(const Problem& problem, const Extents& output, const TextStyle& style);
+
+/// The same as a picture.
+std::string explain_svg(const Problem& problem, const Extents& output, bool full);
+
+/// Every window along every axis, as JSON.
+std::string explain_json(const Problem& problem);
+
+}  // namespace oriel::cli

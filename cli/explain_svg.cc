@@ -1,0 +1,252 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "cli/axis_picture.h"
+#include "cli/explain.h"
+
+namespace oriel::cli {
+namespace {
+
+constexpr int kCell = 26;   // a place
+constexpr int kLabel = 92;  // room for `output 12`
+constexpr int kMargin = 24;
+constexpr int kLine = 20;
+constexpr int kLeastWidth = 760;
+
+// Colours that also differ in lightness, so that they can be told apart without seeing colours.
+constexpr const char* kStyle = R"(<style>
+text{font-family:"DejaVu Sans",Verdana,sans-serif;font-size:13px;fill:#1b2733}
+.title{font-size:17px;font-weight:bold}.head{font-size:14px;font-weight:bold}.dim{fill:#5c6b7a}
+.n{font-size:11px;text-anchor:middle}.on{fill:#ffffff}
+.input{fill:#e8eef4;stroke:#b4c2cf}.dropped{fill:#f7d3cf;stroke:#c0392b}
+.pad{fill:#ffffff;stroke:#b4c2cf;stroke-dasharray:3 2}
+.span{fill:#dceaf7}.tap{fill:#1f6fb2;stroke:#17578c}.padtap{fill:#fff3d6;stroke:#b7791f;stroke-dasharray:3 2}
+.beyond{fill:#fdecea;stroke:#c0392b}.cross{stroke:#c0392b;stroke-width:1.5}
+.skip{fill:#7d93a8}
+</style>
+)";
+
+std::string escape(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    if (c == '<')
+      out += "&lt;";
+    else if (c == '>')
+      out += "&gt;";
+    else if (c == '&')
+      out += "&amp;";
+    else
+      out += c;
+  }
+  return out;
+}
+
+class Canvas {
+ public:
+  void rect(int x, int y, int w, int h, const char* kind) {
+    body_ +=
+        fmt::format("<rect class=\"{}\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" rx=\"3\"/>\n", kind, x, y, w, h);
+    reach(x + w, y + h);
+  }
+  void text(int x, int y, std::string_view text, const char* kind = "") {
+    constexpr double letter = 7.3;  // a generous mean width at 13px
+    body_ += fmt::format("<text class=\"{}\" x=\"{}\" y=\"{}\">{}</text>\n", kind, x, y, escape(text));
+    reach(x + static_cast<int>(letter * static_cast<double>(text.size())), y);
+  }
+  // A number in the middle of a cell.
+  void number(int x, int y, std::string_view text, const char* kind) {
+    body_ += fmt::format("<text class=\"n {}\" x=\"{}\" y=\"{}\">{}</text>\n", kind, x + kCell / 2, y + kCell / 2 + 4,
+                         escape(text));
+  }
+  void cross(int x, int y) {
+    body_ +=
+        fmt::format("<path class=\"cross\" d=\"M{} {}l10 10m0 -10l-10 10\"/>\n", x + kCell / 2 - 5, y + kCell / 2 - 5);
+  }
+  void dot(int x, int y) {
+    body_ += fmt::format("<circle class=\"skip\" cx=\"{}\" cy=\"{}\" r=\"2.5\"/>\n", x + kCell / 2, y + kCell / 2);
+  }
+  std::string finish() const {
+    const int w = std::max(width_ + kMargin, kLeastWidth), h = height_ + kMargin;
+    return fmt::format(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0}\" height=\"{1}\" viewBox=\"0 0 {0} {1}\">\n{2}<rect "
+        "width=\"{0}\" height=\"{1}\" fill=\"#ffffff\"/>\n{3}</svg>\n",
+        w, h, kStyle, body_);
+  }
+
+ private:
+  void reach(int x, int y) {
+    width_ = std::max(width_, x);
+    height_ = std::max(height_, y);
+  }
+  std::string body_;
+  int width_ = 0, height_ = 0;
+};
+
+// The inside of a cell, one pixel of air around it.
+void draw_box(Canvas& canvas, int x, int y, const char* kind) { canvas.rect(x + 1, y + 1, kCell - 2, kCell - 2, kind); }
+
+// An input, a place in the padding, or a place that was left out.
+void draw_place(Canvas& canvas, const Axis& a, index_t place, int x, int y) {
+  if (place == kLeftOut) return canvas.number(x, y, "…", "dim");
+  if (place >= 0 && place < a.in) {
+    draw_box(canvas, x, y, is_read(a, place) ? "input" : "dropped");
+    canvas.number(x, y, std::to_string(place), "");
+  } else if (a.counted.contains(place)) {
+    draw_box(canvas, x, y, "pad");
+    canvas.number(x, y, "pad", "dim");
+  }
+}
+
+void draw_mark(Canvas& canvas, Mark mark, int x, int y, const std::string& number) {
+  switch (mark) {
+    case Mark::tap:
+      draw_box(canvas, x, y, "tap");
+      return canvas.number(x, y, number, "on");
+    case Mark::padding:
+      return draw_box(canvas, x, y, "padtap");
+    case Mark::beyond:
+      draw_box(canvas, x, y, "beyond");
+      return canvas.cross(x, y);
+    case Mark::skipped:
+      return canvas.dot(x, y);
+    case Mark::none:
+      return;
+  }
+}
+
+// One window's row: a light bar from its first to its last place, its taps upon it.
+void draw_row(Canvas& canvas, const Problem& problem, const AxisPicture& picture, const Row& row, int y) {
+  if (row.output == kLeftOut) return canvas.text(kMargin + 8, y + 17, "…", "dim");
+  canvas.text(kMargin, y + 17, fmt::format("output {}", row.output));
+  const auto column = [](std::size_t c) { return kMargin + kLabel + kCell * static_cast<int>(c); };
+  const std::vector<index_t>& places = picture.places;
+  const auto is_inside = [&](std::size_t c) {
+    const index_t place = places[c] == kLeftOut ? places[c - 1] + 1 : places[c];
+    return mark_at(picture.axis, row.output, place) != Mark::none;
+  };
+  for (std::size_t c = 0; c < places.size(); ++c)
+    if (is_inside(c)) canvas.rect(column(c), y + 5, kCell, kCell - 10, "span");
+  for (std::size_t c = 0; c < places.size(); ++c) {
+    if (places[c] == kLeftOut && is_inside(c)) canvas.number(column(c), y, "…", "dim");
+    if (places[c] != kLeftOut)
+      draw_mark(canvas, mark_at(picture.axis, row.output, places[c]), column(c), y, std::to_string(places[c]));
+  }
+  const int x = column(places.size()) + 16;
+  canvas.text(x, y + 17,
+              row.existing == row.nominal ? fmt::format("{}", row.nominal)
+                                          : fmt::format("{} of {}", row.existing, row.nominal));
+  const bool average = problem.pool.op == Op::avg && problem.pool.divisor == 0;
+  if (average) canvas.text(x + 66, y + 17, fmt::format("{}", row.divisor));
+  if (row.beyond > 0) canvas.text(x + (average ? 124 : 66), y + 17, "partial");
+}
+
+int draw_axis(Canvas& canvas, const Problem& problem, int i, bool full, int y) {
+  constexpr int columns = 36;
+  const AxisPicture picture = picture_axis(problem, i, columns, full);
+  const Axis& a = picture.axis;
+  canvas.text(kMargin, y += kLine, fmt::format("axis {}: {} inputs → {} outputs", picture.number, a.in, a.out), "head");
+  for (const std::string& formula : size_lines(problem, i)) canvas.text(kMargin, y += kLine, formula, "dim");
+  y += 12;
+  const auto count = static_cast<int>(picture.places.size());
+  canvas.text(kMargin, y + 17, "input");
+  for (int c = 0; c < count; ++c)
+    draw_place(canvas, a, picture.places[static_cast<std::size_t>(c)], kMargin + kLabel + kCell * c, y);
+  const int x = kMargin + kLabel + kCell * count + 16;
+  canvas.text(x, y + 17, "inputs", "dim");
+  if (problem.pool.op == Op::avg && problem.pool.divisor == 0) canvas.text(x + 66, y + 17, "counts", "dim");
+  y += kCell + 6;
+  for (const Row& row : picture.rows) {
+    draw_row(canvas, problem, picture, row, y);
+    y += kCell;
+  }
+  y += 4;
+  for (const std::string& fact : facts(problem, i)) canvas.text(kMargin, y += kLine, fact);
+  return y + kLine;
+}
+
+int draw_plane(Canvas& canvas, const Problem& problem, const Extents& output, int y) {
+  const int n = problem.pooled;
+  const AxisPicture rows = picture_window(problem, n - 2, output[n - 2]);
+  const AxisPicture columns = picture_window(problem, n - 1, output[n - 1]);
+  canvas.text(kMargin, y += kLine,
+              fmt::format("output {}: axis {} down, axis {} across", to_string(output), rows.number, columns.number),
+              "head");
+  y += 12;
+  int x = kMargin + kCell;
+  for (const index_t c : columns.places) {
+    const bool input = c >= 0 && c < columns.axis.in;
+    canvas.number(x, y,
+                  c == kLeftOut                      ? "…"
+                  : input                            ? std::to_string(c)
+                  : columns.axis.counted.contains(c) ? "pad"
+                                                     : "",
+                  "dim");
+    x += kCell;
+  }
+  y += kCell;
+  for (const index_t r : rows.places) {
+    const bool row_input = r >= 0 && r < rows.axis.in;
+    canvas.number(kMargin, y,
+                  r == kLeftOut                   ? "…"
+                  : row_input                     ? std::to_string(r)
+                  : rows.axis.counted.contains(r) ? "pad"
+                                                  : "",
+                  "dim");
+    x = kMargin + kCell;
+    for (const index_t c : columns.places) {
+      if (r != kLeftOut && c != kLeftOut) {
+        const bool input = row_input && c >= 0 && c < columns.axis.in;
+        const bool padding = rows.axis.counted.contains(r) && columns.axis.counted.contains(c);
+        if (input)
+          draw_box(canvas, x, y, is_read(rows.axis, r) && is_read(columns.axis, c) ? "input" : "dropped");
+        else if (padding)
+          draw_box(canvas, x, y, "pad");
+        draw_mark(canvas, both(mark_at(rows.axis, output[n - 2], r), mark_at(columns.axis, output[n - 1], c)), x, y,
+                  "");
+      }
+      x += kCell;
+    }
+    y += kCell;
+  }
+  canvas.text(kMargin, y += kLine, describe_output(problem, output));
+  return y + kLine;
+}
+
+int draw_legend(Canvas& canvas, int y) {
+  y += 10;
+  struct Item {
+    Mark mark;
+    const char* kind;
+    const char* text;
+  };
+  int x = kMargin;
+  for (const Item& item : {Item{Mark::tap, "", "input read"},
+                           {Mark::padding, "", "tap in padding"},
+                           {Mark::beyond, "", "tap beyond padding (ceil)"},
+                           {Mark::skipped, "", "skipped by dilation"},
+                           {Mark::none, "dropped", "never read"}}) {
+    draw_mark(canvas, item.mark, x, y, "");
+    if (*item.kind != '\0') draw_box(canvas, x, y, item.kind);
+    canvas.text(x + kCell + 5, y + 17, item.text, "dim");
+    x += kCell + 20 + static_cast<int>(7.6 * static_cast<double>(std::string_view(item.text).size()));
+  }
+  return y + kCell;
+}
+
+}  // namespace
+
+std::string explain_svg(const Problem& problem, const Extents& output, bool full) {
+  Canvas canvas;
+  int y = kMargin + 10;
+  canvas.text(kMargin, y, to_string(problem), "title");
+  canvas.text(kMargin, y += kLine + 2, headline(problem));
+  y += 8;
+  for (int i = 0; i < problem.pooled; ++i) y = draw_axis(canvas, problem, i, full, y);
+  if (const std::string rule = divisor_rule(problem); !rule.empty()) canvas.text(kMargin, y += kLine, rule);
+  if (problem.pooled > 1) y = draw_plane(canvas, problem, output, y + 8);
+  draw_legend(canvas, y);
+  return canvas.finish();
+}
+
+}  // namespace oriel::cli

@@ -1,0 +1,92 @@
+// What the command line says: one struct per subcommand, filled by parse_command without doing any work.
+#pragma once
+
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "oriel/problem.h"
+
+namespace oriel::cli {
+
+/// Exit codes: done; a difference or a failure; a command line that makes no sense.
+inline constexpr int kExitDone = 0, kExitFailure = 1, kExitUsage = 2;
+
+/// A bad command line; `command` is what the line on stderr begins with, e.g. `oriel pool`.
+struct UsageError : std::runtime_error {
+  UsageError(std::string command_, const std::string& text) : std::runtime_error(text), command(std::move(command_)) {}
+  std::string command;
+};
+
+/// `oriel pool`: pools a file into a file.
+struct PoolCommand {
+  std::string in, out;
+  Pool pool;
+  std::string indices;  // file for where each maximum was; empty: none
+  IndexSpace index_space = IndexSpace::plane;
+  std::optional<Dtype> dtype;  // what the input must hold
+  std::string format;          // of OUT; empty: its name tells, standard output is .npy
+  int threads = 0;
+  bool json = false;
+  bool quiet = false;
+};
+
+/// `oriel check`: runs problems in every way there is and compares.
+struct CheckCommand {
+  std::vector<Problem> problems;
+  std::uint64_t seed = 1;
+  bool json = false;
+};
+
+/// `oriel explain`: draws which inputs each output sees.
+struct ExplainCommand {
+  Problem problem;
+  std::string svg;  // file; empty: none
+  Extents output;   // whose plane is drawn; empty: the most telling one
+  bool full = false;
+  bool ascii = false;
+  bool json = false;
+};
+
+/// `oriel bench`: times problems.
+struct BenchCommand {
+  std::vector<Problem> problems;
+  int threads = 1;
+  int repetitions = 15;
+  double seconds = 0.5;  // per problem, at least
+  bool json = false;
+};
+
+/// `oriel info`: what this build and machine are.
+struct InfoCommand {
+  bool json = false;
+};
+
+/// `oriel completion`: a shell's completion script.
+struct CompletionCommand {
+  std::string shell;
+};
+
+/// A help or version text that was asked for.
+struct TextCommand {
+  std::string text;
+};
+
+using Command =
+    std::variant<TextCommand, PoolCommand, CheckCommand, ExplainCommand, BenchCommand, InfoCommand, CompletionCommand>;
+
+/// The arguments after the program's name as a command. Throws UsageError. Reads and writes no files.
+Command parse_command(const std::vector<std::string>& arguments);
+
+// Each subcommand: its work, its output, its exit code. They throw Error, or UsageError where the options do not fit
+// the input.
+int run_pool(const PoolCommand& command);
+int run_check(const CheckCommand& command);
+int run_explain(const ExplainCommand& command);
+int run_bench(const BenchCommand& command);
+int run_info(const InfoCommand& command);
+int run_completion(const CompletionCommand& command);
+
+}  // namespace oriel::cli

@@ -1,0 +1,72 @@
+#include "cli/progress.h"
+
+#include <fmt/format.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+
+#include "oriel/types.h"
+
+namespace oriel::cli {
+
+bool wants_colour(int descriptor) {
+  const char* const no_colour = std::getenv("NO_COLOR");
+  const char* const term = std::getenv("TERM");
+  return ::isatty(descriptor) == 1 && (no_colour == nullptr || *no_colour == '\0') &&
+         (term == nullptr || std::strcmp(term, "dumb") != 0);
+}
+
+int terminal_width(int descriptor) {
+  constexpr int otherwise = 100, least = 40;
+  winsize size{};
+  if (::ioctl(descriptor, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return otherwise;
+  return size.ws_col < least ? least : size.ws_col;
+}
+
+void print(std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t done = ::write(STDOUT_FILENO, text.data(), text.size());
+    if (done < 0 && errno == EINTR) continue;
+    if (done < 0) throw Error(fmt::format("standard output: cannot write: {}", std::strerror(errno)));
+    text.remove_prefix(static_cast<std::size_t>(done));
+  }
+}
+
+Progress::Progress(std::string command) : command_(std::move(command)) {
+  if (::isatty(STDERR_FILENO) == 1) thread_ = std::thread([this] { run(); });
+}
+
+Progress::~Progress() {
+  {
+    const std::lock_guard lock(mutex_);
+    done_ = true;
+  }
+  wake_.notify_all();
+  if (thread_.joinable()) thread_.join();
+}
+
+void Progress::set(std::string what) {
+  const std::lock_guard lock(mutex_);
+  what_ = std::move(what);
+}
+
+void Progress::run() {
+  using namespace std::chrono_literals;
+  const auto start = std::chrono::steady_clock::now();
+  std::unique_lock lock(mutex_);
+  if (wake_.wait_for(lock, 1s, [this] { return done_; })) return;
+  while (!done_) {
+    const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+    fmt::print(stderr, "\r{}: {:.0f} s  {}\x1b[K", command_, seconds.count(), what_);
+    std::fflush(stderr);
+    wake_.wait_for(lock, 200ms, [this] { return done_; });
+  }
+  fmt::print(stderr, "\r\x1b[K");
+  std::fflush(stderr);
+}
+
+}  // namespace oriel::cli

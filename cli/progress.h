@@ -1,0 +1,42 @@
+// What a person at a terminal sees.
+#pragma once
+
+#include <condition_variable>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <thread>
+
+namespace oriel::cli {
+
+/// True when the descriptor is a terminal and NO_COLOR does not forbid colours.
+bool wants_colour(int descriptor);
+/// Columns of the terminal; 100 where there is none.
+int terminal_width(int descriptor);
+/// Writes to standard output; throws Error when it cannot (a full disk).
+void print(std::string_view text);
+
+/// Says on stderr, when that is a terminal, what goes on: a line that appears after a second, counts the time, and is
+/// gone at the end.
+class Progress {
+ public:
+  explicit Progress(std::string command);
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+  ~Progress();
+
+  /// What is being done now, e.g. `pooling` or `3 of 12: max:f32:8x8:k2`.
+  void set(std::string what);
+
+ private:
+  void run();
+
+  std::string command_;
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  std::string what_;
+  bool done_ = false;
+  std::thread thread_;
+};
+
+}  // namespace oriel::cli

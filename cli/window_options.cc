@@ -1,0 +1,140 @@
+#include "cli/window_options.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+namespace oriel::cli {
+namespace {
+
+constexpr std::string_view kAllowedPadding = "1, 1x2, 0:1x2:3 (before:after), same, same_lower, valid";
+
+[[noreturn]] void fail(std::string_view option, std::string_view text, std::string_view allowed) {
+  std::string shown;
+  for (const char c : text.substr(0, 40)) shown += c >= ' ' && c <= '~' ? c : '?';
+  throw Error(fmt::format("{}: '{}' is not understood; allowed: {}", option, shown, allowed));
+}
+
+std::string without_spaces(std::string_view text) {
+  std::string out;
+  for (const char c : text)
+    if (c != ' ') out += c;
+  return out;
+}
+
+bool parse_whole(std::string_view text, index_t& value) {
+  const char* const end = text.data() + text.size();
+  const auto [at, error] = std::from_chars(text.data(), end, value);
+  return error == std::errc() && at == end;
+}
+
+std::vector<std::string_view> split(std::string_view text, char separator) {
+  std::vector<std::string_view> parts;
+  for (;;) {
+    const std::size_t at = text.find(separator);
+    parts.push_back(text.substr(0, at));
+    if (at == std::string_view::npos) return parts;
+    text.remove_prefix(at + 1);
+  }
+}
+
+void parse_padding(const std::string& text, Pool& pool) {
+  if (text == "valid") return;
+  if (text == "same" || text == "same_upper" || text == "same_lower") {
+    pool.padding = text == "same_lower" ? Padding::same_lower : Padding::same_upper;
+    return;
+  }
+  const std::string packed = without_spaces(text);
+  bool both = false;
+  const auto parts = split(packed, 'x');
+  if (parts.size() > kMaxPooledAxes) fail("--padding", text, fmt::format("at most {} values", kMaxPooledAxes));
+  for (const std::string_view part : parts) {
+    const auto sides = split(part, ':');
+    index_t lo = 0, hi = 0;
+    if (sides.size() > 2 || !parse_whole(sides.front(), lo) || !parse_whole(sides.back(), hi))
+      fail("--padding", text, kAllowedPadding);
+    if (lo < 0 || hi < 0) throw Error(fmt::format("--padding: must be >= 0, but has {}", lo < 0 ? lo : hi));
+    both = both || sides.size() == 2;
+    pool.pad_lo.push_back(lo);
+    pool.pad_hi.push_back(hi);
+  }
+  if (!both) pool.pad_hi = {};
+}
+
+double parse_norm(const std::string& text) {
+  if (text == "inf") return std::numeric_limits<double>::infinity();
+  double value = 0;
+  const char* const end = text.data() + text.size();
+  const auto [at, error] = std::from_chars(text.data(), end, value);
+  if (error != std::errc() || at != end || !(value >= 1)) fail("--norm", text, "a number >= 1, or inf");
+  return value;
+}
+
+// Kernel, stride and the like: the door names the axis too, but not the option.
+Extents parse_positive(std::string_view option, const std::string& text) {
+  if (text.empty()) return {};
+  const Extents values = parse_numbers(option, text, 'x');
+  for (const index_t v : values)
+    if (v < 1) throw Error(fmt::format("{}: must be >= 1, but has {}", option, v));
+  return values;
+}
+
+}  // namespace
+
+Extents parse_numbers(std::string_view option, std::string_view text, char separator) {
+  const std::string packed = without_spaces(text);
+  const auto parts = split(packed, separator);
+  if (parts.size() > kMaxPooledAxes) fail(option, text, fmt::format("at most {} values", kMaxPooledAxes));
+  Extents values;
+  for (const std::string_view part : parts) {
+    index_t value = 0;
+    if (!parse_whole(part, value))
+      fail(option, text, separator == 'x' ? "numbers such as 3 or 3x5" : "numbers such as -2,-1");
+    values.push_back(value);
+  }
+  return values;
+}
+
+Pool make_pool(const WindowOptions& options) {
+  Pool pool;
+  pool.op = parse_op(options.op);
+  if (options.global) pool.kind = WindowKind::global;
+  if (!options.output_size.empty()) pool.kind = WindowKind::adaptive;
+  if (pool.kind == WindowKind::uniform && options.kernel.empty())
+    throw Error("--kernel: is needed; allowed: e.g. 2, 3x3; or --output-size, or --global");
+  for (const auto& [option, text] : {std::pair<const char*, const std::string&>{"--kernel", options.kernel},
+                                     {"--stride", options.stride},
+                                     {"--padding", options.padding},
+                                     {"--dilation", options.dilation}})
+    if (pool.kind != WindowKind::uniform && !text.empty())
+      throw Error(fmt::format("{}: cannot go with {}; allowed: one of them", option,
+                              options.global ? "--global" : "--output-size"));
+  if (options.global && !options.output_size.empty())
+    throw Error("--output-size: cannot go with --global; allowed: one of them");
+
+  pool.kernel = parse_positive("--kernel", options.kernel);
+  pool.stride = parse_positive("--stride", options.stride);
+  pool.dilation = parse_positive("--dilation", options.dilation);
+  pool.output_size = parse_positive("--output-size", options.output_size);
+  if (!options.padding.empty()) parse_padding(options.padding, pool);
+  if (!options.axes.empty()) pool.axes = parse_numbers("--axes", options.axes, ',');
+  pool.ceil_mode = options.ceil;
+  pool.count_include_pad = !options.exclude_pad;
+  if (!options.divisor.empty()) {
+    if (!parse_whole(options.divisor, pool.divisor) || pool.divisor < 1)
+      fail("--divisor", options.divisor, "a whole number >= 1");
+  }
+  if (!options.norm.empty()) {
+    if (pool.op != Op::lp) throw Error(fmt::format("--norm: is for --op lp, but the op is {}", name(pool.op)));
+    pool.norm = parse_norm(options.norm);
+  }
+  if (options.nan == "omit") pool.nan = NanPolicy::omit;
+  if (!options.nan.empty() && options.nan != "omit" && options.nan != "propagate")
+    fail("--nan", options.nan, "propagate, omit");
+  return pool;
+}
+
+}  // namespace oriel::cli

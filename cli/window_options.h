@@ -1,0 +1,26 @@
+// The window's options as text, and the pool that they mean.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "oriel/problem.h"
+
+namespace oriel::cli {
+
+/// The options of `oriel pool` that describe a pool, as typed; empty: not given.
+struct WindowOptions {
+  std::string op = "max";
+  std::string kernel, stride, padding, dilation, output_size, axes, divisor, norm, nan;
+  bool ceil = false;
+  bool exclude_pad = false;
+  bool global = false;
+};
+
+/// Throws Error naming the option, its value and what is allowed.
+Pool make_pool(const WindowOptions& options);
+
+/// Whole numbers joined by `separator`, e.g. `3x5` or `-2,-1`. `option` is what an error calls them.
+Extents parse_numbers(std::string_view option, std::string_view text, char separator);
+
+}  // namespace oriel::cli
