@@ -1,0 +1,55 @@
+"""Oriel as a shared library: it shows only what is public, and its users need nothing that it uses inside."""
+
+import os
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+CONSUMER = Path(__file__).resolve().parent / "consumer"
+CMAKE = os.environ["CMAKE_COMMAND"]
+CXX = os.environ["CXX"]
+
+
+def run(*command, **keywords):
+    result = subprocess.run([str(word) for word in command], capture_output=True, text=True, **keywords)
+    assert result.returncode == 0, result.stdout + result.stderr
+    return result.stdout
+
+
+@pytest.fixture(scope="module")
+def prefix(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("shared")
+    off = [f"-DORIEL_BUILD_{part}=OFF" for part in ("CLI", "TESTS", "EXAMPLES", "BENCH")]
+    run(CMAKE, "-S", ROOT, "-B", folder / "build", "-G", "Ninja", "-DBUILD_SHARED_LIBS=ON", "-DCMAKE_BUILD_TYPE=None",
+        "-DORIEL_BASELINE_TARGET_ONLY=ON", f"-DCMAKE_CXX_COMPILER={CXX}", *off)
+    run(CMAKE, "--build", folder / "build", "-j2")
+    run(CMAKE, "--install", folder / "build", "--prefix", folder / "prefix")
+    return folder / "prefix"
+
+
+def test_shows_only_what_is_public(prefix):
+    library = next(prefix.rglob("liboriel.so"))
+    symbols = run("nm", "-D", "--defined-only", "-C", library).splitlines()
+    names = [line.split(maxsplit=2)[2] for line in symbols]
+    own = re.compile(r"^(typeinfo (name )?for |vtable for )?(non-virtual thunk to )?oriel::(?!cpu::|detail::)")
+    hidden = [name for name in names if name.startswith(("oriel::cpu::", "oriel::detail::"))]
+    assert any(name.startswith("oriel::forward(") for name in names), names
+    assert not hidden, hidden
+    foreign = [name for name in names if not own.match(name) and not name.startswith(("std::", "void std::"))]
+    assert not foreign, foreign
+
+
+def test_users_need_none_of_its_libraries(prefix, tmp_path):
+    run(CMAKE, "-S", CONSUMER, "-B", tmp_path, f"-DCMAKE_PREFIX_PATH={prefix}", f"-DCMAKE_CXX_COMPILER={CXX}",
+        "-DCMAKE_DISABLE_FIND_PACKAGE_hwy=ON", "-DCMAKE_DISABLE_FIND_PACKAGE_TBB=ON",
+        "-DCMAKE_DISABLE_FIND_PACKAGE_fmt=ON")
+    run(CMAKE, "--build", tmp_path)
+    assert run(tmp_path / "consumer") == "6 8 14 16\n"
+
+
+def test_pkg_config_names_no_private_library(prefix):
+    text = next(prefix.rglob("oriel.pc")).read_text()
+    assert "Requires" not in text
