@@ -99,11 +99,10 @@ void ceil_facts(const Problem& problem, const Axis& a, std::vector<std::string>&
     return;
   }
   const Row last = describe_window(problem, a, a.out - 1);
-  out.push_back(
-      fmt::format("ceil adds window {}, which is partial: {} of its {} lie beyond the padded input, {} {} inputs. "
-                  "Floor would give {}.",
-                  last.output, last.beyond, plural(last.nominal, "tap"), last.existing,
-                  last.existing == 1 ? "is an" : "are", plural(floor_out, "output")));
+  out.push_back(fmt::format(
+      "ceil adds window {}, which is partial: {} of its {} {} beyond the padded input, {} {}. Floor would give {}.",
+      last.output, last.beyond, plural(last.nominal, "tap"), last.beyond == 1 ? "lies" : "lie", last.existing,
+      last.existing == 1 ? "is an input" : "are inputs", plural(floor_out, "output")));
 }
 
 void dropped_facts(const Problem& problem, const Axis& a, std::vector<std::string>& out) {
@@ -183,10 +182,11 @@ AxisPicture picture_window(const Problem& problem, int i, index_t output) {
   AxisPicture picture{
       .number = problem.axes[static_cast<std::size_t>(i)], .axis = axis_of(problem, i), .places = {}, .rows = {}};
   const Axis& a = picture.axis;
-  constexpr index_t edge = 6, around = 2;
-  const index_t end = std::max(a.counted.end, window_end(a, a.out - 1));
+  constexpr index_t edge = 6, around = 2, most_whole = 24;
+  const index_t begin = a.counted.begin, end = std::max(a.counted.end, window_end(a, a.out - 1));
   std::set<index_t> places;
-  add_edges(places, std::max(a.start(output) - around, a.counted.begin), std::min(window_end(a, output) + around, end),
+  if (end - begin <= most_whole) add_edges(places, begin, end, most_whole);
+  add_edges(places, std::max(a.start(output) - around, begin), std::min(window_end(a, output) + around, end),
             edge + around);
   add_edges(places, 0, a.in, 1);
   picture.places = with_gaps(places);
@@ -256,12 +256,23 @@ std::string divisor_rule(const Problem& problem) {
   return text + ".";
 }
 
+std::string axis_title(const AxisPicture& picture) {
+  return fmt::format("axis {}: {} -> {}", picture.number, plural(picture.axis.in, "input"),
+                     plural(picture.axis.out, "output"));
+}
+
 std::string headline(const Problem& problem) {
   std::string axes;
   for (int i = 0; i < problem.pooled; ++i)
     axes += fmt::format("{}{}", i == 0 ? "" : ", ", problem.axes[static_cast<std::size_t>(i)]);
   return fmt::format("{} pool over {} {}: {} {} -> {}", name(problem.pool.op), problem.pooled == 1 ? "axis" : "axes",
                      axes, name(problem.dtype), to_string(problem.shape), to_string(problem.output_shape));
+}
+
+int same_as(const Problem& problem, int i) {
+  for (int k = 0; k < i; ++k)
+    if (axis_of(problem, k) == axis_of(problem, i)) return k;
+  return -1;
 }
 
 index_t telling_output(const Axis& axis) {

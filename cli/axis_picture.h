@@ -59,8 +59,12 @@ std::vector<std::string> size_lines(const Problem& problem, int i);
 std::vector<std::string> facts(const Problem& problem, int i);
 /// What an average divides by; empty for other ops.
 std::string divisor_rule(const Problem& problem);
+/// `axis 2: 112 inputs -> 56 outputs`.
+std::string axis_title(const AxisPicture& picture);
 /// `max pool over axes 2, 3: f32 8x64x112x112 -> 8x64x56x56`.
 std::string headline(const Problem& problem);
+/// The earlier pooled axis with the same windows as the pooled axis `i`, or -1.
+int same_as(const Problem& problem, int i);
 /// The output that shows most, per axis: a window that ceil or padding makes partial, else the first.
 index_t telling_output(const Axis& axis);
 

@@ -141,11 +141,23 @@ void draw_row(Canvas& canvas, const Problem& problem, const AxisPicture& picture
   if (row.beyond > 0) canvas.text(x + (average ? 124 : 66), y + 17, "partial");
 }
 
+// An average's divisor is the count itself where one axis is pooled.
+const char* count_title(const Problem& problem) {
+  if (problem.pool.op != Op::avg || problem.pool.divisor != 0) return "";
+  return problem.pooled == 1 ? "divisor" : "counts";
+}
+
 int draw_axis(Canvas& canvas, const Problem& problem, int i, bool full, int y) {
   constexpr int columns = 36;
   const AxisPicture picture = picture_axis(problem, i, columns, full);
   const Axis& a = picture.axis;
-  canvas.text(kMargin, y += kLine, fmt::format("axis {}: {} inputs → {} outputs", picture.number, a.in, a.out), "head");
+  const std::string title = axis_title(picture);
+  if (const int same = same_as(problem, i); same >= 0) {
+    canvas.text(kMargin, y += kLine, fmt::format("{}, as axis {}", title, problem.axes[static_cast<std::size_t>(same)]),
+                "head");
+    return y + kLine;
+  }
+  canvas.text(kMargin, y += kLine, title, "head");
   for (const std::string& formula : size_lines(problem, i)) canvas.text(kMargin, y += kLine, formula, "dim");
   y += 12;
   const auto count = static_cast<int>(picture.places.size());
@@ -154,7 +166,7 @@ int draw_axis(Canvas& canvas, const Problem& problem, int i, bool full, int y) {
     draw_place(canvas, a, picture.places[static_cast<std::size_t>(c)], kMargin + kLabel + kCell * c, y);
   const int x = kMargin + kLabel + kCell * count + 16;
   canvas.text(x, y + 17, "inputs", "dim");
-  if (problem.pool.op == Op::avg && problem.pool.divisor == 0) canvas.text(x + 66, y + 17, "counts", "dim");
+  canvas.text(x + 66, y + 17, count_title(problem), "dim");
   y += kCell + 6;
   for (const Row& row : picture.rows) {
     draw_row(canvas, problem, picture, row, y);

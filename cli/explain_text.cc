@@ -1,6 +1,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
+#include <string_view>
+#include <tuple>
 
 #include "cli/axis_picture.h"
 #include "cli/explain.h"
@@ -34,7 +37,13 @@ class Drawing {
   }
 
  private:
-  void line(const std::string& text) { text_ += text + "\n"; }
+  void line(const std::string& text) { text_ += text.substr(0, text.find_last_not_of(' ') + 1) + "\n"; }
+
+  // A symbol that the legend then explains.
+  std::string symbol(Colour colour, const char* text) {
+    used_.insert(text);
+    return paint(colour, text);
+  }
 
   std::string paint(Colour colour, const std::string& text) const {
     if (!style_.colour || colour == Colour::plain) return text;
@@ -48,16 +57,16 @@ class Drawing {
     return std::string(static_cast<std::size_t>(std::max(pad, 1)), ' ') + text;
   }
 
-  std::string mark_cell(Mark mark, int width) const {
+  std::string mark_cell(Mark mark, int width) {
     switch (mark) {
       case Mark::tap:
-        return cell(paint(Colour::tap, symbols_.tap), 1, width);
+        return cell(symbol(Colour::tap, symbols_.tap), 1, width);
       case Mark::padding:
-        return cell(paint(Colour::padding, symbols_.padding), 1, width);
+        return cell(symbol(Colour::padding, symbols_.padding), 1, width);
       case Mark::beyond:
-        return cell(paint(Colour::beyond, symbols_.beyond), 1, width);
+        return cell(symbol(Colour::beyond, symbols_.beyond), 1, width);
       case Mark::skipped:
-        return cell(paint(Colour::dim, symbols_.skipped), 1, width);
+        return cell(symbol(Colour::dim, symbols_.skipped), 1, width);
       case Mark::none:
         break;
     }
@@ -65,13 +74,13 @@ class Drawing {
   }
 
   // The number of an input, `p` for padding, a blank beyond.
-  std::string place_cell(const Axis& a, index_t place, int width) const {
+  std::string place_cell(const Axis& a, index_t place, int width) {
     if (place == kLeftOut) return cell(paint(Colour::dim, symbols_.left_out), style_.ascii ? 2 : 1, width);
     if (place >= 0 && place < a.in) {
       const std::string number = std::to_string(place);
       return cell(paint(is_read(a, place) ? Colour::plain : Colour::beyond, number), number.size(), width);
     }
-    if (a.counted.contains(place)) return cell(paint(Colour::padding, symbols_.pad_place), 1, width);
+    if (a.counted.contains(place)) return cell(symbol(Colour::padding, symbols_.pad_place), 1, width);
     return cell(" ", 1, width);
   }
 
@@ -91,33 +100,36 @@ class Drawing {
     const AxisPicture picture = picture_axis(problem_, i, columns, style_.full);
     const Axis& a = picture.axis;
 
-    text_ += "\n" +
-             paint(Colour::strong, fmt::format("axis {}: {} inputs -> {} outputs", picture.number, a.in, a.out)) + "\n";
+    std::string title = axis_title(picture);
+    const int same = same_as(problem_, i);
+    if (same >= 0) title += fmt::format(", as axis {}", problem_.axes[static_cast<std::size_t>(same)]);
+    text_ += "\n" + paint(Colour::strong, title) + "\n";
+    if (same >= 0) return;
     for (const std::string& formula : size_lines(problem_, i)) line("  " + formula);
     line("");
     const int width = cell_width(picture);
     std::string header = label("input");
     for (const index_t place : picture.places) header += place_cell(a, place, width);
-    line(header + (problem_.pool.op == Op::avg && problem_.pool.divisor == 0 ? "   inputs    counts" : "   inputs"));
+    const bool counted = problem_.pool.op == Op::avg && problem_.pool.divisor == 0;
+    line(header + "   inputs    " + (!counted ? "" : problem_.pooled == 1 ? "divisor" : "counts"));
     for (const Row& row : picture.rows) draw_row(picture, row, width);
     draw_dropped(picture, width);
     for (const std::string& fact : facts(problem_, i)) line("  " + fact);
   }
 
   void draw_row(const AxisPicture& picture, const Row& row, int width) {
-    if (row.output == kLeftOut) return line(label(style_.ascii ? "..." : "…").substr(0, style_.ascii ? 14 : 16));
+    if (row.output == kLeftOut) return line(style_.ascii ? "  ..." : "  …");
     std::string out = label(fmt::format("output {}", row.output));
     for (std::size_t c = 0; c < picture.places.size(); ++c) out += row_cell(picture, row.output, c, width);
     out += fmt::format("   {:<9}", row.existing == row.nominal ? std::to_string(row.nominal)
                                                                : fmt::format("{} of {}", row.existing, row.nominal));
-    if (problem_.pool.op == Op::avg && problem_.pool.divisor == 0) out += fmt::format(" {:<4}", row.divisor);
+    if (problem_.pool.op == Op::avg && problem_.pool.divisor == 0) out += fmt::format(" {:<7}", row.divisor);
     if (row.beyond > 0) out += paint(Colour::beyond, " partial");
-    out.erase(out.find_last_not_of(' ') + 1);
     line(out);
   }
 
   // Left-out places inside a window show that it goes on there.
-  std::string row_cell(const AxisPicture& picture, index_t output, std::size_t c, int width) const {
+  std::string row_cell(const AxisPicture& picture, index_t output, std::size_t c, int width) {
     const std::vector<index_t>& places = picture.places;
     if (places[c] != kLeftOut) return mark_cell(mark_at(picture.axis, output, places[c]), width);
     const bool inside = mark_at(picture.axis, output, places[c - 1] + 1) != Mark::none;
@@ -131,8 +143,7 @@ class Drawing {
     if (std::none_of(picture.places.begin(), picture.places.end(), is_dropped)) return;
     std::string out = label("never read");
     for (const index_t place : picture.places)
-      out += is_dropped(place) ? cell(paint(Colour::beyond, symbols_.dropped), 1, width) : cell(" ", 1, width);
-    out.erase(out.find_last_not_of(' ') + 1);
+      out += is_dropped(place) ? cell(symbol(Colour::beyond, symbols_.dropped), 1, width) : cell(" ", 1, width);
     line(out);
   }
 
@@ -161,7 +172,7 @@ class Drawing {
   }
 
   std::string plane_cell(const AxisPicture& rows, index_t r, const AxisPicture& columns, index_t c,
-                         const Extents& output, int width) const {
+                         const Extents& output, int width) {
     const int n = problem_.pooled;
     const Mark mark = both(mark_at(rows.axis, output[n - 2], r), mark_at(columns.axis, output[n - 1], c));
     const bool input = r >= 0 && r < rows.axis.in && c >= 0 && c < columns.axis.in;
@@ -170,17 +181,22 @@ class Drawing {
   }
 
   void draw_legend() {
-    text_ += fmt::format(
-        "\n{} input read   {} tap in padding   {} tap beyond padding (ceil)   {} skipped by dilation   {} padding   {} "
-        "never read\n",
-        paint(Colour::tap, symbols_.tap), paint(Colour::padding, symbols_.padding),
-        paint(Colour::beyond, symbols_.beyond), paint(Colour::dim, symbols_.skipped),
-        paint(Colour::padding, symbols_.pad_place), paint(Colour::beyond, symbols_.dropped));
+    std::string legend;
+    for (const auto& [colour, text, meaning] : {std::tuple{Colour::tap, symbols_.tap, "input read"},
+                                                {Colour::padding, symbols_.padding, "tap in padding"},
+                                                {Colour::beyond, symbols_.beyond, "tap beyond padding (ceil)"},
+                                                {Colour::dim, symbols_.skipped, "skipped by dilation"},
+                                                {Colour::padding, symbols_.pad_place, "padding"},
+                                                {Colour::beyond, symbols_.dropped, "never read"}})
+      if (used_.contains(text))
+        legend += fmt::format("{}{} {}", legend.empty() ? "\n" : "   ", paint(colour, text), meaning);
+    line(legend);
   }
 
   const Problem& problem_;
   const TextStyle& style_;
   const Symbols& symbols_;
+  std::set<std::string_view> used_;
   std::string text_;
 };
 
