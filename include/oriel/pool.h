@@ -47,8 +47,8 @@ ORIEL_API void backward(const Pool& pool, const ConstTensor& dy, const ConstTens
 ORIEL_API void unpool(const ConstTensor& y, const ConstTensor& indices, IndexSpace space, const Extents& axes,
                       const Tensor& x, const Options& options = {});
 
-/// y = pool(x) with a reduction of your own in place of pool.op, which must be Op::sum; `y` may have another dtype than x
-/// (the caller vouches that both match the reduction's Input and Output). See row_reduction in oriel/reduce.h.
+/// y = pool(x) with a reduction of your own in place of pool.op, which must be Op::sum; `y` may have another dtype than
+/// x (the caller vouches that both match the reduction's Input and Output). See row_reduction in oriel/reduce.h.
 ORIEL_API void forward(const Pool& pool, const RowReduction& reduction, const ConstTensor& x, const Tensor& y,
                        const Options& options = {});
 

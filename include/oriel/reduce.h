@@ -69,12 +69,12 @@ using ScanRow = bool (*)(const void* x, index_t n, bool zeros);
 
 /// A reduction with its types erased: what the engine needs to fold rows of it.
 struct RowReduction {
-  index_t in_bytes = 0;     // of an element of x
-  index_t value_bytes = 0;  // of an accumulator
-  index_t extra_bytes = 0;  // of its second value; 0: none
-  index_t out_bytes = 0;    // of an element of y
-  alignas(16) std::array<unsigned char, 64> identity{};       // of value_bytes: an absent tap
-  std::array<unsigned char, 8> absent_extra{};                // of extra_bytes
+  index_t in_bytes = 0;                                  // of an element of x
+  index_t value_bytes = 0;                               // of an accumulator
+  index_t extra_bytes = 0;                               // of its second value; 0: none
+  index_t out_bytes = 0;                                 // of an element of y
+  alignas(16) std::array<unsigned char, 64> identity{};  // of value_bytes: an absent tap
+  std::array<unsigned char, 8> absent_extra{};           // of extra_bytes
   FoldKernels fold;
   LiftRow lift = nullptr;    // null: a dense row of x is a row of accumulators
   LiftRow gather = nullptr;  // then: copies a row that is not dense

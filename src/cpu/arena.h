@@ -1,8 +1,10 @@
-// Scratch memory of one thread, which grows and is kept, so that calls after the first allocate nothing.
+// Scratch memory of one thread, which is kept, so that calls after the first allocate nothing.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
-#include <memory>
+#include <new>
+#include <vector>
 
 #include "hwy/aligned_allocator.h"
 #include "oriel/types.h"
@@ -11,29 +13,48 @@ namespace oriel::cpu {
 
 class Arena {
  public:
-  /// Forgets all that was taken, and makes room for `bytes`.
-  void reset(index_t bytes) {
+  /// Gives back all that was taken. Several blocks become one, so that the next user finds its memory in one piece.
+  void reset() {
+    if (blocks_.size() > 1) {
+      index_t total = 0;
+      for (const Block& b : blocks_) total += b.size;
+      blocks_.clear();
+      if (total <= kKeep) grow(total);
+    }
     used_ = 0;
-    if (bytes <= size_) return;
-    memory_.reset();  // before the new memory is asked for
-    size_ = 0;
-    memory_ = hwy::AllocateAligned<std::byte>(static_cast<std::size_t>(bytes));
-    if (!memory_) throw std::bad_alloc();
-    size_ = bytes;
   }
 
-  /// `bytes` of memory, aligned to 64; only as much as reset made room for.
+  /// `bytes` of memory, aligned to 64, valid until reset.
   std::byte* take(index_t bytes) {
-    std::byte* p = memory_.get() + used_;
-    used_ += round_up(bytes);
+    const index_t size = (bytes + 63) / 64 * 64;
+    if (blocks_.empty() || used_ + size > blocks_.back().size) grow(std::max(size, kBlock));
+    std::byte* p = blocks_.back().memory.get() + used_;
+    used_ += size;
     return p;
   }
 
-  static constexpr index_t round_up(index_t bytes) { return (bytes + 63) / 64 * 64; }
+  template <class T>
+  T* take_array(index_t count) {
+    return reinterpret_cast<T*>(take(count * static_cast<index_t>(sizeof(T))));
+  }
 
  private:
-  hwy::AlignedFreeUniquePtr<std::byte[]> memory_;
-  index_t size_ = 0;
+  static constexpr index_t kBlock = index_t{1} << 20;
+  static constexpr index_t kKeep = index_t{1} << 28;  // a thread holds no more than this between calls
+
+  struct Block {
+    hwy::AlignedFreeUniquePtr<std::byte[]> memory;
+    index_t size;
+  };
+
+  void grow(index_t size) {
+    auto memory = hwy::AllocateAligned<std::byte>(static_cast<std::size_t>(size));
+    if (!memory) throw std::bad_alloc();
+    blocks_.push_back({std::move(memory), size});
+    used_ = 0;
+  }
+
+  std::vector<Block> blocks_;
   index_t used_ = 0;
 };
 

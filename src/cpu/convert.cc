@@ -66,8 +66,10 @@ struct Power {
   template <class A, class X>
   static HWY_INLINE A of(X x, double norm) {
     double magnitude;
-    if constexpr (is_floating_v<X>) magnitude = std::fabs(static_cast<double>(static_cast<accumulator_t<X>>(x)));
-    else magnitude = std::fabs(static_cast<double>(x));
+    if constexpr (is_floating_v<X>)
+      magnitude = std::fabs(static_cast<double>(static_cast<accumulator_t<X>>(x)));
+    else
+      magnitude = std::fabs(static_cast<double>(x));
     return static_cast<A>(std::pow(magnitude, norm));
   }
 };
@@ -136,15 +138,20 @@ template <Lift kKind, class A, class X>
 HWY_INLINE A ordered(X x) {
   if constexpr (is_floating_v<X>) {
     const A a = static_cast<A>(static_cast<accumulator_t<X>>(x));
-    if constexpr (kKind == Lift::arg_min) return -a;
-    else if constexpr (kKind == Lift::arg_absolute) return std::fabs(a);
-    else return a;
+    if constexpr (kKind == Lift::arg_min)
+      return -a;
+    else if constexpr (kKind == Lift::arg_absolute)
+      return std::fabs(a);
+    else
+      return a;
   } else if constexpr (kKind == Lift::arg_absolute) {
     return static_cast<A>(static_cast<std::uint64_t>(Absolute::of<std::int64_t>(x, 0)) ^ (1ULL << 63));
   } else {
     A a;
-    if constexpr (std::is_same_v<X, std::uint64_t>) a = static_cast<A>(x ^ (1ULL << 63));
-    else a = static_cast<A>(x);
+    if constexpr (std::is_same_v<X, std::uint64_t>)
+      a = static_cast<A>(x ^ (1ULL << 63));
+    else
+      a = static_cast<A>(x);
     return kKind == Lift::arg_min ? static_cast<A>(~a) : a;
   }
 }
@@ -178,29 +185,44 @@ LiftRow pick_arg(Lane to) {
 
 template <class F, class X>
 LiftRow pick_sum(Lane to) {
-  if constexpr (std::is_same_v<X, double>) return &lift_row<F, X, double>;
-  else if constexpr (is_floating_v<X>) return to == Lane::f32 ? &lift_row<F, X, float> : nullptr;
-  else if constexpr (std::is_same_v<F, Power>) return &lift_row<F, X, double>;
+  if constexpr (std::is_same_v<X, double>)
+    return &lift_row<F, X, double>;
+  else if constexpr (is_floating_v<X>)
+    return to == Lane::f32 ? &lift_row<F, X, float> : nullptr;
+  else if constexpr (std::is_same_v<F, Power>)
+    return &lift_row<F, X, double>;
   else if constexpr (std::is_same_v<F, Same> && sizeof(X) < 4)
     return to == Lane::i32 ? &lift_row<F, X, std::int32_t> : &lift_row<F, X, std::int64_t>;
-  else return &lift_row<F, X, std::int64_t>;
+  else
+    return &lift_row<F, X, std::int64_t>;
 }
 
 template <class X>
 LiftRow pick_lift(Lift kind, Lane to) {
   switch (kind) {
-    case Lift::none: return nullptr;
-    case Lift::copy: return &copy_row<X>;
-    case Lift::key: return &key_row;
+    case Lift::none:
+      return nullptr;
+    case Lift::copy:
+      return &copy_row<X>;
+    case Lift::key:
+      return &key_row;
     case Lift::widen:
-      if constexpr (std::is_same_v<X, half>) return &widen_half_row;
-      else return pick_sum<Same, X>(to);
-    case Lift::absolute: return pick_sum<Absolute, X>(to);
-    case Lift::square: return pick_sum<Square, X>(to);
-    case Lift::power: return pick_sum<Power, X>(to);
-    case Lift::arg_max: return pick_arg<Lift::arg_max, X>(to);
-    case Lift::arg_min: return pick_arg<Lift::arg_min, X>(to);
-    case Lift::arg_absolute: return pick_arg<Lift::arg_absolute, X>(to);
+      if constexpr (std::is_same_v<X, half>)
+        return &widen_half_row;
+      else
+        return pick_sum<Same, X>(to);
+    case Lift::absolute:
+      return pick_sum<Absolute, X>(to);
+    case Lift::square:
+      return pick_sum<Square, X>(to);
+    case Lift::power:
+      return pick_sum<Power, X>(to);
+    case Lift::arg_max:
+      return pick_arg<Lift::arg_max, X>(to);
+    case Lift::arg_min:
+      return pick_arg<Lift::arg_min, X>(to);
+    case Lift::arg_absolute:
+      return pick_arg<Lift::arg_absolute, X>(to);
   }
   return nullptr;
 }
@@ -239,11 +261,16 @@ bool scan_row(const void* x, index_t n, bool zeros) {
 
 ScanRow scan(Dtype dtype) {
   switch (dtype) {
-    case Dtype::f64: return &scan_row<std::uint64_t, 52>;
-    case Dtype::f32: return &scan_row<std::uint32_t, 23>;
-    case Dtype::f16: return &scan_row<std::uint16_t, 10>;
-    case Dtype::bf16: return &scan_row<std::uint16_t, 7>;
-    default: return nullptr;
+    case Dtype::f64:
+      return &scan_row<std::uint64_t, 52>;
+    case Dtype::f32:
+      return &scan_row<std::uint32_t, 23>;
+    case Dtype::f16:
+      return &scan_row<std::uint16_t, 10>;
+    case Dtype::bf16:
+      return &scan_row<std::uint16_t, 7>;
+    default:
+      return nullptr;
   }
 }
 

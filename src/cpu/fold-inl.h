@@ -85,14 +85,22 @@ template <class R, class T>
 void fold_rows(const RowIn* rows, int count, index_t n, RowOut out) {
   T* y = static_cast<T*>(out.value);
   switch (count) {
-    case 1: return fold_rows_of<R, T, 1>(rows, n, y);
-    case 2: return fold_rows_of<R, T, 2>(rows, n, y);
-    case 3: return fold_rows_of<R, T, 3>(rows, n, y);
-    case 4: return fold_rows_of<R, T, 4>(rows, n, y);
-    case 5: return fold_rows_of<R, T, 5>(rows, n, y);
-    case 6: return fold_rows_of<R, T, 6>(rows, n, y);
-    case 7: return fold_rows_of<R, T, 7>(rows, n, y);
-    default: return fold_rows_of<R, T, 8>(rows, n, y);
+    case 1:
+      return fold_rows_of<R, T, 1>(rows, n, y);
+    case 2:
+      return fold_rows_of<R, T, 2>(rows, n, y);
+    case 3:
+      return fold_rows_of<R, T, 3>(rows, n, y);
+    case 4:
+      return fold_rows_of<R, T, 4>(rows, n, y);
+    case 5:
+      return fold_rows_of<R, T, 5>(rows, n, y);
+    case 6:
+      return fold_rows_of<R, T, 6>(rows, n, y);
+    case 7:
+      return fold_rows_of<R, T, 7>(rows, n, y);
+    default:
+      return fold_rows_of<R, T, 8>(rows, n, y);
   }
 }
 
@@ -148,13 +156,20 @@ void fold_windows(RowIn row, int kernel, index_t n, RowOut out, bool slack) {
   const T* x = static_cast<const T*>(row.value);
   T* y = static_cast<T*>(out.value);
   switch (kernel) {
-    case 2: return fold_windows_of<R, T, 2>(x, n, y, slack);
-    case 3: return fold_windows_of<R, T, 3>(x, n, y, slack);
-    case 4: return fold_windows_of<R, T, 4>(x, n, y, slack);
-    case 5: return fold_windows_of<R, T, 5>(x, n, y, slack);
-    case 6: return fold_windows_of<R, T, 6>(x, n, y, slack);
-    case 7: return fold_windows_of<R, T, 7>(x, n, y, slack);
-    default: return fold_windows_of<R, T, 8>(x, n, y, slack);
+    case 2:
+      return fold_windows_of<R, T, 2>(x, n, y, slack);
+    case 3:
+      return fold_windows_of<R, T, 3>(x, n, y, slack);
+    case 4:
+      return fold_windows_of<R, T, 4>(x, n, y, slack);
+    case 5:
+      return fold_windows_of<R, T, 5>(x, n, y, slack);
+    case 6:
+      return fold_windows_of<R, T, 6>(x, n, y, slack);
+    case 7:
+      return fold_windows_of<R, T, 7>(x, n, y, slack);
+    default:
+      return fold_windows_of<R, T, 8>(x, n, y, slack);
   }
 }
 

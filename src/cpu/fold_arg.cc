@@ -31,8 +31,8 @@ HWY_INLINE void fold_arg_at(D d, const RowIn* rows, int count, index_t i, RowOut
   const hn::RebindToSigned<D> di;
   using Code = hn::TFromD<decltype(di)>;
   auto value = hn::LoadU(d, static_cast<const T*>(rows[0].value) + i);
-  auto code = hn::Add(hn::LoadU(di, static_cast<const Code*>(rows[0].extra) + i),
-                      hn::Set(di, static_cast<Code>(rows[0].step)));
+  auto code =
+      hn::Add(hn::LoadU(di, static_cast<const Code*>(rows[0].extra) + i), hn::Set(di, static_cast<Code>(rows[0].step)));
   for (int t = 1; t < count; ++t) {
     const auto v = hn::LoadU(d, static_cast<const T*>(rows[t].value) + i);
     const auto c = hn::Add(hn::LoadU(di, static_cast<const Code*>(rows[t].extra) + i),
@@ -56,11 +56,16 @@ void fold_arg(const RowIn* rows, int count, index_t n, RowOut out) {
 
 FoldKernels arg_max(Lane lane) {
   switch (lane) {
-    case Lane::i32: return {&fold_arg<std::int32_t>, &fold_arg<std::int32_t>, nullptr};
-    case Lane::i64: return {&fold_arg<std::int64_t>, &fold_arg<std::int64_t>, nullptr};
-    case Lane::f32: return {&fold_arg<float>, &fold_arg<float>, nullptr};
-    case Lane::f64: return {&fold_arg<double>, &fold_arg<double>, nullptr};
-    default: return {};
+    case Lane::i32:
+      return {&fold_arg<std::int32_t>, &fold_arg<std::int32_t>, nullptr};
+    case Lane::i64:
+      return {&fold_arg<std::int64_t>, &fold_arg<std::int64_t>, nullptr};
+    case Lane::f32:
+      return {&fold_arg<float>, &fold_arg<float>, nullptr};
+    case Lane::f64:
+      return {&fold_arg<double>, &fold_arg<double>, nullptr};
+    default:
+      return {};
   }
 }
 

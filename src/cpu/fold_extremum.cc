@@ -12,16 +12,26 @@ namespace HWY_NAMESPACE {
 template <class R>
 FoldKernels extremum_of(Lane lane) {
   switch (lane) {
-    case Lane::u8: return fold_kernels<R, std::uint8_t>();
-    case Lane::i8: return fold_kernels<R, std::int8_t>();
-    case Lane::u16: return fold_kernels<R, std::uint16_t>();
-    case Lane::i16: return fold_kernels<R, std::int16_t>();
-    case Lane::u32: return fold_kernels<R, std::uint32_t>();
-    case Lane::i32: return fold_kernels<R, std::int32_t>();
-    case Lane::u64: return fold_kernels<R, std::uint64_t>();
-    case Lane::i64: return fold_kernels<R, std::int64_t>();
-    case Lane::f32: return fold_kernels<R, float>();
-    case Lane::f64: return fold_kernels<R, double>();
+    case Lane::u8:
+      return fold_kernels<R, std::uint8_t>();
+    case Lane::i8:
+      return fold_kernels<R, std::int8_t>();
+    case Lane::u16:
+      return fold_kernels<R, std::uint16_t>();
+    case Lane::i16:
+      return fold_kernels<R, std::int16_t>();
+    case Lane::u32:
+      return fold_kernels<R, std::uint32_t>();
+    case Lane::i32:
+      return fold_kernels<R, std::int32_t>();
+    case Lane::u64:
+      return fold_kernels<R, std::uint64_t>();
+    case Lane::i64:
+      return fold_kernels<R, std::int64_t>();
+    case Lane::f32:
+      return fold_kernels<R, float>();
+    case Lane::f64:
+      return fold_kernels<R, double>();
   }
   return {};
 }

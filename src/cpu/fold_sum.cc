@@ -11,11 +11,16 @@ namespace HWY_NAMESPACE {
 
 FoldKernels sum(Lane lane) {
   switch (lane) {
-    case Lane::i32: return fold_kernels<Sum, std::int32_t>();
-    case Lane::i64: return fold_kernels<Sum, std::int64_t>();
-    case Lane::f32: return fold_kernels<Sum, float>();
-    case Lane::f64: return fold_kernels<Sum, double>();
-    default: return {};
+    case Lane::i32:
+      return fold_kernels<Sum, std::int32_t>();
+    case Lane::i64:
+      return fold_kernels<Sum, std::int64_t>();
+    case Lane::f32:
+      return fold_kernels<Sum, float>();
+    case Lane::f64:
+      return fold_kernels<Sum, double>();
+    default:
+      return {};
   }
 }
 

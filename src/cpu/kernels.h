@@ -8,17 +8,18 @@
 
 namespace oriel::cpu {
 
-// Types that the fold kernels work in. Element types map onto them: f16 and bf16 extrema as ordered i16 keys, bool as u8.
+// Types that the fold kernels work in. Element types map onto them: f16 and bf16 extrema as ordered i16 keys, bool as
+// u8.
 enum class Lane : std::uint8_t { u8, i8, u16, i16, u32, i32, u64, i64, f32, f64 };
 inline constexpr int kLanes = 10;
 index_t size_bytes(Lane lane);
 
 // What becomes of an element before the fold.
 enum class Lift : std::uint8_t {
-  none,    // rows are folded where they lie
-  copy,    // only gathered: the element type is the lane type
-  key,     // f16, bf16 -> i16 in the same order
-  widen,   // to the accumulator
+  none,   // rows are folded where they lie
+  copy,   // only gathered: the element type is the lane type
+  key,    // f16, bf16 -> i16 in the same order
+  widen,  // to the accumulator
   absolute,
   square,
   power,
@@ -32,9 +33,9 @@ enum class Lower : std::uint8_t {
   none,  // the last fold writes the result itself
   copy,
   key,
-  round,    // accumulator -> element type, rounded once; a window without a tap gives 0
-  average,  // divided, then rounded once
-  root,     // Lp
+  round,       // accumulator -> element type, rounded once; a window without a tap gives 0
+  average,     // divided, then rounded once
+  root,        // Lp
   floor_zero,  // Lp with p = inf: a window without a tap gives 0
   arg_max,
   arg_min,

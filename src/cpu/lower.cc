@@ -17,7 +17,10 @@ namespace HWY_NAMESPACE {
 template <class T, class A>
 HWY_INLINE T nearest(A a) {
   if constexpr (std::is_same_v<T, bool8>) {
-    return bool8(a > A{0});
+    if constexpr (std::is_floating_point_v<A>)
+      return bool8(std::rint(a) > A{0});
+    else
+      return bool8(a > A{0});
   } else if constexpr (is_floating_v<T>) {
     return static_cast<T>(a);
   } else if constexpr (std::is_floating_point_v<A>) {
@@ -36,12 +39,21 @@ HWY_INLINE T nearest(A a) {
   }
 }
 
+// a / d rounded to an odd last bit, so that rounding it again to a shorter type is right. For divisors that a float
+// does not hold.
+inline double odd_quotient(double a, index_t divisor) {
+  const double d = static_cast<double>(divisor), q = a / d;
+  const double rest = std::fma(-q, d, a);
+  if (!(rest != 0) || (std::bit_cast<std::uint64_t>(q) & 1) != 0) return q;
+  return std::nextafter(q, rest > 0 ? HUGE_VAL : -HUGE_VAL);
+}
+
 // a / d, exact then rounded once: floats correctly rounded, integers half to even.
 template <class T, class A>
 HWY_INLINE T quotient(A a, index_t divisor) {
   if constexpr (std::is_same_v<T, float>) {
     if (divisor < (index_t{1} << 24)) return a / static_cast<float>(divisor);
-    return static_cast<float>(static_cast<double>(a) / static_cast<double>(divisor));
+    return static_cast<float>(odd_quotient(a, divisor));
   } else if constexpr (is_floating_v<T>) {
     return static_cast<T>(static_cast<double>(a) / static_cast<double>(divisor));
   } else if constexpr (sizeof(A) == 4) {
@@ -158,8 +170,10 @@ template <class T>
 void lower_copy(RowIn acc, index_t n, index_t lanes, const LowerParams&, void* y, index_t pitch, index_t lane_pitch) {
   const T* HWY_RESTRICT a = static_cast<const T*>(acc.value);
   store<T>(0, n, lanes, y, pitch, lane_pitch, [a](index_t i) {
-    if constexpr (std::is_same_v<T, bool8>) return bool8(a[i].byte != 0);
-    else return a[i];
+    if constexpr (std::is_same_v<T, bool8>)
+      return bool8(a[i].byte != 0);
+    else
+      return a[i];
   });
 }
 
@@ -173,15 +187,20 @@ void lower_key(RowIn acc, index_t n, index_t lanes, const LowerParams&, void* y,
 template <Lower kKind, class T, class A>
 HWY_INLINE T restored(A a) {
   if constexpr (is_floating_v<T>) {
-    if constexpr (kKind == Lower::arg_min) return static_cast<T>(-a);
-    else if constexpr (kKind == Lower::arg_absolute) return static_cast<T>(a < A{0} ? A{0} : a);
-    else return static_cast<T>(a);
+    if constexpr (kKind == Lower::arg_min)
+      return static_cast<T>(-a);
+    else if constexpr (kKind == Lower::arg_absolute)
+      return static_cast<T>(a < A{0} ? A{0} : a);
+    else
+      return static_cast<T>(a);
   } else if constexpr (kKind == Lower::arg_absolute) {
     return nearest<T>(static_cast<std::uint64_t>(a) ^ (1ULL << 63));
   } else {
     const A b = kKind == Lower::arg_min ? static_cast<A>(~a) : a;
-    if constexpr (std::is_same_v<T, std::uint64_t>) return static_cast<T>(b) ^ (1ULL << 63);
-    else return nearest<T>(b);
+    if constexpr (std::is_same_v<T, std::uint64_t>)
+      return static_cast<T>(b) ^ (1ULL << 63);
+    else
+      return nearest<T>(b);
   }
 }
 
@@ -205,9 +224,12 @@ LowerRow pick_arg(Lane from) {
 
 template <class T, bool kAverage>
 LowerRow pick_sum(Lane from) {
-  if constexpr (std::is_same_v<T, double>) return &lower_sum<T, double, kAverage>;
-  else if constexpr (is_floating_v<T>) return &lower_sum<T, float, kAverage>;
-  else return from == Lane::i32 ? &lower_sum<T, std::int32_t, kAverage> : &lower_sum<T, std::int64_t, kAverage>;
+  if constexpr (std::is_same_v<T, double>)
+    return &lower_sum<T, double, kAverage>;
+  else if constexpr (is_floating_v<T>)
+    return &lower_sum<T, float, kAverage>;
+  else
+    return from == Lane::i32 ? &lower_sum<T, std::int32_t, kAverage> : &lower_sum<T, std::int64_t, kAverage>;
 }
 
 template <class T>
@@ -215,11 +237,16 @@ LowerRow pick_lower(Lower kind, Lane from) {
   constexpr bool floating = is_floating_v<T>;
   using A = std::conditional_t<floating, accumulator_t<T>, std::int64_t>;
   switch (kind) {
-    case Lower::none: return nullptr;
-    case Lower::copy: return &lower_copy<T>;
-    case Lower::key: return &lower_key;
-    case Lower::round: return pick_sum<T, false>(from);
-    case Lower::average: return pick_sum<T, true>(from);
+    case Lower::none:
+      return nullptr;
+    case Lower::copy:
+      return &lower_copy<T>;
+    case Lower::key:
+      return &lower_key;
+    case Lower::round:
+      return pick_sum<T, false>(from);
+    case Lower::average:
+      return pick_sum<T, true>(from);
     case Lower::root:
       if constexpr (!floating) {
         if (from == Lane::f64) return &lower_root<T, double>;
@@ -227,10 +254,14 @@ LowerRow pick_lower(Lower kind, Lane from) {
       return &lower_root<T, A>;
     case Lower::floor_zero:
       return &lower_floor_zero<T, std::conditional_t<floating, A, std::uint64_t>>;
-    case Lower::arg_max: return pick_arg<Lower::arg_max, T>(from);
-    case Lower::arg_min: return pick_arg<Lower::arg_min, T>(from);
-    case Lower::arg_absolute: return pick_arg<Lower::arg_absolute, T>(from);
-    case Lower::gradient: return &lower_gradient<T, A>;
+    case Lower::arg_max:
+      return pick_arg<Lower::arg_max, T>(from);
+    case Lower::arg_min:
+      return pick_arg<Lower::arg_min, T>(from);
+    case Lower::arg_absolute:
+      return pick_arg<Lower::arg_absolute, T>(from);
+    case Lower::gradient:
+      return &lower_gradient<T, A>;
   }
   return nullptr;
 }

@@ -12,9 +12,8 @@ void parallel_for(index_t n, int threads, const std::function<void(index_t, inde
   if (n <= 0) return;
   if (threads == 1 || n == 1) return body(0, n);
   const auto run = [&] {
-    tbb::parallel_for(tbb::blocked_range<index_t>(0, n), [&](const tbb::blocked_range<index_t>& range) {
-      body(range.begin(), range.end());
-    });
+    tbb::parallel_for(tbb::blocked_range<index_t>(0, n),
+                      [&](const tbb::blocked_range<index_t>& range) { body(range.begin(), range.end()); });
   };
   if (threads == 0 || threads == default_threads()) return run();
   tbb::task_arena(threads).execute(run);

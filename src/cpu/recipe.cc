@@ -9,19 +9,30 @@ namespace {
 
 Lane native_lane(Dtype dtype) {
   switch (dtype) {
-    case Dtype::f64: return Lane::f64;
-    case Dtype::f32: return Lane::f32;
+    case Dtype::f64:
+      return Lane::f64;
+    case Dtype::f32:
+      return Lane::f32;
     case Dtype::f16:
-    case Dtype::bf16: return Lane::i16;  // as ordered keys
-    case Dtype::i8: return Lane::i8;
+    case Dtype::bf16:
+      return Lane::i16;  // as ordered keys
+    case Dtype::i8:
+      return Lane::i8;
     case Dtype::u8:
-    case Dtype::boolean: return Lane::u8;
-    case Dtype::i16: return Lane::i16;
-    case Dtype::u16: return Lane::u16;
-    case Dtype::i32: return Lane::i32;
-    case Dtype::u32: return Lane::u32;
-    case Dtype::i64: return Lane::i64;
-    case Dtype::u64: return Lane::u64;
+    case Dtype::boolean:
+      return Lane::u8;
+    case Dtype::i16:
+      return Lane::i16;
+    case Dtype::u16:
+      return Lane::u16;
+    case Dtype::i32:
+      return Lane::i32;
+    case Dtype::u32:
+      return Lane::u32;
+    case Dtype::i64:
+      return Lane::i64;
+    case Dtype::u64:
+      return Lane::u64;
   }
   return Lane::u8;
 }
@@ -43,10 +54,14 @@ void set_identity(RowReduction& r, T value) {
 
 void set_sum_identity(RowReduction& r, Lane lane) {
   switch (lane) {
-    case Lane::f64: return set_identity(r, -0.0);
-    case Lane::f32: return set_identity(r, -0.0F);
-    case Lane::i32: return set_identity(r, std::int32_t{0});
-    default: return set_identity(r, std::int64_t{0});
+    case Lane::f64:
+      return set_identity(r, -0.0);
+    case Lane::f32:
+      return set_identity(r, -0.0F);
+    case Lane::i32:
+      return set_identity(r, std::int32_t{0});
+    default:
+      return set_identity(r, std::int64_t{0});
   }
 }
 
@@ -87,9 +102,12 @@ RowReduction plain_extremum(const Problem& problem) {
     r.fold = k.extremum(Op::max, lane);
     r.lift = k.lift(Lift::absolute, dtype, is_floating(dtype) ? lane : Lane::i64);
     r.lower = k.lower(Lower::floor_zero, lane, dtype);
-    if (lane == Lane::f64) set_identity(r, lowest_value<double>());
-    else if (lane == Lane::f32) set_identity(r, lowest_value<float>());
-    else set_identity(r, std::uint64_t{0});
+    if (lane == Lane::f64)
+      set_identity(r, lowest_value<double>());
+    else if (lane == Lane::f32)
+      set_identity(r, lowest_value<float>());
+    else
+      set_identity(r, std::uint64_t{0});
     return r;
   }
   const Lane lane = native_lane(dtype);
@@ -159,10 +177,14 @@ RowReduction careful_recipe(const Problem& problem) {
   r.fold = k.arg_max(lane);
   r.lift = k.lift(absolute ? Lift::arg_absolute : min ? Lift::arg_min : Lift::arg_max, dtype, lane);
   r.lower = k.lower(absolute ? Lower::arg_absolute : min ? Lower::arg_min : Lower::arg_max, lane, dtype);
-  if (lane == Lane::f64) set_identity(r, lowest_value<double>());
-  else if (lane == Lane::f32) set_identity(r, lowest_value<float>());
-  else if (lane == Lane::i64) set_identity(r, lowest_value<std::int64_t>());
-  else set_identity(r, lowest_value<std::int32_t>());
+  if (lane == Lane::f64)
+    set_identity(r, lowest_value<double>());
+  else if (lane == Lane::f32)
+    set_identity(r, lowest_value<float>());
+  else if (lane == Lane::i64)
+    set_identity(r, lowest_value<std::int64_t>());
+  else
+    set_identity(r, lowest_value<std::int32_t>());
   r.extra_bytes = r.value_bytes;
   const std::int64_t absent = wide ? kAbsent<std::int64_t> : kAbsent<std::int32_t>;
   std::memcpy(r.absent_extra.data(), &absent, sizeof absent);  // little endian: the low half is the 32-bit code

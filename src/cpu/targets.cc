@@ -60,6 +60,8 @@ std::vector<std::string> supported_targets() {
   return names;
 }
 
+std::string active_target() { return kernels().target; }
+
 void set_target(std::string_view name) { active = find(name, "set_target"); }
 
 const KernelTable& kernels() {
@@ -76,13 +78,17 @@ const KernelTable& kernels() {
 index_t size_bytes(Lane lane) {
   switch (lane) {
     case Lane::u8:
-    case Lane::i8: return 1;
+    case Lane::i8:
+      return 1;
     case Lane::u16:
-    case Lane::i16: return 2;
+    case Lane::i16:
+      return 2;
     case Lane::u32:
     case Lane::i32:
-    case Lane::f32: return 4;
-    default: return 8;
+    case Lane::f32:
+      return 4;
+    default:
+      return 8;
   }
 }
 

@@ -9,6 +9,8 @@ namespace oriel::cpu {
 
 /// Targets that this build has and this machine runs, best first.
 std::vector<std::string> supported_targets();
+/// The one in use, by the name that its own code gives.
+std::string active_target();
 /// Chooses one by name in any case; empty: the best. Throws Error.
 void set_target(std::string_view name);
 

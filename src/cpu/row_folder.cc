@@ -1,0 +1,402 @@
+#include "cpu/row_folder.h"
+
+#include <cstring>
+
+namespace oriel::cpu {
+namespace {
+
+constexpr index_t kKeptRowsBytes = index_t{8} << 20;    // of one level
+constexpr index_t kKeptPartsBytes = index_t{32} << 20;  // of one axis
+
+}  // namespace
+
+RowFolder::RowFolder(const FoldJob& job, const RowReduction& reduction, const Tiling& tiling, Arena& arena)
+    : job_(job), layout_(job.layout), how_(reduction), tiling_(tiling), arena_(arena) {
+  // Sums follow the problem's order (S8); where order does not matter the row axis comes last and works on least.
+  for (int a = 0; a < layout_.pooled; ++a) {
+    if (!(how_.any_order && a == layout_.row_axis)) stage_axis_[at(stages_++)] = a;
+  }
+  if (how_.any_order && layout_.row_axis >= 0) stage_axis_[at(stages_++)] = layout_.row_axis;
+  index_t radix = 1;
+  for (int a = layout_.pooled - 1; a >= 0; --a) {
+    radix_[at(a)] = radix;
+    radix *= layout_.axis[at(a)].axis.kernel;
+  }
+  for (int s = 0; s < stages_; ++s) {
+    if (stage_axis_[at(s)] == layout_.row_axis) row_stage_ = s;
+  }
+  const index_t lanes = layout_.lanes.n;
+  const Pitches none{};
+  const Pitches& row = layout_.row_axis >= 0 ? layout_.axis[at(layout_.row_axis)].pitch : none;
+  const Axis* axis = layout_.row_axis >= 0 ? &layout_.axis[at(layout_.row_axis)].axis : nullptr;
+  dense_x_ = (lanes == 1 || layout_.lanes.pitch[kX] == 1) && (!axis || axis->in == 1 || row[kX] == lanes);
+  dense_y_ = (lanes == 1 || layout_.lanes.pitch[kY] == 1) && (!axis || axis->out == 1 || row[kY] == lanes);
+  make_levels();
+  if (row_stage_ >= 0) make_window_scratch();
+}
+
+RowFolder::Slots RowFolder::make_slots(index_t count, index_t elems) {
+  Slots s;
+  s.count = count;
+  s.value_bytes = (elems * how_.value_bytes + 127) / 64 * 64;  // at least one element of slack
+  s.extra_bytes = how_.extra_bytes == 0 ? 0 : (elems * how_.extra_bytes + 127) / 64 * 64;
+  s.value = arena_.take(count * s.value_bytes);
+  if (s.extra_bytes != 0) s.extra = arena_.take(count * s.extra_bytes);
+  s.keys = arena_.take_array<Key>(count);
+  for (index_t i = 0; i < count; ++i) s.keys[i] = Key{};
+  return s;
+}
+
+// How many inputs of an axis must be at hand for one window after the other.
+index_t RowFolder::ring(const Axis& axis) const {
+  index_t places = std::min(axis.kernel, kMaxFold);
+  if (!axis.adaptive) {
+    const index_t block = (places - 1) * axis.dilation + 1;
+    places = axis.kernel <= kMaxFold ? block : std::max(block, std::min<index_t>(axis.extent(), 64));
+  }
+  return std::max<index_t>(1, std::min(axis.in, (places - 1) / axis.spacing + 1));
+}
+
+void RowFolder::make_levels() {
+  const index_t widest =
+      std::max({tiling_.in_elems, tiling_.out_elems, tiling_.place_elems, tiling_.before_elems, tiling_.after_elems});
+  const Slots identity = make_slots(1, widest);
+  identity_ = slot(identity, 0, 0);
+  for (index_t i = 0; i < widest; ++i) {
+    std::memcpy(identity.value + i * how_.value_bytes, how_.identity.data(), at(how_.value_bytes));
+    if (identity.extra)
+      std::memcpy(identity.extra + i * how_.extra_bytes, how_.absent_extra.data(), at(how_.extra_bytes));
+  }
+  for (int level = 0; level < stages_; ++level) {
+    index_t elems = row_stage_ >= 0 && row_stage_ < level ? tiling_.out_elems : tiling_.in_elems;
+    if (level == row_stage_) elems += tiling_.before_elems + tiling_.after_elems;
+    index_t first = 1, count = 1;
+    for (int s = level; s < stages_; ++s) {
+      if (s == row_stage_) {
+        if (s == level) break;
+        continue;
+      }
+      if (s == level)
+        first = count = ring(axis_of(s));
+      else
+        count *= std::max<index_t>(1, axis_of(s).in);
+      count = std::min(count, std::max<index_t>(1, kKeptRowsBytes / (elems * how_.value_bytes + 1)));
+      count = std::max(first, count / first * first);
+    }
+    const bool in_place = level == 0 && how_.lift == nullptr && dense_x_;
+    levels_[at(level)] = make_slots(count, in_place ? 0 : elems);
+    if (level != row_stage_) make_parts(level, elems);
+  }
+  if (how_.lift != nullptr && how_.scan != nullptr && !dense_x_) {
+    raw_.value = arena_.take(tiling_.in_elems * how_.in_bytes);
+  }
+  result_ = make_slots(1, tiling_.out_elems);
+  staging_ = make_slots(1, tiling_.before_elems + tiling_.place_elems + tiling_.after_elems);
+  row_divisor_ = arena_.take_array<index_t>(tiling_.out_elems);
+  row_taps_ = arena_.take_array<index_t>(tiling_.out_elems);
+}
+
+// A long window is its powers of two (S8), and each of those two halves: those at one place serve several windows.
+void RowFolder::make_parts(int stage, index_t elems) {
+  const Axis& axis = axis_of(stage);
+  if (axis.kernel <= kMaxFold) return;
+  Parts& parts = parts_[at(stage)];
+  const index_t top = detail::floor_power_of_two(axis.kernel);
+  std::array<index_t, 64> count{};
+  index_t last = 0;      // furthest tap at which a part of twice the size begins
+  index_t offset = top;  // where the window's own part of this size begins
+  index_t total = 0;
+  count[at(log2_of(top))] = 1;
+  for (index_t m = top / 2; m >= 2; m /= 2) {
+    index_t low = last, high = last + m;
+    const bool own = (axis.kernel & m) != 0;
+    if (own) {
+      low = std::min(low, offset);
+      high = std::max(high, offset);
+      offset += m;
+    }
+    if (m < kMaxFold) low = high;  // folded from its taps at once, for one window
+    count[at(log2_of(m))] = (high - low) * axis.dilation + 1;
+    total += count[at(log2_of(m))];
+    last = high;
+  }
+  parts.kept = !axis.adaptive && axis.stride < axis.extent() && kMaxFold * axis.dilation % axis.stride == 0 &&
+               total * elems * (how_.value_bytes + how_.extra_bytes) <= kKeptPartsBytes;
+  for (index_t m = 2; m <= top; m *= 2) {
+    parts.size[at(log2_of(m))] = make_slots(parts.kept ? count[at(log2_of(m))] : kTurns, elems);
+  }
+}
+
+RowOut RowFolder::slot(const Slots& slots, index_t i, index_t offset) const {
+  RowOut out;
+  out.value = slots.value + i * slots.value_bytes + offset * how_.value_bytes;
+  if (slots.extra != nullptr) out.extra = slots.extra + i * slots.extra_bytes + offset * how_.extra_bytes;
+  return out;
+}
+
+index_t RowFolder::slot_index(int level, const Coords& c) const {
+  index_t index = 0, step = 1;
+  for (int s = level; s < stages_; ++s) {
+    if (s == row_stage_) {
+      if (s == level) return 0;
+      continue;
+    }
+    const index_t i = c[at(stage_axis_[at(s)])];
+    if (s == level) {
+      step = ring(axis_of(s));
+      index = i % step;
+    } else {
+      index += step * i;
+      step *= axis_of(s).in;
+    }
+  }
+  return index % levels_[at(level)].count;
+}
+
+// True when slot i holds the row at c; otherwise it is going to.
+bool RowFolder::find(const Slots& slots, index_t i, const Coords& c) const {
+  Key& key = slots.keys[i];
+  if (key.task == task_ && key.coords == c) return true;
+  key.task = task_;
+  key.coords = c;
+  return false;
+}
+
+index_t RowFolder::offset_of(const Coords& c, Operand operand) const {
+  index_t offset = 0;
+  for (int a = 0; a < layout_.pooled; ++a) {
+    if (a != layout_.row_axis) offset += c[at(a)] * layout_.axis[at(a)].pitch[operand];
+  }
+  return offset;
+}
+
+void RowFolder::gather_raw(const std::byte* x, std::byte* out) const {
+  const index_t pitch = layout_.row_axis >= 0 ? layout_.axis[at(layout_.row_axis)].pitch[kX] : 0;
+  for (index_t p = 0; p < tile_.axis.in; ++p) {
+    for (index_t l = 0; l < tile_.lanes; ++l) {
+      std::memcpy(out, x + (p * pitch + l * layout_.lanes.pitch[kX]) * how_.in_bytes, at(how_.in_bytes));
+      out += how_.in_bytes;
+    }
+  }
+}
+
+// A row of inputs as accumulators: where it lies, or lifted.
+RowIn RowFolder::leaf(Coords& c) {
+  const Slots& slots = levels_[0];
+  const index_t i = slot_index(0, c);
+  const bool known = find(slots, i, c);
+  const std::byte* x = x_ + offset_of(c, kX) * how_.in_bytes;
+  const index_t n = tile_.in_elems();
+  if (how_.lift == nullptr && dense_x_) {
+    if (how_.scan != nullptr && !known) special_ = special_ || how_.scan(x, n, how_.scan_zeros);
+    return {x, nullptr, 0};
+  }
+  const RowOut out = slot(slots, i, row_stage_ == 0 ? tiling_.before_elems : 0);
+  if (known) return {out.value, out.extra, 0};
+  const index_t pitch = layout_.row_axis >= 0 ? layout_.axis[at(layout_.row_axis)].pitch[kX] : tile_.lanes;
+  const LiftRow lift = how_.lift != nullptr ? how_.lift : how_.gather;
+  lift(x, pitch, layout_.lanes.pitch[kX], tile_.axis.in, tile_.lanes, out, how_.lift_params);
+  if (how_.scan != nullptr) {
+    const void* seen = x;
+    if (how_.lift == nullptr) {
+      seen = out.value;
+    } else if (!dense_x_) {
+      gather_raw(x, raw_.value);
+      seen = raw_.value;
+    }
+    special_ = special_ || how_.scan(seen, n, how_.scan_zeros);
+  }
+  if (row_stage_ == 0 && tile_.axis.spacing == 1) fill_margins(out);
+  return {out.value, out.extra, 0};
+}
+
+// The row at c after `level` stages.
+RowIn RowFolder::row(int level, Coords& c) {
+  if (level == 0) return leaf(c);
+  const Slots& slots = levels_[at(level)];
+  const index_t i = slot_index(level, c);
+  const RowOut out = slot(slots, i, row_stage_ == level ? tiling_.before_elems : 0);
+  if (!find(slots, i, c)) {
+    fold_stage(level - 1, c, out);
+    if (row_stage_ == level && tile_.axis.spacing == 1) fill_margins(out);
+  }
+  return {out.value, out.extra, 0};
+}
+
+void RowFolder::fold_stage(int stage, Coords& c, RowOut out) {
+  if (stage == row_stage_)
+    fold_along(stage, c, out);
+  else
+    fold_across(stage, c, out);
+}
+
+// The row that a tap at `place` of the stage's axis reads; an absent one where nothing stands there.
+RowIn RowFolder::tap_row(int stage, Coords& c, index_t place, index_t step) {
+  const index_t input = axis_of(stage).input_at(place);
+  if (input < 0) return {identity_.value, identity_.extra, step};
+  index_t& coord = c[at(stage_axis_[at(stage)])];
+  const index_t output = coord;
+  coord = input;
+  RowIn r = row(stage, c);
+  coord = output;
+  r.step = step;
+  return r;
+}
+
+// The fold of `taps` taps, a power of two, beginning at `place`.
+RowIn RowFolder::part(int stage, Coords& c, index_t taps, index_t place) {
+  if (taps == 1) return tap_row(stage, c, place, 0);
+  const int a = stage_axis_[at(stage)];
+  Parts& parts = parts_[at(stage)];
+  Slots& slots = parts.size[at(log2_of(taps))];
+  Coords here = c;
+  here[at(a)] = place;
+  const index_t i = parts.kept ? (place % slots.count + slots.count) % slots.count : slots.turn++ % slots.count;
+  const RowOut out = slot(slots, i, 0);
+  if (find(slots, i, here) && parts.kept) return {out.value, out.extra, 0};
+  const index_t dilation = axis_of(stage).dilation, radix = radix_[at(a)];
+  RowIn rows[kMaxFold];
+  if (taps <= kMaxFold) {
+    for (index_t t = 0; t < taps; ++t) rows[t] = tap_row(stage, c, place + t * dilation, t * radix);
+    how_.fold.fold_rows(rows, static_cast<int>(taps), elems(stage), out);
+  } else {
+    rows[0] = part(stage, c, taps / 2, place);
+    rows[1] = part(stage, c, taps / 2, place + taps / 2 * dilation);
+    rows[1].step = taps / 2 * radix;
+    how_.fold.fold_rows(rows, 2, elems(stage), out);
+  }
+  return {out.value, out.extra, 0};
+}
+
+// Adds the powers of two of a window, largest first.
+void RowFolder::join(const RowIn* parts, int count, index_t n, RowOut out) const {
+  if (count <= 3)
+    how_.fold.fold_rows(parts, count, n, out);  // for so few the tree is the same
+  else
+    how_.fold.fold_left(parts, count, n, out);
+}
+
+// One row of outputs along an axis that runs across rows.
+void RowFolder::fold_across(int stage, Coords& c, RowOut out) {
+  const int a = stage_axis_[at(stage)];
+  const Axis& axis = axis_of(stage);
+  const index_t o = c[at(a)], radix = radix_[at(a)];
+  const index_t width = axis.width(o), start = axis.start(o);
+  if (width <= kMaxFold) {
+    RowIn rows[kMaxFold];
+    for (index_t t = 0; t < width; ++t) rows[t] = tap_row(stage, c, start + t * axis.dilation, t * radix);
+    return how_.fold.fold_rows(rows, static_cast<int>(width), elems(stage), out);
+  }
+  RowIn rows[64];
+  int count = 0;
+  for (index_t t = 0; t < width;) {
+    const index_t m = detail::floor_power_of_two(width - t);
+    rows[count] = part(stage, c, m, start + t * axis.dilation);
+    rows[count++].step = t * radix;
+    t += m;
+  }
+  join(rows, count, elems(stage), out);
+}
+
+void RowFolder::set_tile(index_t number) {
+  if (number == tile_number_) return;
+  tile_number_ = number;
+  tile_ = tiling_.tile(number);
+  for (index_t o = 0; o < tile_.axis.out; ++o) {
+    row_divisor_[o] = tile_.axis.divisor(o, how_.count_include_pad);
+    row_taps_[o] = tile_.axis.taps(o).size();
+  }
+}
+
+LowerParams RowFolder::lower_params(const Coords& c) const {
+  LowerParams p;
+  p.norm = how_.norm;
+  p.missing = how_.missing;
+  p.fixed_divisor = how_.divisor > 0;
+  for (int a = 0; a < layout_.pooled; ++a) {
+    if (a == layout_.row_axis) continue;
+    const Axis& axis = layout_.axis[at(a)].axis;
+    p.divisor *= axis.divisor(c[at(a)], how_.count_include_pad);
+    p.taps *= axis.taps(c[at(a)]).size();
+  }
+  if (p.fixed_divisor) p.divisor = how_.divisor;
+  if (layout_.row_axis >= 0) {
+    p.row_divisor = row_divisor_;
+    p.row_taps = row_taps_;
+  }
+  return p;
+}
+
+// The last fold, and the result from it.
+void RowFolder::finish(Coords& c) {
+  std::byte* y = y_ + offset_of(c, kY) * how_.out_bytes;
+  if (how_.lower == nullptr && dense_y_ && job_.index == nullptr) return fold_stage(stages_ - 1, c, {y, nullptr});
+  const RowOut out = slot(result_, 0, 0);
+  fold_stage(stages_ - 1, c, out);
+  const index_t pitch = layout_.row_axis >= 0 ? layout_.axis[at(layout_.row_axis)].pitch[kY] : tile_.lanes;
+  const LowerRow lower = how_.lower != nullptr ? how_.lower : how_.store;
+  const RowIn folded = {out.value, out.extra, 0};
+  lower(folded, tile_.axis.out, tile_.lanes, lower_params(c), y, pitch, layout_.lanes.pitch[kY]);
+  if (job_.index != nullptr) write_indices(c, folded);
+}
+
+// Tap codes into what the caller counts (S10).
+void RowFolder::write_indices(const Coords& c, RowIn row) {
+  const Axis* axes[kMaxPooledAxes];
+  for (int a = 0; a < layout_.pooled; ++a) axes[a] = a == layout_.row_axis ? &tile_.axis : &layout_.axis[at(a)].axis;
+  const index_t absent = index_t{1} << (8 * how_.extra_bytes - 2);
+  const index_t pitch = layout_.row_axis >= 0 ? layout_.axis[at(layout_.row_axis)].pitch[kIndex] : 0;
+  std::int64_t* out = index_ + offset_of(c, kIndex);
+  for (index_t p = 0; p < tile_.axis.out; ++p) {
+    for (index_t l = 0; l < tile_.lanes; ++l) {
+      const index_t i = p * tile_.lanes + l;
+      index_t code = how_.extra_bytes == 4 ? static_cast<const std::int32_t*>(row.extra)[i]
+                                           : static_cast<const std::int64_t*>(row.extra)[i];
+      index_t value = code;
+      if (code >= absent) {
+        value = -1;
+      } else if (job_.space != IndexSpace::window) {
+        value = flat_ + l * layout_.lanes.pitch[kFlat];
+        for (int a = 0; a < layout_.pooled; ++a) {
+          const index_t o = a == layout_.row_axis ? p : c[at(a)];
+          const index_t input = axes[a]->at(o, code / radix_[at(a)]);
+          value += (a == layout_.row_axis ? input + tile_.in_begin : input) * layout_.axis[at(a)].pitch[kFlat];
+          code %= radix_[at(a)];
+        }
+      }
+      out[p * pitch + l * layout_.lanes.pitch[kIndex]] = value;
+    }
+  }
+}
+
+bool RowFolder::fold(index_t plane, index_t tile, Range rows) {
+  set_tile(tile);
+  ++task_;
+  special_ = false;
+  const Pitches none{};
+  const Pitches& row = layout_.row_axis >= 0 ? layout_.axis[at(layout_.row_axis)].pitch : none;
+  const Pitches& lane = layout_.lanes.pitch;
+  const auto begin = [&](Operand operand, index_t along) {
+    return layout_.plane_offset(plane, operand) + along * row[operand] + tile_.lane_begin * lane[operand];
+  };
+  x_ = static_cast<const std::byte*>(job_.x.data) + begin(kX, tile_.in_begin) * how_.in_bytes;
+  y_ = static_cast<std::byte*>(job_.y.data) + begin(kY, tile_.out_begin) * how_.out_bytes;
+  if (job_.index != nullptr) {
+    index_ = static_cast<std::int64_t*>(job_.index->data) + begin(kIndex, tile_.out_begin);
+    flat_ = begin(kFlat, 0);
+  }
+  for (index_t r = rows.begin; r < rows.end; ++r) {
+    Coords c{};
+    index_t rest = r;
+    for (int a = layout_.pooled - 1; a >= 0; --a) {
+      if (a == layout_.row_axis) continue;
+      c[at(a)] = rest % layout_.axis[at(a)].axis.out;
+      rest /= layout_.axis[at(a)].axis.out;
+    }
+    finish(c);
+    if (special_) return false;
+  }
+  return true;
+}
+
+}  // namespace oriel::cpu

@@ -1,0 +1,133 @@
+// One thread's part of a fold: makes rows of outputs from rows of inputs, and keeps those that are needed again.
+#pragma once
+
+#include "cpu/arena.h"
+#include "cpu/row_fold.h"
+#include "cpu/tiling.h"
+
+namespace oriel::cpu {
+
+class RowFolder {
+ public:
+  /// Takes its memory from `arena`, which must not be reset while it lives.
+  RowFolder(const FoldJob& job, const RowReduction& reduction, const Tiling& tiling, Arena& arena);
+
+  /// Folds the rows [begin, end) of a plane's tile. False when scan found a value that needs the careful reduction;
+  /// then some of these rows are not, or not rightly, written.
+  bool fold(index_t plane, index_t tile, Range rows);
+
+ private:
+  static constexpr index_t kTurns = 4;  // slots of folds that are not kept: two are read while a third is written
+  static constexpr std::size_t at(index_t i) { return static_cast<std::size_t>(i); }
+  static constexpr int log2_of(index_t m) {
+    return static_cast<int>(std::bit_width(static_cast<std::uint64_t>(m))) - 1;
+  }
+
+  // Where a row is: of a pooled axis that has been folded the output's number, of another one the input's.
+  using Coords = std::array<index_t, kMaxPooledAxes>;
+  struct Key {
+    index_t task = -1;
+    Coords coords{};
+  };
+  // Rows that are kept. A slot holds `before` elements of identity, the row, and `after` elements of identity.
+  struct Slots {
+    index_t count = 0;
+    index_t value_bytes = 0;  // from one slot to the next
+    index_t extra_bytes = 0;
+    std::byte* value = nullptr;
+    std::byte* extra = nullptr;
+    Key* keys = nullptr;
+    index_t turn = 0;  // for slots that are taken one after the other
+  };
+  // The folds of 2^i taps of a long window along an axis of rows.
+  struct Parts {
+    std::array<Slots, 64> size{};
+    bool kept = false;  // by place, for the next window
+  };
+
+  Slots make_slots(index_t count, index_t elems);
+  void make_levels();
+  void make_parts(int stage, index_t elems);
+  void make_window_scratch();
+  index_t ring(const Axis& axis) const;
+  void set_tile(index_t number);
+
+  RowOut slot(const Slots& slots, index_t i, index_t offset) const;
+  RowIn shifted(RowIn row, index_t elems, index_t step) const {
+    const auto move = [elems](const void* p, index_t bytes) {
+      return p == nullptr ? nullptr : static_cast<const std::byte*>(p) + elems * bytes;
+    };
+    return {move(row.value, how_.value_bytes), move(row.extra, how_.extra_bytes), step};
+  }
+  const Axis& axis_of(int stage) const {
+    return layout_.axis[static_cast<std::size_t>(stage_axis_[static_cast<std::size_t>(stage)])].axis;
+  }
+  // Elements of a row after `level` stages.
+  index_t elems(int level) const {
+    return row_stage_ >= 0 && row_stage_ < level ? tile_.out_elems() : tile_.in_elems();
+  }
+  index_t slot_index(int level, const Coords& c) const;
+  bool find(const Slots& slots, index_t i, const Coords& c) const;
+
+  RowIn row(int level, Coords& c);
+  RowIn leaf(Coords& c);
+  void gather_raw(const std::byte* x, std::byte* out) const;
+  RowIn tap_row(int stage, Coords& c, index_t place, index_t step);
+  RowIn part(int stage, Coords& c, index_t taps, index_t place);
+  void fold_stage(int stage, Coords& c, RowOut out);
+  void fold_across(int stage, Coords& c, RowOut out);
+  void fold_along(int stage, Coords& c, RowOut out);
+  RowIn with_margins(RowIn src, bool in_slot);
+  void join(const RowIn* parts, int count, index_t n, RowOut out) const;
+  void fill_margins(RowOut row) const;
+  void fold_step_one(RowIn origin, RowOut out);
+  void fold_phases(RowIn origin, RowOut out);
+  void fold_each(RowIn origin, RowOut out);
+  void fold_taps(const RowIn* taps, index_t count, index_t n, RowOut out);
+  RowIn power(const RowIn* taps, index_t count, index_t n);
+  LowerParams lower_params(const Coords& c) const;
+  void finish(Coords& c);
+  void write_indices(const Coords& c, RowIn row);
+  index_t offset_of(const Coords& c, Operand operand) const;
+
+  const FoldJob& job_;
+  const RowLayout& layout_;
+  const RowReduction& how_;
+  const Tiling& tiling_;
+  Arena& arena_;
+
+  int stages_ = 0;
+  std::array<int, kMaxPooledAxes> stage_axis_{};    // which axis each stage folds
+  std::array<index_t, kMaxPooledAxes> radix_{};     // what one tap of an axis adds to a code
+  std::array<Slots, kMaxPooledAxes + 1> levels_{};  // rows after so many stages
+  std::array<Parts, kMaxPooledAxes> parts_{};
+  int row_stage_ = -1;  // the stage of the row axis
+  RowOut identity_;     // a row of absent taps
+  Slots raw_;           // gathered elements before they are lifted
+  Slots staging_;       // a row with its margins
+  Slots result_;
+  // For the windows along rows:
+  std::array<Slots, 64> doubled_{};  // folds of 2^i taps at every place
+  std::array<Slots, 64> powers_{};   // folds of 2^i taps of one window, or of all windows at once
+  Slots phases_;
+  index_t phase_count_ = 0;
+  index_t* phase_residue_ = nullptr;  // of every phase that a tap reads
+  index_t* tap_phase_ = nullptr;      // of every tap
+  RowIn* taps_ = nullptr;
+  index_t* row_divisor_ = nullptr;
+  index_t* row_taps_ = nullptr;
+
+  // The part being folded:
+  RowTile tile_;
+  index_t tile_number_ = -1;
+  index_t task_ = 0;
+  const std::byte* x_ = nullptr;
+  std::byte* y_ = nullptr;
+  std::int64_t* index_ = nullptr;
+  index_t flat_ = 0;
+  bool special_ = false;
+  bool dense_x_ = false;  // rows of x, and of y, are contiguous
+  bool dense_y_ = false;
+};
+
+}  // namespace oriel::cpu

@@ -1,0 +1,216 @@
+// The part of RowFolder that folds along rows. Nearly all of it is fold_rows on one row, seen at several offsets.
+#include <cstring>
+
+#include "cpu/row_folder.h"
+
+namespace oriel::cpu {
+namespace {
+
+constexpr index_t kWideLanes = 16;  // from here a window's taps are rows long enough for vectors
+
+// Every `step`-th group of `bytes` bytes.
+template <class Group>
+void pick(const std::byte* from, index_t step, index_t n, std::byte* to) {
+  const Group* in = reinterpret_cast<const Group*>(from);
+  Group* out = reinterpret_cast<Group*>(to);
+  for (index_t i = 0; i < n; ++i) out[i] = in[i * step];
+}
+
+void pick_groups(const void* from_row, index_t step, index_t n, index_t bytes, void* to_row) {
+  const auto* from = static_cast<const std::byte*>(from_row);
+  auto* to = static_cast<std::byte*>(to_row);
+  switch (bytes) {
+    case 1:
+      return pick<std::uint8_t>(from, step, n, to);
+    case 2:
+      return pick<std::uint16_t>(from, step, n, to);
+    case 4:
+      return pick<std::uint32_t>(from, step, n, to);
+    case 8:
+      return pick<std::uint64_t>(from, step, n, to);
+    default:
+      for (index_t i = 0; i < n; ++i)
+        std::memcpy(to + i * bytes, from + i * step * bytes, static_cast<std::size_t>(bytes));
+  }
+}
+
+}  // namespace
+
+void RowFolder::make_window_scratch() {
+  const Axis& axis = layout_.axis[at(layout_.row_axis)].axis;
+  const index_t lanes = layout_.lanes.n, kernel = axis.kernel;
+  taps_ = arena_.take_array<RowIn>(kernel);
+  if (axis.adaptive || axis.stride > 1) {
+    for (index_t m = 2; m <= kernel; m *= 2) {
+      powers_[at(log2_of(m))] = make_slots(kTurns, std::max(lanes, axis.adaptive ? lanes : tiling_.out_elems));
+    }
+  } else {
+    for (index_t m = 2; m <= kernel; m *= 2) {
+      const index_t more = m < kMaxFold ? 0 : (kernel - m) * axis.dilation * lanes;
+      doubled_[at(log2_of(m))] = make_slots(1, tiling_.out_elems + more);
+    }
+  }
+  if (axis.adaptive || axis.stride == 1 || lanes >= kWideLanes) return;
+  tap_phase_ = arena_.take_array<index_t>(kernel);
+  phase_residue_ = arena_.take_array<index_t>(std::min(kernel, axis.stride));
+  for (index_t t = 0; t < kernel; ++t) {
+    const index_t residue = t * axis.dilation % axis.stride;
+    index_t phase = 0;
+    while (phase < phase_count_ && phase_residue_[phase] != residue) ++phase;
+    if (phase == phase_count_) phase_residue_[phase_count_++] = residue;
+    tap_phase_[t] = phase;
+  }
+  phases_ = make_slots(phase_count_, tiling_.out_elems + (axis.extent() / axis.stride + 1) * lanes);
+}
+
+void RowFolder::fill_margins(RowOut row) const {
+  const index_t before = tile_.before * tile_.lanes, after = tile_.after * tile_.lanes;
+  const index_t n = tile_.places() * tile_.lanes;
+  const auto fill = [&](void* to, const void* identity, index_t bytes) {
+    if (to == nullptr) return;
+    auto* begin = static_cast<std::byte*>(to);
+    std::memcpy(begin - before * bytes, identity, at(before * bytes));
+    std::memcpy(begin + n * bytes, identity, at(after * bytes));
+  };
+  fill(row.value, identity_.value, how_.value_bytes);
+  fill(row.extra, identity_.extra, how_.extra_bytes);
+}
+
+// A row that windows may look beyond; inputs that stand apart are set apart.
+RowIn RowFolder::with_margins(RowIn src, bool in_slot) {
+  const index_t spacing = tile_.axis.spacing;
+  if (spacing == 1 && (in_slot || (tile_.before == 0 && tile_.after == 0))) return src;
+  const RowOut out = slot(staging_, 0, tiling_.before_elems);
+  const index_t bytes = tile_.lanes * how_.value_bytes;
+  const auto* from = static_cast<const std::byte*>(src.value);
+  auto* to = static_cast<std::byte*>(out.value);
+  if (spacing == 1) {
+    std::memcpy(to, from, at(tile_.axis.in * bytes));
+  } else {
+    std::memcpy(to, identity_.value, at(tile_.places() * bytes));
+    for (index_t i = 0; i < tile_.axis.in; ++i) std::memcpy(to + i * spacing * bytes, from + i * bytes, at(bytes));
+  }
+  fill_margins(out);
+  return {out.value, out.extra, 0};
+}
+
+// One row of outputs along the row axis.
+void RowFolder::fold_along(int stage, Coords& c, RowOut out) {
+  const Axis& axis = tile_.axis;
+  if (axis.out == 0) return;
+  const bool in_slot = !(stage == 0 && how_.lift == nullptr && dense_x_);
+  const RowIn src = row(stage, c);
+  const RowIn origin = with_margins(src, in_slot);
+  if (axis.adaptive || (axis.stride > 1 && (tile_.lanes >= kWideLanes || axis.out == 1))) return fold_each(origin, out);
+  const RowIn first = shifted(origin, axis.start(0) * tile_.lanes, 0);
+  if (axis.stride == 1) return fold_step_one(first, out);
+  const bool pairs = axis.stride == 2 && axis.dilation == 1 && tile_.lanes == 1 && axis.kernel >= 2 &&
+                     axis.kernel <= kMaxFold && how_.fold.fold_windows != nullptr;
+  if (!pairs) return fold_phases(first, out);
+  const bool slack = in_slot || origin.value != src.value;
+  how_.fold.fold_windows(first, static_cast<int>(axis.kernel), axis.out, out, slack);
+}
+
+// Windows that step by one: tap t of all outputs is the row moved by t. Long windows double.
+void RowFolder::fold_step_one(RowIn first, RowOut out) {
+  const Axis& axis = tile_.axis;
+  const index_t n = tile_.out_elems(), move = axis.dilation * tile_.lanes, radix = radix_[at(layout_.row_axis)];
+  RowIn rows[64];
+  const auto taps = [&](RowIn from, index_t count, index_t length, RowOut to) {
+    for (index_t t = 0; t < count; ++t) rows[t] = shifted(from, t * move, t * radix);
+    how_.fold.fold_rows(rows, static_cast<int>(count), length, to);
+  };
+  if (axis.kernel <= kMaxFold) return taps(first, axis.kernel, n, out);
+  RowIn doubled[64];
+  for (index_t m = kMaxFold; m <= axis.kernel; m *= 2) {
+    const RowOut to = slot(doubled_[at(log2_of(m))], 0, 0);
+    const index_t length = n + (axis.kernel - m) * move;
+    if (m == kMaxFold) {
+      taps(first, m, length, to);
+    } else {
+      const RowIn half = doubled[log2_of(m) - 1];
+      rows[0] = half;
+      rows[1] = shifted(half, m / 2 * move, m / 2 * radix);
+      how_.fold.fold_rows(rows, 2, length, to);
+    }
+    doubled[log2_of(m)] = {to.value, to.extra, 0};
+  }
+  RowIn parts[64];
+  int count = 0;
+  for (index_t t = 0; t < axis.kernel;) {
+    const index_t m = detail::floor_power_of_two(axis.kernel - t);
+    if (m >= kMaxFold) {
+      parts[count++] = shifted(doubled[log2_of(m)], t * move, t * radix);
+    } else if (m == 1) {
+      parts[count++] = shifted(first, t * move, t * radix);
+    } else {
+      const RowOut to = slot(doubled_[at(log2_of(m))], 0, 0);
+      taps(shifted(first, t * move, 0), m, n, to);
+      parts[count++] = {to.value, to.extra, t * radix};
+    }
+    t += m;
+  }
+  join(parts, count, n, out);
+}
+
+// Windows that step by s: the row is split by place modulo s; then tap t of all outputs is one of the parts, moved.
+void RowFolder::fold_phases(RowIn first, RowOut out) {
+  const Axis& axis = tile_.axis;
+  const index_t lanes = tile_.lanes, radix = radix_[at(layout_.row_axis)];
+  for (index_t p = 0; p < phase_count_; ++p) {
+    const index_t residue = phase_residue_[p];
+    const index_t groups = axis.out + (axis.extent() - 1 - residue) / axis.stride;
+    const RowIn from = shifted(first, residue * lanes, 0);
+    const RowOut to = slot(phases_, p, 0);
+    pick_groups(from.value, axis.stride, groups, lanes * how_.value_bytes, to.value);
+    if (from.extra != nullptr) pick_groups(from.extra, axis.stride, groups, lanes * how_.extra_bytes, to.extra);
+  }
+  for (index_t t = 0; t < axis.kernel; ++t) {
+    const RowOut phase = slot(phases_, tap_phase_[t], 0);
+    taps_[t] = shifted({phase.value, phase.extra, 0}, t * axis.dilation / axis.stride * lanes, t * radix);
+  }
+  fold_taps(taps_, axis.kernel, tile_.out_elems(), out);
+}
+
+// Output by output: windows of changing size, or with many lanes.
+void RowFolder::fold_each(RowIn origin, RowOut out) {
+  const Axis& axis = tile_.axis;
+  const index_t lanes = tile_.lanes, radix = radix_[at(layout_.row_axis)];
+  for (index_t o = 0; o < axis.out; ++o) {
+    const index_t width = axis.width(o), start = axis.start(o);
+    for (index_t t = 0; t < width; ++t) {
+      taps_[t] = shifted(origin, (start + t * axis.dilation) * lanes, t * radix);
+    }
+    RowOut to = {static_cast<std::byte*>(out.value) + o * lanes * how_.value_bytes, nullptr};
+    if (out.extra != nullptr) to.extra = static_cast<std::byte*>(out.extra) + o * lanes * how_.extra_bytes;
+    fold_taps(taps_, width, lanes, to);
+  }
+}
+
+// The fold of any number of rows that are all at hand.
+void RowFolder::fold_taps(const RowIn* taps, index_t count, index_t n, RowOut out) {
+  if (count <= kMaxFold) return how_.fold.fold_rows(taps, static_cast<int>(count), n, out);
+  RowIn parts[64];
+  int used = 0;
+  for (index_t t = 0; t < count;) {
+    const index_t m = detail::floor_power_of_two(count - t);
+    parts[used++] = power(taps + t, m, n);
+    t += m;
+  }
+  join(parts, used, n, out);
+}
+
+RowIn RowFolder::power(const RowIn* taps, index_t count, index_t n) {
+  if (count == 1) return taps[0];
+  Slots& slots = powers_[at(log2_of(count))];
+  const RowOut out = slot(slots, slots.turn++ % slots.count, 0);
+  if (count <= kMaxFold) {
+    how_.fold.fold_rows(taps, static_cast<int>(count), n, out);
+  } else {
+    const RowIn halves[2] = {power(taps, count / 2, n), power(taps + count / 2, count / 2, n)};
+    how_.fold.fold_rows(halves, 2, n, out);
+  }
+  return {out.value, out.extra, 0};
+}
+
+}  // namespace oriel::cpu

@@ -1,0 +1,33 @@
+// The CPU backend, as the door sees it. Everything here trusts its arguments: the door has checked them.
+#pragma once
+
+#include "oriel/problem.h"
+#include "oriel/reduce.h"
+#include "oriel/tensor.h"
+
+namespace oriel::cpu {
+
+/// y = the pool of x; where `index` is not null, also where each extremum came from.
+void run(const Problem& problem, const ConstTensor& x, const Tensor& y, const Tensor* index, IndexSpace space,
+         int threads);
+
+/// y = the pool of x with a reduction of the caller's.
+void run(const Problem& problem, const RowReduction& reduction, const ConstTensor& x, const Tensor& y, int threads);
+
+/// dx = the gradient of a sum, an average or Lp; `x` may be null where the pool does not need it.
+void run_sum_backward(const Problem& problem, const ConstTensor* x, const ConstTensor& dy, const Tensor& dx,
+                      int threads);
+
+/// dx = the gradient of an extremum, whose places are found again from x.
+void run_extremum_backward(const Problem& problem, const ConstTensor& x, const ConstTensor& dy, const Tensor& dx,
+                           int threads);
+
+/// dx = the gradient of an extremum whose places are `index`. Throws Error for one outside its window.
+void run_indexed_backward(const Problem& problem, const ConstTensor& dy, const ConstTensor& index, IndexSpace space,
+                          const Tensor& dx, int threads);
+
+/// x = zeros, then x[index[o]] = y[o] in row-major order of outputs. Throws Error for an index out of range.
+void run_unpool(const Problem& problem, const ConstTensor& y, const ConstTensor& index, IndexSpace space,
+                const Tensor& x, int threads);
+
+}  // namespace oriel::cpu

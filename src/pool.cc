@@ -1,0 +1,220 @@
+// The door: every error of a caller is found here; below it nothing can fail for it.
+#include "oriel/pool.h"
+
+#include <cmath>
+
+#include "cpu/parallel.h"
+#include "cpu/run.h"
+#include "cpu/targets.h"
+#include "fmt/format.h"
+
+namespace oriel {
+namespace {
+
+std::string function_name(const Pool& pool) { return std::string(name(pool.op)) + "_pool"; }
+
+// What every tensor must be: laid out as it says, on a device that this build serves.
+void check_tensor(const std::string& what, const char* argument, const ConstTensor& t) {
+  if (t.pitch.size() != t.shape.size()) {
+    throw Error(fmt::format("{}: {} must have one pitch per axis, but has {} for {} axes", what, argument,
+                            t.pitch.size(), t.shape.size()));
+  }
+  for (int d = 0; d < t.rank(); ++d) {
+    if (t.shape[d] < 0) {
+      throw Error(fmt::format("{}: {} must have extents >= 0, but axis {} has {}", what, argument, d, t.shape[d]));
+    }
+  }
+  if (t.device != Device::cpu) {
+    throw Error(fmt::format("{}: {} is on a CUDA device, but this build runs on the CPU only", what, argument));
+  }
+  if (t.data == nullptr && element_count(t.shape) != 0) {
+    throw Error(fmt::format("{}: {} must point to its {} elements, but its data is null", what, argument,
+                            element_count(t.shape)));
+  }
+  byte_span(t);  // throws where an offset would not fit index_t
+}
+
+void check_same(const std::string& what, const char* argument, const ConstTensor& t, Dtype dtype,
+                const Extents& shape) {
+  check_tensor(what, argument, t);
+  if (t.dtype != dtype) {
+    throw Error(fmt::format("{}: {} must have dtype {}, but has {}", what, argument, name(dtype), name(t.dtype)));
+  }
+  if (!(t.shape == shape)) {
+    throw Error(
+        fmt::format("{}: {} must have shape {}, but has {}", what, argument, to_string(shape), to_string(t.shape)));
+  }
+}
+
+void check_output(const std::string& what, const char* argument, const Tensor& t, Dtype dtype, const Extents& shape) {
+  check_same(what, argument, t, dtype, shape);
+  if (may_self_overlap(t)) {
+    throw Error(fmt::format("{}: {} is written, so its elements must not share memory, but its pitches {} make them",
+                            what, argument, to_string(t.pitch)));
+  }
+}
+
+void check_apart(const std::string& what, const char* a_name, const ConstTensor& a, const char* b_name,
+                 const ConstTensor& b) {
+  if (may_overlap(a, b)) {
+    throw Error(fmt::format("{}: {} and {} must not share memory, but they overlap", what, a_name, b_name));
+  }
+}
+
+void check_threads(const std::string& what, const Options& options) {
+  if (options.threads < 0) {
+    throw Error(fmt::format("{}: threads must be >= 0 (0: all), but is {}", what, options.threads));
+  }
+}
+
+bool is_extremum(const Pool& pool) {
+  return pool.op == Op::max || pool.op == Op::min || (pool.op == Op::lp && std::isinf(pool.norm));
+}
+
+void check_indexed(const std::string& what, const Pool& pool) {
+  if (pool.op != Op::max && pool.op != Op::min) {
+    throw Error(fmt::format("{}: indices exist for max and min only, but op is {}", what, name(pool.op)));
+  }
+}
+
+void check_gradient(const std::string& what, const Pool& pool, Dtype dtype) {
+  if (!is_floating(dtype) && (pool.op == Op::avg || pool.op == Op::lp)) {
+    throw Error(fmt::format("{}: a gradient of {} needs dtype f64, f32, f16 or bf16, but it is {}", what, name(pool.op),
+                            name(dtype)));
+  }
+}
+
+}  // namespace
+
+Extents output_shape(const Pool& pool, const Extents& shape) {
+  return make_problem(pool, Dtype::f32, shape).output_shape;
+}
+
+void forward(const Pool& pool, const ConstTensor& x, const Tensor& y, const Options& options) {
+  const std::string what = function_name(pool);
+  check_tensor(what, "x", x);
+  const Problem problem = make_problem(pool, x.dtype, x.shape);
+  check_output(what, "y", y, x.dtype, problem.output_shape);
+  check_apart(what, "x", x, "y", y);
+  check_threads(what, options);
+  cpu::run(problem, x, y, nullptr, IndexSpace::plane, options.threads);
+}
+
+void forward(const Pool& pool, const ConstTensor& x, const Tensor& y, const Tensor& indices, IndexSpace space,
+             const Options& options) {
+  const std::string what = function_name(pool);
+  check_indexed(what, pool);
+  check_tensor(what, "x", x);
+  const Problem problem = make_problem(pool, x.dtype, x.shape);
+  check_output(what, "y", y, x.dtype, problem.output_shape);
+  check_output(what, "indices", indices, Dtype::i64, problem.output_shape);
+  check_apart(what, "x", x, "y", y);
+  check_apart(what, "x", x, "indices", indices);
+  check_apart(what, "y", y, "indices", indices);
+  check_threads(what, options);
+  cpu::run(problem, x, y, &indices, space, options.threads);
+}
+
+void forward(const Pool& pool, const RowReduction& reduction, const ConstTensor& x, const Tensor& y,
+             const Options& options) {
+  const std::string what = "forward with a reduction of the caller's";
+  check_tensor(what, "x", x);
+  if (pool.op != Op::sum || pool.nan != NanPolicy::propagate) {
+    throw Error(fmt::format("{}: pool.op must be sum and pool.nan propagate, but op is {}", what, name(pool.op)));
+  }
+  const Problem problem = make_problem(pool, x.dtype, x.shape);
+  check_output(what, "y", y, y.dtype, problem.output_shape);
+  check_apart(what, "x", x, "y", y);
+  check_threads(what, options);
+  if (reduction.in_bytes != size_bytes(x.dtype) || reduction.out_bytes != size_bytes(y.dtype)) {
+    throw Error(fmt::format("{}: elements of x and y must have {} and {} bytes, but have {} and {}", what,
+                            reduction.in_bytes, reduction.out_bytes, size_bytes(x.dtype), size_bytes(y.dtype)));
+  }
+  RowReduction counted = reduction;
+  counted.count_include_pad = pool.count_include_pad;
+  counted.divisor = pool.divisor;
+  cpu::run(problem, counted, x, y, options.threads);
+}
+
+void backward(const Pool& pool, const ConstTensor& dy, const Tensor& dx, const Options& options) {
+  const std::string what = function_name(pool) + " backward";
+  if ((pool.op != Op::sum && pool.op != Op::avg) || (pool.nan == NanPolicy::omit && is_floating(dx.dtype))) {
+    throw Error(fmt::format("{}: needs x as well: only sum and avg, with NaN policy propagate, do without", what));
+  }
+  check_tensor(what, "dx", dx);
+  check_gradient(what, pool, dx.dtype);
+  const Problem problem = make_problem(pool, dx.dtype, dx.shape);
+  check_output(what, "dx", dx, dx.dtype, dx.shape);
+  check_same(what, "dy", dy, dx.dtype, problem.output_shape);
+  check_apart(what, "dy", dy, "dx", dx);
+  check_threads(what, options);
+  cpu::run_sum_backward(problem, nullptr, dy, dx, options.threads);
+}
+
+void backward(const Pool& pool, const ConstTensor& x, const ConstTensor& dy, const Tensor& dx, const Options& options) {
+  const std::string what = function_name(pool) + " backward";
+  check_tensor(what, "x", x);
+  check_gradient(what, pool, x.dtype);
+  const Problem problem = make_problem(pool, x.dtype, x.shape);
+  check_output(what, "dx", dx, x.dtype, x.shape);
+  check_same(what, "dy", dy, x.dtype, problem.output_shape);
+  check_apart(what, "dy", dy, "dx", dx);
+  check_apart(what, "x", x, "dx", dx);
+  check_threads(what, options);
+  if (is_extremum(pool)) {
+    cpu::run_extremum_backward(problem, x, dy, dx, options.threads);
+  } else {
+    cpu::run_sum_backward(problem, &x, dy, dx, options.threads);
+  }
+}
+
+void backward(const Pool& pool, const ConstTensor& dy, const ConstTensor& indices, IndexSpace space, const Tensor& dx,
+              const Options& options) {
+  const std::string what = function_name(pool) + " backward";
+  check_indexed(what, pool);
+  check_tensor(what, "dx", dx);
+  const Problem problem = make_problem(pool, dx.dtype, dx.shape);
+  check_output(what, "dx", dx, dx.dtype, dx.shape);
+  check_same(what, "dy", dy, dx.dtype, problem.output_shape);
+  check_same(what, "indices", indices, Dtype::i64, problem.output_shape);
+  check_apart(what, "dy", dy, "dx", dx);
+  check_apart(what, "indices", indices, "dx", dx);
+  check_threads(what, options);
+  cpu::run_indexed_backward(problem, dy, indices, space, dx, options.threads);
+}
+
+void unpool(const ConstTensor& y, const ConstTensor& indices, IndexSpace space, const Extents& axes, const Tensor& x,
+            const Options& options) {
+  const std::string what = "unpool";
+  check_tensor(what, "y", y);
+  if (space == IndexSpace::window) {
+    throw Error("unpool: indices must count places of the plane or the tensor, but space is window");
+  }
+  Pool pool;  // a problem over x with the pooled axes; its windows play no part
+  pool.kernel = {1};
+  pool.axes = axes;
+  const Problem problem = make_problem(pool, x.dtype, x.shape);
+  check_output(what, "x", x, y.dtype, x.shape);
+  if (y.rank() != x.rank()) {
+    throw Error(fmt::format("unpool: y must have the rank of x, {}, but has {}", x.rank(), y.rank()));
+  }
+  Extents expected = x.shape;
+  for (int a = 0; a < problem.pooled; ++a) {
+    const int d = problem.axes[static_cast<std::size_t>(a)];
+    expected[d] = y.shape[d];
+  }
+  check_same(what, "y", y, y.dtype, expected);
+  check_same(what, "indices", indices, Dtype::i64, y.shape);
+  check_apart(what, "y", y, "x", x);
+  check_apart(what, "indices", indices, "x", x);
+  check_threads(what, options);
+  cpu::run_unpool(problem, y, indices, space, x, options.threads);
+}
+
+std::string version() { return ORIEL_VERSION; }
+std::vector<std::string> supported_targets() { return cpu::supported_targets(); }
+std::string active_target() { return cpu::active_target(); }
+void set_target(const std::string& name) { cpu::set_target(name); }
+int default_threads() { return cpu::default_threads(); }
+
+}  // namespace oriel
