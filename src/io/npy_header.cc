@@ -57,6 +57,12 @@ class HeaderParser {
       ++at_;
   }
 
+  // What an error shows: up to where a value ends.
+  std::string_view word_at(std::size_t begin) const {
+    const std::string_view rest = text_.substr(begin);
+    return rest.substr(0, rest.find_first_of(",) }:\n"));
+  }
+
   bool accept(char c) {
     skip_space();
     if (at_ == text_.size() || text_[at_] != c) return false;
@@ -109,7 +115,7 @@ class HeaderParser {
       at_ += word.size();
       return value;
     }
-    fail(fmt::format("has fortran_order {}; allowed: True, False", quoted(text_.substr(at_, 8))));
+    fail(fmt::format("has fortran_order {}; allowed: True, False", quoted(word_at(at_))));
   }
 
   void read_descr() {
@@ -143,16 +149,15 @@ class HeaderParser {
     skip_space();
     const std::size_t begin = at_;
     if (at_ < text_.size() && text_[at_] == '-')
-      fail(fmt::format("has the extent {}; allowed: >= 0", quoted(text_.substr(at_, 21))));
+      fail(fmt::format("has the extent {}; allowed: >= 0", quoted(word_at(at_))));
     index_t value = 0;
     for (; at_ < text_.size() && text_[at_] >= '0' && text_[at_] <= '9'; ++at_) {
       const int digit = text_[at_] - '0';
       if (value > (std::numeric_limits<index_t>::max() - digit) / 10)
-        fail(fmt::format("has the extent {}; allowed: 0 to 2^63 - 1", quoted(text_.substr(begin, 30))));
+        fail(fmt::format("has the extent {}; allowed: 0 to 2^63 - 1", quoted(word_at(begin))));
       value = value * 10 + digit;
     }
-    if (at_ == begin)
-      fail(fmt::format("has {} where an extent belongs; allowed: whole numbers", quoted(text_.substr(at_, 8))));
+    if (at_ == begin) fail(fmt::format("has {} where an extent belongs; allowed: whole numbers", quoted(word_at(at_))));
     if (at_ < text_.size() && text_[at_] == 'L') ++at_;  // a long of Python 2
     return value;
   }
@@ -210,6 +215,9 @@ std::size_t npy_header_bytes(std::span<const std::byte> prefix, const std::strin
   if (major > 1) length |= byte(10) << 16 | byte(11) << 24;
   if (length > kMaxNpyHeader)
     throw Error(fmt::format("{}: the .npy header has {} bytes; allowed: at most {}", file, length, kMaxNpyHeader));
+  // Below kNpyPrefix the header would end inside the bytes that a stream has given already.
+  if (begin + length < kNpyPrefix)
+    throw Error(fmt::format("{}: the .npy header has {} bytes; needed: a dict", file, length));
   return begin + length;
 }
 
