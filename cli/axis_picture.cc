@@ -111,9 +111,10 @@ void dropped_facts(const Problem& problem, const Axis& a, std::vector<std::strin
     const index_t ceil_out = with_ceil(a, true).out;
     std::string text = a.in - read_to == 1 ? fmt::format("Input {} is never read", read_to)
                                            : fmt::format("Inputs {} to {} are never read", read_to, a.in - 1);
-    if (!problem.pool.ceil_mode && ceil_out > a.out)
-      text += fmt::format(": no whole window fits there. ceil would add a partial one and give {}",
-                          plural(ceil_out, "output"));
+    if (problem.pool.padding == Padding::given && !problem.pool.ceil_mode)
+      text += ceil_out > a.out ? fmt::format(": no whole window fits there. ceil would add a partial one and give {}",
+                                             plural(ceil_out, "output"))
+                               : std::string("; ceil would not change that");
     out.push_back(text + ".");
   } else if (!problem.pool.ceil_mode && problem.pool.padding == Padding::given) {
     const index_t ceil_out = with_ceil(a, true).out;

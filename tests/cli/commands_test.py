@@ -1,0 +1,131 @@
+"""`oriel check`, `bench`, `info`, `completion`, help and the man page."""
+
+import json
+import os
+import pty
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from conftest import COMMAND
+
+COMMANDS = ["pool", "check", "explain", "bench", "info", "completion"]
+
+
+def test_info(oriel):
+    info = json.loads(oriel("info", "--json").stdout)
+    assert info["target"] in info["targets"] and info["threads"] >= 1
+    assert info["ops"] == ["max", "min", "avg", "sum", "lp"] and len(info["dtypes"]) == 13
+    text = oriel("info").stdout.decode()
+    assert info["version"] in text and info["target"] in text
+
+
+def test_every_target_can_be_forced(oriel):
+    for target in json.loads(oriel("info", "--json").stdout)["targets"]:
+        assert json.loads(oriel("info", "--json", env={"ORIEL_TARGET": target}).stdout)["target"] == target
+
+
+@pytest.mark.parametrize("name", ["max:f32:2x3x9x8:k3s2p1", "avg:f16:2x9x8:k3x2s2x1p1x0:ceil", "sum:i32:3x20:k5s1p0+2", "min:u8:4x5x6:global",
+                                  "lp2:f32:2x2x7x7:k2:omit", "max:bool:30:k3s2", "avg:u8:2x9x7:out4x3", "max:bf16:2x5x6x4:k3s1p1:axes1,2"])
+def test_check_passes(oriel, name):
+    report = json.loads(oriel("check", name, "--json").stdout)[0]
+    targets = json.loads(oriel("info", "--json").stdout)["targets"]
+    assert report["passed"] and report["name"] == name and report["targets"] == targets
+    for part in report["parts"]:
+        assert min(part["runs"]) >= 2 * 2 * 3 and max(part["wrong"]) == 0
+
+
+def test_check_prints_a_table(oriel):
+    text = oriel("check", "max:f32:2x3x9x8:k3s2p1", "avg:f32:9:k2").stdout.decode()
+    assert "All equal" in text and re.search(r"forward +\d+ ok", text) and "indices, plane" in text
+
+
+def test_bench(oriel):
+    done = oriel("bench", "max:f32:2x4x32x32:k2s2", "avg:u8:1x64x64x3:k2:axes1,2", "sum:f32:2x3x8x8:k2:backward",
+                 "max:f32:1x2x16x16:k2:order0,2,3,1", "max:f32:1x2x16x16:k2:indices", "--repetitions", 3, "--seconds", 0, "--json")
+    report = json.loads(done.stdout)
+    assert report["threads"] == 1 and len(report["results"]) == 5
+    for result in report["results"]:
+        assert result["verified_by"] == "reference"
+        assert result["seconds"] > 0 and result["ratio_to_copy"] > 0 and result["gb_per_s"] > 0 and result["repetitions"] >= 3
+    assert b"verified by" in oriel("bench", "max:f32:8x8:k2", "--threads", 2, "--repetitions", 3, "--seconds", 0).stdout
+
+
+def test_progress_on_a_terminal():
+    main, child = pty.openpty()
+    process = subprocess.Popen([COMMAND, "bench", "max:f32:64x64:k2", "--seconds", "2"], stdout=subprocess.DEVNULL, stderr=child)
+    os.close(child)
+    text = b""
+    while True:
+        try:
+            text += os.read(main, 4096)
+        except OSError:
+            break
+    os.close(main)
+    assert process.wait(timeout=60) == 0
+    assert b"oriel bench: 1 s  1 of 1: timing max:f32:64x64:k2" in text
+    assert text.endswith(b"\r\x1b[K")  # gone at the end
+
+
+def test_help_has_examples(oriel):
+    assert oriel("--help").stdout == oriel().stdout
+    assert oriel("--version").stdout.startswith(b"oriel ")
+    for command in COMMANDS:
+        text = oriel(command, "--help").stdout.decode()
+        assert "oriel " + command in text or "oriel info" in text
+        assert max(map(len, text.splitlines())) < 160
+
+
+def test_every_example_of_the_help_is_understood(oriel, tmp_path):
+    import numpy as np
+    from PIL import Image
+    Image.fromarray(np.zeros((64, 64, 3), "u1"), "RGB").save(tmp_path / "photo.jpg")
+    np.save(tmp_path / "x.npy", np.zeros((2, 3, 16, 16), "f4"))
+    np.savez(tmp_path / "volume.npz", t1=np.zeros((8, 8, 8), "f4"))
+    examples = []
+    for command in ["pool", "explain", "check"]:
+        text = oriel(command, "--help").stdout.decode()
+        examples += re.findall(r"^  ((?:cat x.npy \| )?oriel .*)", text, re.MULTILINE)
+    assert len(examples) >= 10
+    for example in examples:
+        line = re.split(r" {3,}", example)[0].replace("oriel", COMMAND)
+        done = subprocess.run(line, shell=True, cwd=tmp_path, capture_output=True)
+        assert done.returncode == 0, (line, done.stderr)
+
+
+def long_options(oriel, command):
+    return set(re.findall(r"(--[a-z][a-z-]+)", oriel(command, "--help").stdout.decode()))
+
+
+def test_the_man_page_names_every_option(oriel):
+    page = (Path(__file__).parents[2] / "cli/oriel.1").read_text().replace("\\-", "-")
+    for command in COMMANDS:
+        for option in long_options(oriel, command) - {"--help"}:
+            assert option in page, option
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_scripts_are_valid(oriel, tmp_path, shell):
+    script = oriel("completion", shell).stdout.decode()
+    for command in COMMANDS:
+        assert command in script
+        for option in long_options(oriel, command) - {"--help"}:
+            assert option in script or "-l " + option[2:] in script
+    if shutil.which(shell) is None:
+        pytest.skip(f"{shell} is not installed: its script was only looked at, not run")
+    (tmp_path / "script").write_text(script)
+    subprocess.run([shell, "-n", tmp_path / "script"], check=True)
+
+
+@pytest.mark.parametrize(
+    "words, wanted",
+    [(["oriel", "po"], "pool"), (["oriel", "pool", "--ker"], "--kernel"), (["oriel", "pool", "--op", "av"], "avg"), (["oriel", "completion", "f"], "fish")],
+)
+def test_bash_completes(oriel, tmp_path, words, wanted):
+    (tmp_path / "script").write_bytes(oriel("completion", "bash").stdout)
+    line = f"source script; COMP_WORDS=({' '.join(words)}); COMP_CWORD={len(words) - 1}; _oriel; echo ${{COMPREPLY[@]}}"
+    done = subprocess.run(["bash", "-c", line], cwd=tmp_path, capture_output=True, check=True)
+    assert done.stdout.decode().split() == [wanted]

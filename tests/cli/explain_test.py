@@ -1,0 +1,132 @@
+"""`oriel explain`: the drawing, its sentences, the picture, the JSON."""
+
+import json
+import os
+import pty
+import subprocess
+import xml.etree.ElementTree as ET
+
+import pytest
+
+from conftest import COMMAND
+
+CEIL = """\
+max:f32:6:k3s2:ceil
+max pool over axis 0: f32 6 -> 3
+
+axis 0: 6 inputs -> 3 outputs
+  outputs = ceil((inputs + padding before + after - span) / stride) + 1 = ceil((6 + 0 + 0 - 3) / 2) + 1 = 3
+  span = dilation * (kernel - 1) + 1 = 1 * (3 - 1) + 1 = 3
+
+  input         0  1  2  3  4  5      inputs
+  output 0      #  #  #               3
+  output 1            #  #  #         3
+  output 2                  #  #  x   2 of 3    partial
+  ceil adds window 2, which is partial: 1 of its 3 taps lies beyond the padded input, 2 are inputs. Floor would give 2 outputs.
+
+# input read   x tap beyond padding (ceil)
+"""
+
+
+def text_of(oriel, *arguments):
+    return oriel("explain", *arguments).stdout.decode()
+
+
+def test_a_ceil_question_at_a_glance(oriel):
+    assert text_of(oriel, "max:f32:6:k3s2:ceil", "--ascii").replace("×", "x") == CEIL
+
+
+@pytest.mark.parametrize(
+    "name, wanted",
+    [
+        ("max:f32:6:k3s2", "Input 5 is never read: no whole window fits there. ceil would add a partial one and give 3 outputs."),
+        ("max:f32:7:k3s2:ceil", "ceil changes nothing here: floor gives 3 outputs too."),
+        ("max:f32:5:k1s3p2:ceil", "ceil rounds up to 4 outputs, but window 3 would start at place 7, beyond the last input: it is dropped."),
+        ("max:f32:7:k3s2", "Every tail input is read; ceil would change nothing."),
+        ("avg:f32:7:k2s1:same", "same padding: 0 before, 1 after."),
+        ("sum:f32:20:k2s5", "9 inputs between windows or taps are never read."),
+        ("sum:f32:20:k2s5", "Inputs 17 to 19 are never read; ceil would not change that."),
+        ("max:f32:4:k2s2p4", "Window 0 reads no input at all: the result is the lowest value of the type."),
+        ("avg:f32:5:k3p1s1", "An average divides by the taps inside the padded input"),
+        ("avg:f32:5:k3p1s1:exclude", "An average divides by the taps that are inputs."),
+        ("avg:f32:5:k3p1s1:div7", "Every average divides by 7, as given."),
+        ("avg:f32:10:out4", "window o sees inputs floor(o * 10 / 4) to ceil((o + 1) * 10 / 4) - 1"),
+        ("max:f32:10:global", "one window over all 10 inputs: 1 output"),
+    ],
+)
+def test_sentences(oriel, name, wanted):
+    assert wanted in text_of(oriel, name)
+
+
+def test_dilation_padding_and_divisors_are_drawn(oriel):
+    text = text_of(oriel, "avg:f32:6:k2s2d3p1")
+    assert "  output 0      □  ·  ·  ■               1 of 2    2\n" in text
+    assert "  output 1            ■  ·  ·  ■         2         2\n" in text
+    assert "  never read       ✗              ✗\n" in text
+
+
+def test_the_plane_of_an_output(oriel):
+    text = text_of(oriel, "avg:f32:1x1x6x8:k3s2p1:ceil", "--output", "3x4")
+    assert "output 3x4: axis 2 down, axis 3 across" in text
+    assert "It reads 1 * 1 = 1 input; the window has 9 taps; the sum is divided by 4." in text
+    assert "    5     ╌  ╌  ╌  ╌  ╌  ╌  ╌  ■  □  ×" in text
+
+
+def test_large_axes_are_shortened_and_full_shows_all(oriel):
+    short = text_of(oriel, "max:f32:1x1x500:k3s2")
+    assert short.count("\n") < 30 and "output 248" in short and "output 100 " not in short
+    assert "output 100 " in text_of(oriel, "max:f32:1x1x500:k3s2", "--full")
+    huge = text_of(oriel, "max:f32:1x1x9000000000000:k1000000s999999p5")
+    assert huge.count("\n") < 40
+    assert b"--full: shows at most" in oriel("explain", "max:f32:1x1x9000000000000:k3", "--full", code=1).stderr
+
+
+@pytest.mark.parametrize("name", ["max:f32:6:k3s2:ceil", "avg:f32:1x1x6x8:k3s2p1:ceil", "sum:f32:2x1x9x50:k2x3s2x4d3x2:same",
+                                  "max:f32:8x64x112x112:k3s2p1", "avg:f32:1x1x10x500:out4x3", "lp2:u8:4x5x6:global", "min:f32:1x1x200:k31s5p15"])
+def test_the_picture_is_valid_and_holds_every_mark(oriel, tmp_path, name):
+    oriel("explain", name, "--svg", "a.svg")
+    root = ET.parse(tmp_path / "a.svg").getroot()
+    width, height = int(root.get("width")), int(root.get("height"))
+    for rect in root.iter("{http://www.w3.org/2000/svg}rect"):
+        assert float(rect.get("x", 0)) + float(rect.get("width")) <= width
+        assert float(rect.get("y", 0)) + float(rect.get("height")) <= height
+    texts = [t.text for t in root.iter("{http://www.w3.org/2000/svg}text")]
+    assert name in texts
+
+
+def test_the_picture_on_standard_output(oriel):
+    assert oriel("explain", "max:f32:6:k3s2", "--svg", "-").stdout.startswith(b"<svg")
+
+
+def test_json_lists_every_window(oriel):
+    problem = json.loads(text_of(oriel, "avg:f32:6:k3s2p1:ceil", "--json"))
+    axis = problem["axes"][0]
+    assert (axis["inputs"], axis["outputs"]) == (6, 4)
+    assert axis["windows"][3] == {"output": 3, "start": 5, "taps": 3, "inputs": 1, "padding": 1, "beyond": 1, "divisor": 2}
+    assert json.loads(oriel("explain", "max:f32:1x1x8x8:k2", "--json").stdout)["output_shape"] == [1, 1, 4, 4]
+
+
+def on_a_terminal(arguments, env):
+    """What the command writes when standard output is a terminal."""
+    main, child = pty.openpty()
+    process = subprocess.Popen([COMMAND, *arguments], stdout=child, env=dict(os.environ, TERM="xterm", LC_ALL="C.UTF-8", **env))
+    os.close(child)
+    text = b""
+    while True:
+        try:
+            piece = os.read(main, 65536)
+        except OSError:
+            break
+        if not piece:
+            break
+        text += piece
+    os.close(main)
+    assert process.wait(timeout=20) == 0
+    return text
+
+
+def test_colours_only_on_a_terminal_that_wants_them(oriel):
+    arguments = ["explain", "max:f32:6:k3s2:ceil"]
+    assert b"\x1b[" in on_a_terminal(arguments, {"NO_COLOR": ""})
+    assert b"\x1b[" not in on_a_terminal(arguments, {"NO_COLOR": "1"})
+    assert "\x1b[" not in text_of(oriel, "max:f32:6:k3s2:ceil")
