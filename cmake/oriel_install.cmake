@@ -1,5 +1,5 @@
 # What `cmake --install` puts where: the library, its headers, the CMake package and the pkg-config file. The command
-# with its manual and completions installs itself (cli/CMakeLists.txt).
+# and its manual install themselves (cli/CMakeLists.txt); the completions that it prints are installed here.
 include(CMakePackageConfigHelpers)
 
 get_target_property(oriel_library_type oriel TYPE)
@@ -28,3 +28,20 @@ file(RELATIVE_PATH ORIEL_PC_UP /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
 string(REGEX REPLACE "/$" "" ORIEL_PC_UP "${ORIEL_PC_UP}")
 configure_file(${CMAKE_CURRENT_LIST_DIR}/oriel.pc.in ${PROJECT_BINARY_DIR}/oriel.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/oriel.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+
+if(TARGET oriel_cli)
+  set(oriel_completions "")
+  foreach(shell IN ITEMS bash zsh fish)
+    set(file ${PROJECT_BINARY_DIR}/completion/oriel.${shell})
+    add_custom_command(OUTPUT ${file} COMMAND oriel_cli completion ${shell} > ${file} DEPENDS oriel_cli VERBATIM)
+    list(APPEND oriel_completions ${file})
+  endforeach()
+  file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/completion)
+  add_custom_target(oriel_completions ALL DEPENDS ${oriel_completions})
+  install(FILES ${PROJECT_BINARY_DIR}/completion/oriel.bash RENAME oriel
+    DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
+  install(FILES ${PROJECT_BINARY_DIR}/completion/oriel.zsh RENAME _oriel
+    DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
+  install(FILES ${PROJECT_BINARY_DIR}/completion/oriel.fish
+    DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
+endif()

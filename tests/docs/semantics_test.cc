@@ -50,8 +50,8 @@ std::vector<Example> read_examples() {
     } else if (inside && examples.back().problem.empty()) {
       examples.back().problem = line;
     } else if (inside) {
-      const std::size_t colon = line.find(": ");
-      examples.back().values[line.substr(0, colon)] = colon == std::string::npos ? "" : line.substr(colon + 2);
+      const std::size_t colon = line.find(':');
+      examples.back().values[line.substr(0, colon)] = line.substr(std::min(line.size(), colon + 2));
     }
   }
   return examples;

@@ -65,5 +65,8 @@ def test_command_manual_and_completions_are_installed(prefix):
     names = {path.relative_to(prefix).as_posix() for path in prefix.rglob("*") if path.is_file()}
     assert "bin/oriel" in names
     assert any(name.endswith("man1/oriel.1") or name.endswith("man1/oriel.1.gz") for name in names), names
-    assert any("bash-completion/completions/oriel" in name for name in names), names
+    for completion in ("bash-completion/completions/oriel", "zsh/site-functions/_oriel",
+                       "fish/vendor_completions.d/oriel.fish"):
+        assert f"share/{completion}" in names, names
+        assert "explain" in (prefix / "share" / completion).read_text()
     assert "oriel" in run(prefix / "bin" / "oriel", "--help")
