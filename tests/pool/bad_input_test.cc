@@ -1,0 +1,197 @@
+// Calls that cannot be carried out: one clear error each, and nothing is written.
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "oriel/pool.h"
+
+namespace oriel::test {
+namespace {
+
+constexpr index_t kHuge = std::numeric_limits<index_t>::max();
+
+std::string message(auto&& call) {
+  try {
+    call();
+  } catch (const Error& e) {
+    return e.what();
+  }
+  return "(no error)";
+}
+
+// The error begins with the pool's name and holds each of the words.
+void expect_error(const std::string& text, const std::string& prefix, std::initializer_list<const char*> words) {
+  EXPECT_EQ(text.substr(0, prefix.size()), prefix) << text;
+  for (const char* word : words) EXPECT_NE(text.find(word), std::string::npos) << text << " lacks " << word;
+  EXPECT_EQ(text.find('\n'), std::string::npos);
+}
+
+class BadInput : public testing::Test {
+ protected:
+  std::vector<float> x = std::vector<float>(16, 1), y = std::vector<float>(4, 7), dx = std::vector<float>(16, 7);
+  std::vector<std::int64_t> indices = std::vector<std::int64_t>(4, 0);
+  const Pool pool{.kernel = {2}};
+  const Pool average{.op = Op::avg, .kernel = {2}};
+
+  ConstTensor input() const { return {x.data(), {4, 4}}; }
+  Tensor output() { return {y.data(), {2, 2}}; }
+  Tensor places() { return {indices.data(), {2, 2}}; }
+  Tensor gradient() { return {dx.data(), {4, 4}}; }
+
+  // But for bad indices, which are found on the way, a refused call has written nothing.
+  void TearDown() override {
+    EXPECT_EQ(y, std::vector<float>(4, 7));
+    if (!found_on_the_way) {
+      EXPECT_EQ(dx, std::vector<float>(16, 7));
+    }
+  }
+
+  bool found_on_the_way = false;
+};
+
+TEST_F(BadInput, PoolsThatCannotBe) {
+  const auto call = [&](const Pool& p) { return message([&] { forward(p, input(), output()); }); };
+  expect_error(call({.kernel = {0}}), "max_pool: kernel must be >= 1", {"axis 0 has 0"});
+  expect_error(call({.kernel = {2}, .stride = {0}}), "max_pool: stride must be >= 1", {"axis 0 has 0"});
+  expect_error(call({.kernel = {2}, .pad_lo = {-1}}), "max_pool: padding must be >= 0", {"-1"});
+  expect_error(call({.kernel = {2}, .axes = {1, 1}}), "max_pool: axes", {"twice"});
+  expect_error(call({.kernel = {2}, .axes = {5}}), "max_pool: axes", {"5"});
+  expect_error(call({.kernel = {2, 2, 2}}), "max_pool: ", {"3", "rank 2"});
+  expect_error(call({.kernel = {9}}), "max_pool: the window must fit", {"9", "4"});
+  expect_error(call({.kernel = {2}, .pad_lo = {kHuge}}), "max_pool: ", {"2^63"});
+  expect_error(message([&] {
+                 forward(pool, ConstTensor(x.data(), {4, 0}), Tensor(y.data(), {2, 0}));
+               }),
+               "max_pool: pooled axes", {"axis 1 has 0"});
+  expect_error(message([&] { output_shape({.op = Op::lp, .kernel = {2}, .norm = 0}, {4}); }), "lp_pool: norm", {"0"});
+}
+
+TEST_F(BadInput, OutputsThatDoNotFit) {
+  const auto call = [&](const Tensor& out) { return message([&] { forward(pool, input(), out); }); };
+  expect_error(call({y.data(), {2, 3}}), "max_pool: ", {"2x2", "2x3"});
+  expect_error(call({y.data(), {4}}), "max_pool: ", {"2x2", "4"});
+  expect_error(call({y.data(), Dtype::i32, {2, 2}}), "max_pool: ", {"f32", "i32"});
+  expect_error(call({y.data(), Dtype::f32, {2, 2}, {1, 1}}), "max_pool: ", {});  // two elements in one place
+  expect_error(call({y.data(), Dtype::f32, {2, 2}, {0, 1}}), "max_pool: ", {});
+  expect_error(call({x.data(), {2, 2}}), "max_pool: ", {});  // over the input
+  expect_error(call({x.data() + 15, {2, 2}}), "max_pool: ", {});
+  expect_error(call({nullptr, Dtype::f32, {2, 2}}), "max_pool: ", {});
+  Tensor wrong = output();
+  wrong.pitch = {1};
+  EXPECT_NE(call(wrong), "(no error)");
+  Tensor elsewhere = output();
+  elsewhere.device = Device::cuda;
+  expect_error(call(elsewhere), "max_pool: ", {});
+}
+
+TEST_F(BadInput, InputsThatCannotBeRead) {
+  const auto call = [&](const ConstTensor& in) { return message([&] { forward(pool, in, output()); }); };
+  expect_error(call({nullptr, Dtype::f32, {4, 4}}), "max_pool: ", {});
+  ConstTensor wrong = input();
+  wrong.pitch = {1, 2, 3};
+  EXPECT_NE(call(wrong), "(no error)");
+  wrong = input();
+  wrong.shape = {4, -4};
+  EXPECT_NE(call(wrong), "(no error)");
+  wrong = input();
+  wrong.pitch = {kHuge, 1};
+  EXPECT_NE(call(wrong), "(no error)");
+  wrong = input();
+  wrong.dtype = static_cast<Dtype>(99);
+  EXPECT_NE(call(wrong), "(no error)");
+}
+
+TEST_F(BadInput, IndicesThatDoNotFit) {
+  const auto call = [&](const Pool& p, const Tensor& out) {
+    return message([&] { forward(p, input(), output(), out); });
+  };
+  std::vector<std::int32_t> narrow(4);
+  expect_error(call(average, places()), "avg_pool: ", {"max", "min"});
+  expect_error(call(pool, {indices.data(), {4}}), "max_pool: ", {"2x2", "4"});
+  expect_error(call(pool, {narrow.data(), {2, 2}}), "max_pool: ", {"i64", "i32"});
+  expect_error(call(pool, {indices.data(), Dtype::i64, {2, 2}, {0, 1}}), "max_pool: ", {});
+  expect_error(call(pool, {y.data(), Dtype::i64, {2, 2}}), "max_pool: ", {});  // over the output
+}
+
+TEST_F(BadInput, GradientsThatDoNotFit) {
+  const ConstTensor dy(y.data(), {2, 2});
+  std::vector<std::int32_t> whole(16, 1);
+  const ConstTensor whole_x(whole.data(), {4, 4}), whole_dy(whole.data(), {2, 2});
+  std::vector<std::int32_t> out(16);
+  const Tensor whole_dx(out.data(), {4, 4});
+  expect_error(message([&] { backward(average, whole_x, whole_dy, whole_dx); }), "avg_pool backward: ", {"i32"});
+  expect_error(message([&] { backward(average, whole_dy, whole_dx); }), "avg_pool backward: ", {"i32"});
+  expect_error(message([&] { backward({.op = Op::lp, .kernel = {2}}, whole_x, whole_dy, whole_dx); }),
+               "lp_pool backward: ", {"i32"});
+  expect_error(message([&] { backward(pool, dy, gradient()); }), "max_pool backward: ", {});  // needs x or indices
+  expect_error(message([&] { backward({.op = Op::lp, .kernel = {2}}, dy, gradient()); }), "lp_pool backward: ", {});
+  expect_error(message([&] { backward(average, ConstTensor(y.data(), {4}), gradient()); }),
+               "avg_pool backward: ", {"2x2", "4"});
+  expect_error(message([&] { backward(average, whole_dy, gradient()); }), "avg_pool backward: ", {"f32", "i32"});
+  expect_error(message([&] {
+                 backward(pool, ConstTensor(x.data(), {4, 3}), dy, gradient());
+               }),
+               "max_pool backward: ", {"4x3", "4x4"});
+  expect_error(message([&] {
+                 backward(average, ConstTensor(dx.data(), {2, 2}), gradient());
+               }),
+               "avg_pool backward: ", {});
+  expect_error(message([&] { backward(average, dy, places(), IndexSpace::plane, gradient()); }),
+               "avg_pool backward: ", {"max", "min"});
+  const Pool omitting{.op = Op::avg, .kernel = {2}, .nan = NanPolicy::omit};
+  expect_error(message([&] { backward(omitting, dy, gradient()); }), "avg_pool backward: ", {});
+}
+
+TEST_F(BadInput, IndicesOutOfRange) {
+  const ConstTensor dy(y.data(), {2, 2});
+  found_on_the_way = true;
+  indices = {0, 16, 0, 0};
+  expect_error(message([&] { backward(pool, dy, places(), IndexSpace::plane, gradient()); }),
+               "max_pool backward: ", {"16"});
+  expect_error(message([&] { backward(pool, dy, places(), IndexSpace::tensor, gradient()); }),
+               "max_pool backward: ", {"16"});
+  expect_error(message([&] { backward(pool, dy, places(), IndexSpace::window, gradient()); }),
+               "max_pool backward: ", {"16"});
+  expect_error(message([&] { unpool(dy, places(), IndexSpace::plane, {}, gradient()); }), "unpool: ", {"16"});
+  expect_error(message([&] { unpool(dy, places(), IndexSpace::tensor, {}, gradient()); }), "unpool: ", {"16"});
+  for (std::int64_t below : {-2, -100}) {  // -1 alone says that there was no tap
+    indices = {0, below, 0, 0};
+    const std::string number = std::to_string(below);
+    expect_error(message([&] { unpool(dy, places(), IndexSpace::plane, {}, gradient()); }),
+                 "unpool: ", {number.c_str()});
+    expect_error(message([&] { backward(pool, dy, places(), IndexSpace::tensor, gradient()); }),
+                 "max_pool backward: ", {number.c_str()});
+  }
+  indices = {0, 0, 0, 0};  // of another window than the output's
+  expect_error(message([&] { backward(pool, dy, places(), IndexSpace::plane, gradient()); }),
+               "max_pool backward: ", {"(0, 1)"});
+  indices = {0, kHuge, 0, 0};
+  expect_error(message([&] { unpool(dy, places(), IndexSpace::plane, {}, gradient()); }),
+               "unpool: ", {"9223372036854775807"});
+}
+
+TEST_F(BadInput, Unpool) {
+  const ConstTensor from(y.data(), {2, 2});
+  const auto call = [&](const ConstTensor& y_, const ConstTensor& i, IndexSpace space, const Extents& axes,
+                        const Tensor& to) {
+    const std::string text = message([&] { unpool(y_, i, space, axes, to); });
+    EXPECT_NE(text, "(no error)");
+    EXPECT_EQ(text.find("unpool: "), 0U) << text;
+  };
+  call(from, places(), IndexSpace::window, {}, gradient());  // a tap of which window?
+  call(from, places(), IndexSpace::plane, {2}, gradient());
+  call(from, places(), IndexSpace::plane, {0, 0}, gradient());
+  call(from, places(), IndexSpace::plane, {0}, gradient());  // axis 1 is not pooled, but differs
+  call(from, ConstTensor(indices.data(), {4}), IndexSpace::plane, {}, gradient());
+  call(from, ConstTensor(y.data(), {2, 2}), IndexSpace::plane, {}, gradient());
+  call(from, places(), IndexSpace::plane, {}, Tensor(dx.data(), {16}));
+  call(ConstTensor(indices.data(), {2, 2}), places(), IndexSpace::plane, {}, gradient());
+  call(ConstTensor(dx.data(), {2, 2}), places(), IndexSpace::plane, {}, gradient());
+}
+
+TEST_F(BadInput, ThreadsBelowZero) {
+  EXPECT_NE(message([&] { forward(pool, input(), output(), {.threads = -1}); }), "(no error)");
+}
+
+}  // namespace
+}  // namespace oriel::test

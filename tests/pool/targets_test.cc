@@ -1,0 +1,146 @@
+// The same bits on every instruction set, for every number of threads.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <fstream>
+
+#include "pool/conform.h"
+#include "pool/random_problem.h"
+#include "seeds.h"
+
+namespace oriel::test {
+namespace {
+
+// Everything that the door gives for a problem, one after another.
+std::vector<std::vector<std::byte>> everything(const Problem& p, const std::vector<std::byte>& x,
+                                               const std::vector<std::byte>& dy, Layout layout, int threads) {
+  const Options options{.threads = threads};
+  const Placed in(p.dtype, p.shape, layout, x.data(), p.order),
+      grad(p.dtype, p.output_shape, layout, dy.data(), p.order);
+  Placed y(p.dtype, p.output_shape, layout, nullptr, p.order), dx(p.dtype, p.shape, layout, nullptr, p.order);
+  std::vector<std::vector<std::byte>> out;
+  forward(p.pool, in.view(), y.view(), options);
+  out.push_back(y.dense());
+  const bool picks = p.pool.op == Op::max || p.pool.op == Op::min;
+  if (picks) {
+    Placed indices(Dtype::i64, p.output_shape, layout, nullptr);
+    forward(p.pool, in.view(), y.view(), indices.view(), IndexSpace::plane, options);
+    out.push_back(y.dense());
+    backward(p.pool, grad.view(), indices.view(), IndexSpace::plane, dx.view(), options);
+    out.push_back(dx.dense());
+    out.push_back(indices.dense());
+  }
+  if (is_floating(p.dtype) || picks || p.pool.op == Op::sum) {
+    backward(p.pool, in.view(), grad.view(), dx.view(), options);
+    out.push_back(dx.dense());
+  }
+  return out;
+}
+
+// The number of the first result that differs, or -1. Indices come as bytes of i64, the rest in the dtype.
+int first_different(const Problem& p, const std::vector<std::vector<std::byte>>& a,
+                    const std::vector<std::vector<std::byte>>& b) {
+  const index_t bytes = size_bytes(p.dtype);
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    const bool indices = i == 3;
+    const Dtype dtype = indices ? Dtype::i64 : p.dtype;
+    const index_t count = static_cast<index_t>(a[i].size()) / (indices ? 8 : bytes);
+    if (reference::first_difference(dtype, a[i].data(), b[i].data(), count) >= 0) return static_cast<int>(i);
+  }
+  return -1;
+}
+
+class RestoreTarget {
+ public:
+  ~RestoreTarget() { set_target(""); }
+};
+
+// Compares all targets, then threads 1, 2, 3, 7 on the best one, with the first target on one thread.
+::testing::AssertionResult same_everywhere(const Problem& p, Data data, std::mt19937_64& random, Layout layout) {
+  const RestoreTarget restore;
+  const auto x = fill(p.dtype, element_count(p.shape), data, random);
+  const auto dy = fill(p.dtype, element_count(p.output_shape), data, random);
+  const std::vector<std::string> targets = supported_targets();
+  set_target(targets.back());
+  const auto expected = everything(p, x, dy, Layout::dense, 1);
+  const auto check = [&](int threads) {
+    const int wrong = first_different(p, expected, everything(p, x, dy, layout, threads));
+    if (wrong < 0) return ::testing::AssertionSuccess();
+    return ::testing::AssertionFailure() << to_string(p) << " (" << name(data) << ", " << name(layout) << "): result "
+                                         << wrong << " differs on " << active_target() << " with " << threads
+                                         << " threads from " << targets.back() << " with 1";
+  };
+  for (const std::string& target : targets) {
+    set_target(target);
+    if (auto result = check(1); !result) return result;
+  }
+  set_target("");
+  for (int threads : {2, 3, 7})
+    if (auto result = check(threads); !result) return result;
+  return ::testing::AssertionSuccess();
+}
+
+TEST(Targets, AForcedTargetIsObeyed) {
+  const RestoreTarget restore;
+  const std::vector<std::string> targets = supported_targets();
+  ASSERT_FALSE(targets.empty());
+  for (const std::string& target : targets) {
+    set_target(target);
+    EXPECT_EQ(active_target(), target);
+    std::string lower = target;
+    std::transform(lower.begin(), lower.end(), lower.begin(), [](unsigned char c) { return std::tolower(c); });
+    set_target("");
+    set_target(lower);
+    EXPECT_EQ(active_target(), target);
+  }
+  EXPECT_TRUE(targets.back() == "SCALAR" || targets.back() == "EMU128") << targets.back();
+#if defined(__x86_64__)
+  EXPECT_GT(targets.size(), 1U);
+#endif
+  EXPECT_THROW(set_target("AVX9"), Error);
+}
+
+TEST(Targets, S8_CasesGiveTheSameBits) {
+  std::ifstream file(ORIEL_CASES);
+  std::mt19937_64 random(1);
+  unsigned number = 0;
+  for (std::string line; std::getline(file, line);) {
+    if (line.empty() || line[0] == '#') continue;
+    for (Dtype dtype :
+         {Dtype::f64, Dtype::f32, Dtype::f16, Dtype::bf16, Dtype::u8, Dtype::i16, Dtype::i64, Dtype::boolean}) {
+      Problem p = parse_problem(line);
+      p.dtype = dtype;
+      ++number;
+      ASSERT_TRUE(same_everywhere(p, kAllData[number % 4], random, kWritableLayouts[number % 5]));
+    }
+  }
+  EXPECT_GT(number, 500U);
+}
+
+TEST(Targets, S8_LargerProblemsGiveTheSameBits) {
+  const char* names[] = {
+      "max:f32:2x8x64x70:k3s2p1",    "avg:f32:2x8x64x70:k3s1p1",     "sum:f16:1x4x120x130:k7s3p2",
+      "max:bf16:1x1x200x310:k2",     "sum:f32:1x1x200x310:k31s1",    "avg:f64:1x40x40x17:k5s2:order0,2,3,1",
+      "sum:f32:1x1x40000:k9s2",      "max:u8:3x5x90x101:k5s1p2",     "lp2:f32:1x3x90x101:k5s2p2",
+      "min:i32:90x64x10:k3s1:axes0", "avg:f32:64x3000:global:axes0", "sum:f32:5x40x41x42:out7"};
+  std::mt19937_64 random(2);
+  for (const char* name : names)
+    for (Data data : {Data::reals, Data::specials})
+      for (Layout layout : {Layout::dense, Layout::channels_last, Layout::backward_pitch})
+        ASSERT_TRUE(same_everywhere(parse_problem(name), data, random, layout));
+}
+
+TEST(Targets, S8_RandomProblemsGiveTheSameBits) {
+  for (unsigned seed : seeds()) {
+    std::mt19937_64 random(seed);
+    for (int i = 0; i < 800; ++i) {
+      const Problem p = random_problem(random, 500);
+      const Data data = kAllData[random() % 4];
+      const Layout layout = kWritableLayouts[random() % 5];
+      ASSERT_TRUE(same_everywhere(p, data, random, layout)) << "seed " << seed << " problem " << i;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace oriel::test
