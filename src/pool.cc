@@ -193,8 +193,13 @@ void unpool(const ConstTensor& y, const ConstTensor& indices, IndexSpace space, 
   Pool pool;  // a problem over x with the pooled axes; its windows play no part
   pool.kernel = {1};
   pool.axes = axes;
-  const Problem problem = make_problem(pool, x.dtype, x.shape);
   check_output(what, "x", x, y.dtype, x.shape);
+  Problem problem;
+  try {
+    problem = make_problem(pool, x.dtype, x.shape);
+  } catch (const Error& e) {
+    throw Error(what + std::string(e.what()).substr(function_name(pool).size()));
+  }
   if (y.rank() != x.rank()) {
     throw Error(fmt::format("unpool: y must have the rank of x, {}, but has {}", x.rank(), y.rank()));
   }

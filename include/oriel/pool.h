@@ -42,7 +42,8 @@ ORIEL_API void backward(const Pool& pool, const ConstTensor& dy, const ConstTens
                         const Tensor& dx, const Options& options = {});
 
 /// x = zeros, but x[indices[o]] = y[o]: the partial inverse of max pooling with indices. Where two outputs name one
-/// place the later one in row-major order stays. Indices below 0 are skipped; others out of range throw Error.
+/// place the later one in row-major order stays. An index of -1 is skipped; others outside the output's own plane throw
+/// Error.
 /// `axes` are the pooled axes (empty: default_axes of a pool with single values).
 ORIEL_API void unpool(const ConstTensor& y, const ConstTensor& indices, IndexSpace space, const Extents& axes,
                       const Tensor& x, const Options& options = {});

@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "cpu/elements.h"
+#include "cpu/kernels.h"
 #include "cpu/recipe.h"
 #include "cpu/row_fold.h"
 #include "cpu/run.h"
@@ -61,6 +62,14 @@ void count_missing(const Problem& problem, const ConstTensor& x, const Tensor& m
   run(sum, count, x, missing, threads);
 }
 
+// The result of an Lp pool in the accumulator type: a gradient is rounded once, at its end (S7).
+void run_unrounded(const Problem& problem, const ConstTensor& x, const Tensor& y, int threads) {
+  RowReduction root = problem.pool.nan == NanPolicy::omit ? careful_recipe(problem) : plain_recipe(problem);
+  root.lower = kernels().lower(Lower::root, problem.dtype == Dtype::f64 ? Lane::f64 : Lane::f32, y.dtype);
+  root.out_bytes = size_bytes(y.dtype);
+  run(problem, root, x, y, threads);
+}
+
 template <class T, class A>
 A share_of(A dy, index_t divisor) {
   if (divisor <= 0) return A{0};
@@ -89,8 +98,8 @@ void make_shares(const Problem& problem, const ConstTensor* x, const ConstTensor
                     problem.pool.divisor == 0;
   const TemporaryTensor missing(Dtype::i64, omit ? problem.output_shape : Extents{1});
   if (omit) count_missing(problem, *x, missing.view(), threads);
-  const TemporaryTensor y(problem.dtype, op == Op::lp ? problem.output_shape : Extents{1});
-  if (op == Op::lp) run(problem, *x, y.view(), nullptr, IndexSpace::plane, threads);
+  const TemporaryTensor y(gradient_dtype(problem.dtype), op == Op::lp ? problem.output_shape : Extents{1});
+  if (op == Op::lp) run_unrounded(problem, *x, y.view(), threads);
   const Divisors divisors{problem};
   const double norm = problem.pool.norm;
   const int last = problem.output_shape.size() - 1;
@@ -102,9 +111,9 @@ void make_shares(const Problem& problem, const ConstTensor* x, const ConstTensor
       for (index_t o = 0; o < n; ++o) out[o] = static_cast<A>(in[o * pitch]);
     } else if constexpr (is_floating_v<T>) {
       if (op == Op::lp) {
-        const T* result = element<T>(y.view(), index);
+        const A* result = element<A>(y.view(), index);
         for (index_t o = 0; o < n; ++o) {
-          out[o] = lp_share_of<A>(static_cast<A>(in[o * pitch]), static_cast<double>(static_cast<A>(result[o])), norm);
+          out[o] = lp_share_of<A>(static_cast<A>(in[o * pitch]), static_cast<double>(result[o]), norm);
         }
       } else {
         const index_t of_row = divisors.of_row(index);

@@ -28,10 +28,10 @@ HWY_INLINE T nearest(A a) {
     if (r != r) return T{0};
     if (r <= static_cast<double>(lowest_value<T>())) return lowest_value<T>();
     return r >= static_cast<double>(highest_value<T>()) ? highest_value<T>() : static_cast<T>(r);
+  } else if constexpr (std::is_unsigned_v<A>) {  // magnitudes: those of 64-bit types saturate too
+    return a > static_cast<A>(highest_value<T>()) ? highest_value<T>() : static_cast<T>(a);
   } else if constexpr (sizeof(T) == 8) {
     return static_cast<T>(a);
-  } else if constexpr (std::is_unsigned_v<A>) {
-    return a > static_cast<A>(highest_value<T>()) ? highest_value<T>() : static_cast<T>(a);
   } else {
     const std::int64_t v = a;
     const std::int64_t low = lowest_value<T>(), high = highest_value<T>();

@@ -84,7 +84,8 @@ std::string place(const Extents& index) {
   return "(" + text + ")";
 }
 
-[[noreturn]] void refuse_index(const char* what, std::int64_t value, const Extents& output, const char* allowed) {
+[[noreturn]] void refuse_index(const std::string& what, std::int64_t value, const Extents& output,
+                               const char* allowed) {
   throw Error(fmt::format("{}: indices must be {}, but the output at {} has {}", what, allowed, place(output), value));
 }
 
@@ -156,7 +157,9 @@ class BandGradient {
       const int d = walk_.problem.axes[at(a)];
       inside = walk_.problem.axis[at(a)].tap_of(output[d], input[d]) >= 0;
     }
-    if (!inside) refuse_index("backward", value, output, "of a tap of the output's window, or -1");
+    if (!inside)
+      refuse_index(std::string(name(walk_.problem.pool.op)) + "_pool backward", value, output,
+                   "of a tap of the output's window, or -1");
     if (!band.contains(input[first_])) return;
     A term = static_cast<A>(static_cast<const T*>(dy_.data)[offset(output, dy_.pitch)]);
     if (sign_of_ != nullptr) {
