@@ -101,7 +101,9 @@ class Checker {
                                               {IndexSpace::window, "indices, window", &forward_.window}}) {
       const Placed y(problem_.dtype, problem_.output_shape, layout);
       compare(part, Dtype::i64, problem_.output_shape, wanted->data(), layout,
-              [&](const Tensor& indices) { forward(problem_.pool, x.view(), y.view(), indices, space, options); });
+              [&, kind = space](const Tensor& indices) {
+                forward(problem_.pool, x.view(), y.view(), indices, kind, options);
+              });
       if (space == IndexSpace::plane) judge("forward with indices", problem_.dtype, forward_.bits.data(), y);
     }
   }

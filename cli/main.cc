@@ -62,7 +62,10 @@ struct Runner {
   }
 };
 
-int complain(const std::string& command, const std::string& text, int code) {
+// One line, whatever a file's name holds.
+int complain(const std::string& command, std::string text, int code) {
+  for (char& c : text)
+    if (static_cast<unsigned char>(c) < ' ' || c == '\x7f') c = '?';
   fmt::print(stderr, "{}: {}\n", command, text);
   return code;
 }

@@ -43,6 +43,13 @@ std::string entry_name(zip_t* archive, zip_int64_t i) {
   return text == nullptr ? "" : text;
 }
 
+// A name from an archive may hold anything; an error is one line.
+std::string shown(std::string name) {
+  for (char& c : name)
+    if (static_cast<unsigned char>(c) < ' ' || c == '\x7f') c = '?';
+  return name;
+}
+
 // Which entry is the array: by name, with or without `.npy`; by default the first.
 zip_int64_t find_entry(zip_t* archive, const std::string& array, const std::string& file) {
   const zip_int64_t count = zip_get_num_entries(archive, 0);
@@ -54,7 +61,7 @@ zip_int64_t find_entry(zip_t* archive, const std::string& array, const std::stri
     std::string name = entry_name(archive, i);
     if (name == array || name == array + ".npy") return i;
     if (name.ends_with(".npy")) name.resize(name.size() - 4);
-    if (i < listed) known += (known.empty() ? "" : ", ") + name;
+    if (i < listed) known += (known.empty() ? "" : ", ") + shown(name);
   }
   throw Error(fmt::format("{}: no array '{}'; there are: {}{}", file, array, known, count > listed ? ", …" : ""));
 }
@@ -68,7 +75,7 @@ Array read_npz(std::span<const std::byte> bytes, const std::string& array, const
   const Archive archive =
       open_archive(zip_source_buffer_create(bytes.data(), bytes.size(), 0, &error), ZIP_RDONLY, file);
   const zip_int64_t index = find_entry(archive.get(), array, file);
-  const std::string label = fmt::format("{}:{}", file, entry_name(archive.get(), index));
+  const std::string label = fmt::format("{}:{}", file, shown(entry_name(archive.get(), index)));
   const Entry entry(zip_fopen_index(archive.get(), static_cast<zip_uint64_t>(index), 0));
   if (!entry) throw Error(fmt::format("{}: cannot read: {}", label, zip_strerror(archive.get())));
   const ReadBytes read = [&](void* to, std::size_t count) {
