@@ -153,19 +153,25 @@ class Checker {
   std::string way_, sample_;
 };
 
+std::string cell(const Part& part, std::size_t target) {
+  if (part.wrong[target] == 0) return fmt::format("{} ok", part.runs[target]);
+  return fmt::format("{} of {} DIFFER", part.wrong[target], part.runs[target]);
+}
+
 std::string table(const std::vector<std::string>& targets, const Report& report) {
-  constexpr int name_width = 22, least_width = 9;
+  constexpr int name_width = 22, gap = 3;
   std::string out = fmt::format("{}\n  {:<{}}", report.name, "", name_width);
-  for (const std::string& target : targets)
-    out += fmt::format("{:>{}}", target, std::max<int>(least_width, static_cast<int>(target.size()) + 2));
+  std::vector<int> widths;
+  for (std::size_t t = 0; t < targets.size(); ++t) {
+    std::size_t width = targets[t].size();
+    for (const Part& part : report.parts) width = std::max(width, cell(part, t).size());
+    widths.push_back(static_cast<int>(width) + gap);
+    out += fmt::format("{:>{}}", targets[t], widths.back());
+  }
   out += '\n';
   for (const Part& part : report.parts) {
     out += fmt::format("  {:<{}}", part.name, name_width);
-    for (std::size_t t = 0; t < targets.size(); ++t) {
-      const std::string cell = part.wrong[t] == 0 ? fmt::format("{} ok", part.runs[t])
-                                                  : fmt::format("{} of {} DIFFER", part.wrong[t], part.runs[t]);
-      out += fmt::format("{:>{}}", cell, std::max<int>(least_width, static_cast<int>(targets[t].size()) + 2));
-    }
+    for (std::size_t t = 0; t < targets.size(); ++t) out += fmt::format("{:>{}}", cell(part, t), widths[t]);
     out += '\n';
   }
   for (const std::string& difference : report.differences) out += "  " + difference + "\n";

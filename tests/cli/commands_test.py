@@ -91,7 +91,7 @@ def test_every_example_of_the_help_is_understood(oriel, tmp_path):
         examples += re.findall(r"^  ((?:cat x.npy \| )?oriel .*)", text, re.MULTILINE)
     assert len(examples) >= 10
     for example in examples:
-        line = re.split(r" {3,}", example)[0].replace("oriel", COMMAND)
+        line = re.split(r" {2,}", example)[0].replace("oriel", COMMAND)
         done = subprocess.run(line, shell=True, cwd=tmp_path, capture_output=True)
         assert done.returncode == 0, (line, done.stderr)
 
@@ -126,6 +126,6 @@ def test_completion_scripts_are_valid(oriel, tmp_path, shell):
 )
 def test_bash_completes(oriel, tmp_path, words, wanted):
     (tmp_path / "script").write_bytes(oriel("completion", "bash").stdout)
-    line = f"source script; COMP_WORDS=({' '.join(words)}); COMP_CWORD={len(words) - 1}; _oriel; echo ${{COMPREPLY[@]}}"
+    line = f"source ./script; COMP_WORDS=({' '.join(words)}); COMP_CWORD={len(words) - 1}; _oriel; echo ${{COMPREPLY[@]}}"
     done = subprocess.run(["bash", "-c", line], cwd=tmp_path, capture_output=True, check=True)
     assert done.stdout.decode().split() == [wanted]
