@@ -31,7 +31,7 @@ Ops: max min avg sum lp1 lp2 lpinf. Dtypes: f64 f32 f16 bf16 i8 u8 i16 u16 i32 u
 
 void add_window(CLI::App& pool, WindowOptions& w) {
   const char* const group = "Window";
-  pool.add_option("--op", w.op, "max, min, avg, sum or lp")->group(group)->capture_default_str();
+  pool.add_option("--op", w.op, "max, min, avg, sum or lp")->type_name("OP")->group(group)->capture_default_str();
   pool.add_option("-k,--kernel", w.kernel, "window size, e.g. 3 or 3x5")->type_name("K[xK...]")->group(group);
   pool.add_option("-s,--stride", w.stride, "step of the window (default: the kernel size)")
       ->type_name("S[xS...]")
@@ -58,15 +58,19 @@ void add_window(CLI::App& pool, WindowOptions& w) {
 void add_pool(CLI::App& app, Typed& t) {
   CLI::App& pool = *app.add_subcommand("pool", "Pool an array or a picture into a file");
   PoolCommand& c = t.pool;
-  pool.add_option("IN", c.in, "file to read, - for standard input")->required();
-  pool.add_option("OUT", c.out, "file to write, - for standard output; appears whole or not at all")->required();
+  pool.add_option("IN", c.in, "file to read, - for standard input")->type_name("")->required();
+  pool.add_option("OUT", c.out, "file to write, - for standard output; appears whole or not at all")
+      ->type_name("")
+      ->required();
   add_window(pool, t.window);
   pool.add_option("--indices", c.indices, "also write where each maximum or minimum was (int64)")->type_name("FILE");
   pool.add_option("--index-space", t.index_space, "what indices count: plane (as PyTorch) or tensor (as ONNX)")
+      ->type_name("SPACE")
       ->check(CLI::IsMember({"plane", "tensor"}))
       ->capture_default_str();
   pool.add_option("--dtype", t.pool_dtype, "what IN must hold; needed for bf16")->type_name("DTYPE");
   pool.add_option("--format", c.format, "format of OUT where its name does not tell (default for -: npy)")
+      ->type_name("FORMAT")
       ->check(CLI::IsMember({"npy", "npz", "png", "jpg", "tif", "webp"}));
   pool.add_option("-t,--threads", c.threads, "threads at most (default: all)")
       ->check(CLI::Range(1, 4096))
@@ -80,7 +84,7 @@ void add_check(CLI::App& app, Typed& t) {
   CLI::App& check = *app.add_subcommand(
       "check", "Run problems on every instruction set, thread count and layout against the reference");
   check.add_option("NAME", t.check_names, "names of problems")->required();
-  check.add_option("--seed", t.check.seed, "of the random inputs")->capture_default_str();
+  check.add_option("--seed", t.check.seed, "of the random inputs")->type_name("N")->capture_default_str();
   check.add_flag("--json", t.check.json, "print JSON");
   check.footer(std::string("Exit code 1 when anything differs. Example:\n  oriel check max:f32:2x3x16x16:k3s2p1 "
                            "avg:u8:100x90:k5s1:same\n") +
@@ -170,6 +174,23 @@ ExplainCommand finish_explain(Typed& t) {
   return c;
 }
 
+std::string one_line(std::string text) {
+  for (char& c : text)
+    if (static_cast<unsigned char>(c) < ' ' || c == '\x7f') c = ' ';
+  return text;
+}
+
+// CLI11 would only say that some subcommand is missing.
+void check_name(const CLI::App& app, const std::string& word) {
+  if (word.empty() || word[0] == '-') return;
+  std::string names;
+  for (const CLI::App* sub : app.get_subcommands([](const CLI::App*) { return true; })) {
+    if (sub->get_name() == word) return;
+    names += (names.empty() ? "" : ", ") + sub->get_name();
+  }
+  throw Error(fmt::format("'{}' is not a subcommand; allowed: {}", one_line(word.substr(0, 40)), names));
+}
+
 Command finish(const std::string& command, Typed& t) {
   if (command == "pool") return finish_pool(t);
   if (command == "explain") return finish_explain(t);
@@ -183,12 +204,6 @@ Command finish(const std::string& command, Typed& t) {
   }
   if (command == "info") return t.info;
   return t.completion;
-}
-
-std::string one_line(std::string text) {
-  for (char& c : text)
-    if (static_cast<unsigned char>(c) < ' ' || c == '\x7f') c = ' ';
-  return text;
 }
 
 }  // namespace
@@ -215,6 +230,7 @@ Command parse_command(const std::vector<std::string>& arguments) {
   std::string command = "oriel";
   try {
     if (arguments.empty()) return TextCommand{app.help()};
+    check_name(app, arguments[0]);
     app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));  // CLI11 takes them from the back
     const std::string chosen = app.get_subcommands().at(0)->get_name();
     command += " " + chosen;
@@ -222,8 +238,7 @@ Command parse_command(const std::vector<std::string>& arguments) {
   } catch (const CLI::CallForVersion&) {
     return TextCommand{fmt::format("oriel {}\n", version())};
   } catch (const CLI::CallForHelp&) {
-    const auto chosen = app.get_subcommands();
-    return TextCommand{chosen.empty() ? app.help() : chosen[0]->help()};
+    return TextCommand{app.help()};  // of the subcommand where one was named
   } catch (const CLI::CallForAllHelp&) {
     return TextCommand{app.help("", CLI::AppFormatMode::All)};
   } catch (const CLI::Error& e) {

@@ -109,7 +109,8 @@ def test_command_lines(refusal, x, options, wanted):
 @pytest.mark.parametrize(
     "arguments, wanted",
     [
-        (["pol"], "oriel: "),
+        (["pol"], "oriel: 'pol' is not a subcommand; allowed: pool, check, explain, bench, info, completion"),
+        (["--bogus"], "oriel: "),
         (["pool"], "oriel pool: "),
         (["explain"], "oriel explain: "),
         (["explain", "max:f32:7"], "oriel explain: "),
