@@ -248,6 +248,9 @@ std::string divisor_rule(const Problem& problem) {
   const Pool& pool = problem.pool;
   if (pool.op != Op::avg) return "";
   if (pool.divisor > 0) return fmt::format("Every average divides by {}, as given.", pool.divisor);
+  if (pool.kind != WindowKind::uniform)
+    return pool.nan == NanPolicy::omit ? "An average divides by the inputs that it reads, minus the NaNs."
+                                       : "An average divides by the inputs that it reads.";
   std::string text =
       pool.count_include_pad
           ? "An average divides by the taps inside the padded input: padding counts, what lies beyond does not"

@@ -51,6 +51,7 @@ def test_a_ceil_question_at_a_glance(oriel):
         ("avg:f32:5:k3p1s1:exclude", "An average divides by the taps that are inputs."),
         ("avg:f32:5:k3p1s1:div7", "Every average divides by 7, as given."),
         ("avg:f32:10:out4", "window o sees inputs floor(o * 10 / 4) to ceil((o + 1) * 10 / 4) - 1"),
+        ("avg:f32:10:out4", "An average divides by the inputs that it reads."),
         ("max:f32:10:global", "one window over all 10 inputs: 1 output"),
     ],
 )
