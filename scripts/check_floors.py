@@ -29,7 +29,7 @@ MAY_USE = {
     "cli": {"io", "tests/reference"},  # `oriel check` compares with the reference
     "tests": {"io", "cli", "tests/reference"},
     "tests/reference": set(),
-    "fuzz": {"io", "cli", "tests/reference"},
+    "fuzz": {"io", "cli", "tests", "tests/reference"},
 }
 SUFFIXES = {".h", ".cc", ".inl", ".def", ".cu", ".cuh", ".hpp", ".cpp"}
 INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.MULTILINE)

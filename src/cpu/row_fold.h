@@ -2,8 +2,9 @@
 #pragma once
 
 #include "cpu/layout.h"
-#include "oriel/pool.h"
+#include "oriel/problem.h"
 #include "oriel/reduce.h"
+#include "oriel/tensor.h"
 
 namespace oriel::cpu {
 
