@@ -220,3 +220,13 @@ def test_differs_padding_beyond_half_the_kernel():
     with pytest.raises(RuntimeError):
         F.max_pool1d(torch.ones(1, 1, 4), 2, 1, 2)
     assert bridge.output_shape("max:f32:1x1x4:k2s1p2") == (1, 1, 7)
+
+
+def test_differs_rounding_of_half_gradients():
+    x = torch.zeros(1, 1, 7, dtype=torch.float16)
+    x[0, 0, 3] = 1
+    x.requires_grad_()
+    dy = torch.tensor([[[2048, 1, 1, 1]]], dtype=torch.float16)
+    F.max_pool1d(x, 4, 1).backward(dy)
+    ours = bridge.backward("max:f16:1x1x7:k4s1", x.detach().numpy(), dy.numpy())
+    assert x.grad[0, 0, 3].item() == 2048 and ours[0, 0, 3] == 2052
