@@ -118,7 +118,7 @@ def check_unpool(p, y, indices):
     name = f"max:{p.dtype}:{'x'.join(map(str, p.shape))}:{bridge.word('k', [1] * p.dims)}"
     flat = indices.reshape(p.shape[0] * p.shape[1], -1)
     if p.dtype not in ("f32", "f64") or any(len(set(row)) != row.size for row in flat):
-        return  # PyTorch unpools f32 and f64; with one place named twice its result depends on threads
+        return  # PyTorch unpools f32 and f64; one place named twice is nondeterministic there
     values, places, size = torch.from_numpy(y.copy()), torch.from_numpy(indices.copy()), list(p.shape[2:])
     if p.dims == 3:
         theirs = torch.ops.aten.max_unpool3d(values, places, size, p.stride, p.padding)
@@ -199,7 +199,7 @@ def test_differs_odd_norm_of_negative_numbers():
     x = torch.tensor([[[-3.0, -4.0]]], dtype=torch.float64)
     theirs = F.lp_pool1d(x, 3.0, 2).item()
     ours = bridge.forward("lp3:f64:1x1x2:k2", x.numpy()).item()
-    assert ours == pytest.approx((27 + 64) ** (1 / 3)) and theirs != pytest.approx(ours)
+    assert ours == pytest.approx((27 + 64) ** (1 / 3)) and np.isnan(theirs)
 
 
 def test_differs_lp_in_ceil_mode():
