@@ -140,6 +140,7 @@ void add_rest(CLI::App& app, Typed& t) {
 
 std::vector<Problem> parse_names(const std::vector<std::string>& names) {
   std::vector<Problem> problems;
+  problems.reserve(names.size());
   for (const std::string& text : names) problems.push_back(parse_problem(text));
   return problems;
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <functional>
 #include <vector>
 
@@ -102,7 +103,8 @@ class Workload {
   }
 
   std::string verify_by_target() const {
-    const std::string here = active_target(), other = supported_targets().back();
+    const std::string here = active_target();
+    std::string other = supported_targets().back();
     if (other == here) return "nothing (one target, too large for the reference)";
     const io::Buffer before = kept(result_), indices_before = problem_.indices ? kept(indices_) : io::Buffer();
     set_target(other);
@@ -123,7 +125,7 @@ struct Timing {
 
   double quantile(double q) {
     std::sort(seconds.begin(), seconds.end());
-    return seconds[static_cast<std::size_t>(q * static_cast<double>(seconds.size() - 1) + 0.5)];
+    return seconds[static_cast<std::size_t>(std::lround(q * static_cast<double>(seconds.size() - 1)))];
   }
   double median() { return quantile(0.5); }
   // Half of the distance of the quartiles, in parts of the median.

@@ -138,7 +138,7 @@ class Drawing {
 
   void draw_dropped(const AxisPicture& picture, int width) {
     const auto is_dropped = [&](index_t place) {
-      return place != kLeftOut && place >= 0 && place < picture.axis.in && !is_read(picture.axis, place);
+      return place >= 0 && place < picture.axis.in && !is_read(picture.axis, place);
     };
     if (std::none_of(picture.places.begin(), picture.places.end(), is_dropped)) return;
     std::string out = label("never read");

@@ -23,6 +23,7 @@ std::string json_list(const Extents& values) { return fmt::format("[{}]", fmt::j
 
 std::string json_list(const std::vector<std::string>& values) {
   std::vector<std::string> quoted;
+  quoted.reserve(values.size());
   for (const std::string& v : values) quoted.push_back(json_string(v));
   return fmt::format("[{}]", fmt::join(quoted, ", "));
 }
