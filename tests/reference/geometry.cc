@@ -106,8 +106,8 @@ Window combine(const std::vector<index_t>& shape, const std::vector<int>& axes,
     window.sizes.push_back(list->size());
     nominal.push_back(static_cast<index_t>(list->size()));
   }
-  for (index_t t = 0; t < count_of(nominal); ++t) {
-    const std::vector<index_t> taps = coordinates(nominal, t);
+  std::vector<index_t> taps(nominal.size(), 0);
+  for (index_t t = count_of(nominal); t > 0; --t) {
     bool exists = true;
     for (std::size_t i = 0; i < axes.size(); ++i) {
       const index_t place = (*lists[i])[static_cast<std::size_t>(taps[i])];
@@ -115,6 +115,10 @@ Window combine(const std::vector<index_t>& shape, const std::vector<int>& axes,
       at[static_cast<std::size_t>(axes[i])] = place;
     }
     window.elements.push_back(exists ? flatten(shape, at) : -1);
+    for (std::size_t i = taps.size(); i-- > 0;) {  // the next taps in row-major order
+      if (++taps[i] < nominal[i]) break;
+      taps[i] = 0;
+    }
   }
   return window;
 }
