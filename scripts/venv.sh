@@ -26,6 +26,6 @@ for name in "$@"; do
     "$python" -m venv --clear .venv
   fi
   echo "Installing the Python packages of $list"
-  .venv/bin/python -m pip install --quiet --disable-pip-version-check -r "$list"
+  .venv/bin/python -m pip install -qq --disable-pip-version-check -r "$list"
   echo "$hash" > "$stamp"
 done
