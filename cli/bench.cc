@@ -200,10 +200,11 @@ int run_bench(const BenchCommand& command) {
   int name_width = 7;
   for (const Problem& p : command.problems) name_width = std::max(name_width, static_cast<int>(to_string(p).size()));
   if (!command.json) {
-    print(fmt::format("target {}, {} thread{}; copy: memcpy of the same bytes (half read, half written), same run\n",
-                      active_target(), command.threads, command.threads == 1 ? "" : "s"));
-    print(fmt::format("{:<{}}  {:>11}  {:>6}  {:>7}  {:>11}  {:>7}  {}\n", "problem", name_width, "median", "spread",
-                      "GB/s", "copy", "ratio", "verified by"));
+    progress.say(
+        fmt::format("target {}, {} thread{}; copy: memcpy of the same bytes (half read, half written), same run\n",
+                    active_target(), command.threads, command.threads == 1 ? "" : "s"));
+    progress.say(fmt::format("{:<{}}  {:>11}  {:>6}  {:>7}  {:>11}  {:>7}  {}\n", "problem", name_width, "median",
+                             "spread", "GB/s", "copy", "ratio", "verified by"));
   }
   std::string json;
   for (std::size_t i = 0; i < command.problems.size(); ++i) {
@@ -212,11 +213,11 @@ int run_bench(const BenchCommand& command) {
     if (command.json)
       json += (i == 0 ? "" : ",\n") + to_json(result);
     else
-      print(to_row(result, name_width));
+      progress.say(to_row(result, name_width));
   }
   if (command.json)
-    print(fmt::format("{{\"target\": {}, \"threads\": {}, \"results\": [\n{}\n]}}\n", json_string(active_target()),
-                      command.threads, json));
+    progress.say(fmt::format("{{\"target\": {}, \"threads\": {}, \"results\": [\n{}\n]}}\n",
+                             json_string(active_target()), command.threads, json));
   return kExitDone;
 }
 

@@ -206,13 +206,13 @@ int run_check(const CheckCommand& command) {
     if (command.json)
       json += (i == 0 ? "" : ",\n") + to_json(targets, report);
     else
-      print(table(targets, report));
+      progress.say(table(targets, report));
   }
   if (command.json)
-    print("[\n" + json + "\n]\n");
+    progress.say("[\n" + json + "\n]\n");
   else
-    print(passed ? "All equal: every target, 1 and 2 threads, every layout, bit for bit the reference.\n"
-                 : "There are differences.\n");
+    progress.say(passed ? "All equal: every target, 1 and 2 threads, every layout, bit for bit the reference.\n"
+                        : "There are differences.\n");
   return passed ? kExitDone : kExitFailure;
 }
 

@@ -67,11 +67,11 @@ std::string report_json(const PoolCommand& c, const Problem& p, const Seconds& s
       s.read, s.pool, s.write);
 }
 
-void report(const PoolCommand& c, const Problem& p, const Seconds& s) {
-  if (c.json) return print(report_json(c, p, s));
+void report(Progress& progress, const PoolCommand& c, const Problem& p, const Seconds& s) {
+  if (c.json) return progress.say(report_json(c, p, s));
   if (c.quiet || c.out == "-") return;
-  print(fmt::format("{}: {} {} -> {}: {} ({:.3g} ms)\n", c.in, name(p.dtype), to_string(p.shape), c.out,
-                    to_string(p.output_shape), s.pool * 1e3));
+  progress.say(fmt::format("{}: {} {} -> {}: {} ({:.3g} ms)\n", c.in, name(p.dtype), to_string(p.shape), c.out,
+                           to_string(p.output_shape), s.pool * 1e3));
 }
 
 }  // namespace
@@ -112,7 +112,7 @@ int run_pool(const PoolCommand& c) {
   if (indices_out) indices_out->commit();
   out.commit();
   seconds.write = watch.seconds();
-  report(c, problem, seconds);
+  report(progress, c, problem, seconds);
   return kExitDone;
 }
 

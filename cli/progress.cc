@@ -54,6 +54,19 @@ void Progress::set(std::string what) {
   what_ = std::move(what);
 }
 
+void Progress::say(std::string_view text) {
+  const std::lock_guard lock(mutex_);
+  clear();
+  print(text);
+}
+
+void Progress::clear() {
+  if (!shown_) return;
+  fmt::print(stderr, "\r\x1b[K");
+  std::fflush(stderr);
+  shown_ = false;
+}
+
 void Progress::run() {
   using namespace std::chrono_literals;
   const auto start = std::chrono::steady_clock::now();
@@ -63,10 +76,10 @@ void Progress::run() {
     const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
     fmt::print(stderr, "\r{}: {:.0f} s  {}\x1b[K", command_, seconds.count(), what_);
     std::fflush(stderr);
+    shown_ = true;
     wake_.wait_for(lock, 200ms, [this] { return done_; });
   }
-  fmt::print(stderr, "\r\x1b[K");
-  std::fflush(stderr);
+  clear();
 }
 
 }  // namespace oriel::cli

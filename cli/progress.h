@@ -27,15 +27,19 @@ class Progress {
 
   /// What is being done now, e.g. `pooling` or `3 of 12: max:f32:8x8:k2`.
   void set(std::string what);
+  /// Prints on standard output; a line that is shown makes room.
+  void say(std::string_view text);
 
  private:
   void run();
+  void clear();  // with the lock held
 
   std::string command_;
   std::mutex mutex_;
   std::condition_variable wake_;
   std::string what_;
   bool done_ = false;
+  bool shown_ = false;
   std::thread thread_;
 };
 
