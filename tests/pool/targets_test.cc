@@ -93,8 +93,8 @@ TEST(Targets, AForcedTargetIsObeyed) {
     set_target(lower);
     EXPECT_EQ(active_target(), target);
   }
+#if defined(__x86_64__) && !defined(HWY_COMPILE_ONLY_STATIC)  // a build for one target defines that
   EXPECT_TRUE(targets.back() == "SCALAR" || targets.back() == "EMU128") << targets.back();
-#if defined(__x86_64__)
   EXPECT_GT(targets.size(), 1U);
 #endif
   EXPECT_THROW(set_target("AVX9"), Error);

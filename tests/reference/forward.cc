@@ -187,7 +187,8 @@ class Forward {
       const wide_int v = e < 0 ? 0 : as_integer(x_[e]);
       const wide_int magnitude = v < 0 ? -v : v;
       sum += v;
-      powers += static_cast<wide_uint>(p_.norm == 2 ? magnitude * magnitude : magnitude);
+      const wide_uint positive = static_cast<wide_uint>(magnitude);
+      powers += p_.norm == 2 ? positive * positive : positive;
       if (p_.op != Op::lp || p_.norm == 1 || p_.norm == 2) continue;
       terms.push_back(e < 0 ? -0.0 : std::pow(static_cast<double>(magnitude), p_.norm));
       plain += std::pow(static_cast<long double>(magnitude), static_cast<long double>(p_.norm));
