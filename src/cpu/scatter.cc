@@ -168,7 +168,11 @@ class BandGradient {
         term *= v > A{0} ? A{1} : v < A{0} ? A{-1} : v == A{0} ? A{0} : v;
       }
     }
-    sums_[at(cell(input, band))] += term;
+    A& sum = sums_[at(cell(input, band))];
+    if constexpr (std::is_integral_v<A>)
+      sum = static_cast<A>(static_cast<std::uint64_t>(sum) + static_cast<std::uint64_t>(term));  // modulo 2^64 (S7)
+    else
+      sum += term;
   }
 
   void write(index_t plane, Range band) {
