@@ -17,14 +17,14 @@ test: packages ## Install what is missing, build, and run every test
 	@scripts/venv.sh test demo
 	@scripts/test.sh
 
-check: build venv ## Build and run the tests of the release build only; L=fast picks a label
+check: packages venv ## Build and run the tests of the release build only; L=fast picks a label
 	@cmake --preset release >/dev/null
 	@$(BUILD) release
 	@cd build && $(CTEST) $(if $(L),-L $(L))
 
-build: packages ## Build the library and the command into build/
+build: packages ## Build the library and the command into build/ (build/bin/oriel)
 	@test -f build/build.ninja || cmake --preset release
-	@$(BUILD) release
+	@$(BUILD) release --target oriel_cli oriel_completions
 
 bench: build ## Time the problems of bench/suite.txt; results in build/bench.json
 	@scripts/bench.sh
@@ -34,14 +34,14 @@ fuzz: packages ## Fuzz every target for 60 s each; SECONDS_EACH=n changes that
 
 lint: packages ## Run clang-tidy on src and cli, and list long files
 	@test -f build/build.ninja || cmake --preset release
-	@$(BUILD) release
 	@scripts/lint.sh
 
 format: packages ## Format every C++ file
 	@git ls-files '*.h' '*.cc' '*.inl' | xargs clang-format -i
 
-docs: build venv ## Run every example of README and docs and check the links
+docs: packages venv ## Run every example of README and docs and check the links
 	@cmake --preset release >/dev/null
+	@$(BUILD) release
 	@cd build && $(CTEST) -L docs
 
 install: build ## Install into PREFIX (default /usr/local)
