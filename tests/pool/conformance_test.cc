@@ -59,6 +59,48 @@ TEST_P(Conformance, S1_S10_AllCases) {
   }
 }
 
+// The oracle of exact bits (S8's tree) against the same sums in long double, in scan order.
+TEST_P(Conformance, S8_TheOracleIsWithinItsBound) {
+  unsigned number = 0;
+  for (const std::string& name : read_cases()) {
+    const Problem p = with_dtype(name, GetParam());
+    for (Data data : {Data::integers, Data::reals, Data::spread}) {
+      std::mt19937_64 random(++number);
+      const auto x = fill(p.dtype, element_count(p.shape), data, random);
+      const auto dy = fill(p.dtype, outputs(p), data, random);
+      const Case c(p, x, dy);
+      EXPECT_EQ(reference::first_beyond_bound(p.dtype, c.y.bits.data(), c.y), -1) << to_string(p);
+      // Of Lp gradients the reference has bits only where p is 1: the rest is judged by value.
+      if (c.backward && (p.pool.op != Op::lp || p.pool.norm == 1)) {
+        EXPECT_EQ(reference::first_beyond_bound(p.dtype, c.dx.bits.data(), c.dx), -1) << to_string(p);
+      }
+      if (HasFailure()) return;
+    }
+  }
+}
+
+TEST(Cases, TheChecksCanFail) {
+  const Problem p = parse_problem("max:f32:1x2x6x7:k3s2p1");
+  std::mt19937_64 random(1);
+  const auto x = fill(p.dtype, element_count(p.shape), Data::reals, random);
+  const auto dy = fill(p.dtype, outputs(p), Data::reals, random);
+  const Case right(p, x, dy);
+  ASSERT_EQ(check_all(right, Layout::dense, Layout::dense), "");
+  Case wrong = right;
+  wrong.y.bits[5] ^= std::byte{1};
+  EXPECT_NE(check_forward(wrong, Layout::dense, Layout::dense), "");
+  wrong = right;
+  wrong.y.plane[3] += 1;
+  EXPECT_NE(check_forward(wrong, Layout::dense, Layout::dense), "");
+  wrong = right;
+  wrong.dx.bits[8] ^= std::byte{1};
+  EXPECT_NE(check_backward(wrong, Layout::dense, Layout::dense), "");
+  Placed guarded(Dtype::f32, {2, 3}, Layout::sliced, nullptr);
+  static_cast<float*>(guarded.view().data)[1] = 7;  // between two elements
+  EXPECT_FALSE(guarded.guards_survive());
+  EXPECT_TRUE(Placed(Dtype::f32, {2, 3}, Layout::sliced, nullptr).guards_survive());
+}
+
 TEST_P(Conformance, EveryLayout) {
   const char* names[] = {"max:f32:2x3x8x9:k3s2p1",
                          "avg:f32:2x3x8x9:k3s2p1:exclude",
