@@ -24,7 +24,7 @@ void parallel_for(index_t n, int threads, const std::function<void(index_t, inde
     });
     (void)handed.load(std::memory_order_acquire);
   };
-  if (threads == 0 || threads == default_threads()) return run();
+  if (threads == 0 || threads >= default_threads()) return run();  // oneTBB prints a warning when asked for more
   tbb::task_arena(threads).execute(run);
 }
 
