@@ -24,6 +24,8 @@ void start_vips(const std::string& file) {
   static bool started = false;
   std::call_once(once, [] {
     started = VIPS_INIT("oriel") == 0;
+    // Decoders run in one thread anyway, and with several an error in the last lines of a JPEG can get lost.
+    vips_concurrency_set(1);
     g_log_set_handler("VIPS", static_cast<GLogLevelFlags>(G_LOG_LEVEL_WARNING | G_LOG_LEVEL_INFO | G_LOG_LEVEL_MESSAGE),
                       ignore_message, nullptr);
   });
@@ -135,7 +137,11 @@ Array read_image(std::span<const std::byte> bytes, const std::string& file, std:
                             name(held)));
   std::size_t size = 0;
   void* const pixels = vips_image_write_to_memory(image.get(), &size);
-  if (pixels == nullptr) fail(file, "read the image");
+  const bool complained = *vips_error_buffer() != '\0';  // an error that no return value told of
+  if (pixels == nullptr || complained) {
+    g_free(pixels);
+    fail(file, "read the image");
+  }
   std::shared_ptr<const void> memory(pixels, [](const void* p) { g_free(const_cast<void*>(p)); });
   Extents shape = {vips_image_get_height(image.get()), vips_image_get_width(image.get())};
   const int channels = vips_image_get_bands(image.get());

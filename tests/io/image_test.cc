@@ -86,8 +86,10 @@ TEST(BadImage, what_a_format_cannot_hold) {
 TEST(BadImage, truncated_files) {
   for (const char* ending : {".png", ".jpg", ".tif", ".webp"}) {
     const std::string file = picture(ending, counting(Dtype::u8, {64, 64, 3}).view);
-    for (std::size_t part = 0; part < 20; ++part)
+    for (std::size_t part = 0; part < 20; ++part) {
+      SCOPED_TRACE(std::string(ending) + " cut at " + std::to_string(part) + "/20");
       error_of([&] { read_image(bytes_of(file.substr(0, file.size() * part / 20)), "f"); });
+    }
   }
 }
 
