@@ -9,8 +9,6 @@
 namespace oriel {
 namespace {
 
-__extension__ typedef _Float16 compiler_half;  // the compiler's own, as an independent opinion
-
 static_assert(half(1.0).bits == 0x3c00 && half(-2.0).bits == 0xc000 && half(65520.0).bits == 0x7c00);
 static_assert(half(5.9604644775390625e-8).bits == 1, "the least subnormal");
 static_assert(half(2.98023223876953125e-8).bits == 0, "half of it is a tie to even");
@@ -26,11 +24,33 @@ T pattern(unsigned bits) {
 
 bool is_nan(float v) { return v != v; }
 
-float widen_by_compiler(half h) { return static_cast<float>(std::bit_cast<compiler_half>(h.bits)); }
+// The value by the words of IEEE 754.
+double value_of(half h) {
+  const int exponent = h.bits >> 10 & 31, fraction = h.bits & 1023;
+  const double sign = (h.bits & 0x8000) != 0 ? -1 : 1;
+  if (exponent == 31) return fraction != 0 ? std::nan("") : sign * HUGE_VAL;
+  return sign * (exponent == 0 ? std::ldexp(fraction, -24) : std::ldexp(1024 + fraction, exponent - 25));
+}
+
+TEST(Half, EveryPatternWidensExactly) {
+  for (unsigned bits = 0; bits < 0x10000; ++bits) {
+    const float ours = pattern<half>(bits);
+    const double exact = value_of(pattern<half>(bits));
+    if (std::isnan(exact)) {
+      ASSERT_TRUE(is_nan(ours)) << bits;
+    } else {
+      ASSERT_EQ(std::bit_cast<std::uint32_t>(ours), std::bit_cast<std::uint32_t>(static_cast<float>(exact))) << bits;
+    }
+  }
+}
+
+#ifdef __FLT16_MANT_DIG__  // the compiler has a half of its own: a second opinion
+__extension__ typedef _Float16 compiler_half;
 
 TEST(Half, EveryPatternWidensAsTheCompilerDoes) {
   for (unsigned bits = 0; bits < 0x10000; ++bits) {
-    const float ours = pattern<half>(bits), theirs = widen_by_compiler(pattern<half>(bits));
+    const float ours = pattern<half>(bits);
+    const float theirs = static_cast<float>(std::bit_cast<compiler_half>(static_cast<std::uint16_t>(bits)));
     if (is_nan(theirs)) {
       ASSERT_TRUE(is_nan(ours)) << bits;
     } else {
@@ -38,6 +58,17 @@ TEST(Half, EveryPatternWidensAsTheCompilerDoes) {
     }
   }
 }
+
+TEST(Half, S7_RandomDoublesRoundAsTheCompilerDoes) {
+  std::mt19937_64 random(1);
+  for (int i = 0; i < 2'000'000; ++i) {
+    // Any mantissa, exponents from far below the subnormals to far above infinity.
+    const std::uint64_t exponent = 1023 - 40 + random() % 80;
+    const double v = std::bit_cast<double>((random() & 0x800fffffffffffffULL) | (exponent << 52));
+    ASSERT_EQ(half(v).bits, std::bit_cast<std::uint16_t>(static_cast<compiler_half>(v))) << v;
+  }
+}
+#endif
 
 TEST(Bfloat16, EveryPatternIsTheUpperHalfOfAFloat) {
   for (unsigned bits = 0; bits < 0x10000; ++bits)
@@ -80,31 +111,21 @@ TYPED_TEST(SixteenBits, S7_EveryMidpointRoundsToEven) {
   }
 }
 
-TEST(Half, S7_RandomDoublesRoundAsTheCompilerDoes) {
-  std::mt19937_64 random(1);
-  for (int i = 0; i < 2'000'000; ++i) {
-    // Any mantissa, exponents from far below the subnormals to far above infinity.
-    const std::uint64_t exponent = 1023 - 40 + random() % 80;
-    const double v = std::bit_cast<double>((random() & 0x800fffffffffffffULL) | (exponent << 52));
-    ASSERT_EQ(half(v).bits, std::bit_cast<std::uint16_t>(static_cast<compiler_half>(v))) << v;
-  }
-}
-
-TEST(Bfloat16, S7_RandomDoublesRoundToTheNearest) {
+// No neighbour of the result is nearer.
+TYPED_TEST(SixteenBits, S7_RandomDoublesRoundToTheNearest) {
   std::mt19937_64 random(2);
+  const double largest = static_cast<float>(pattern<TypeParam>(highest_value<TypeParam>().bits - 1U));
+  const double least = static_cast<float>(pattern<TypeParam>(1U));
   for (int i = 0; i < 1'000'000; ++i) {
-    const double v = std::bit_cast<double>(random());
-    const bfloat16 b(v);
-    if (std::isnan(v)) {
-      ASSERT_TRUE(is_nan(b));
-      continue;
-    }
-    if (std::fabs(v) > 3.38e38 || std::fabs(v) < 1e-37) continue;  // the ends are in the midpoint test
-    const double got = static_cast<float>(b);
-    const double below = static_cast<float>(bfloat16::from_bits(static_cast<std::uint16_t>(b.bits - 1)));
-    const double above = static_cast<float>(bfloat16::from_bits(static_cast<std::uint16_t>(b.bits + 1)));
-    ASSERT_LE(std::fabs(got - v), std::fabs(below - v)) << v;
-    ASSERT_LE(std::fabs(got - v), std::fabs(above - v)) << v;
+    const std::uint64_t exponent = 1023 - 140 + random() % 270;
+    const double v = std::bit_cast<double>((random() & 0x800fffffffffffffULL) | (exponent << 52));
+    if (std::fabs(v) >= largest || std::fabs(v) <= least) continue;  // the ends are in the midpoint test
+    const TypeParam rounded(v);
+    const double got = static_cast<float>(rounded);
+    const double toward = static_cast<float>(pattern<TypeParam>(rounded.bits - 1U));
+    const double away = static_cast<float>(pattern<TypeParam>(rounded.bits + 1U));
+    ASSERT_LE(std::fabs(got - v), std::fabs(toward - v)) << v;
+    ASSERT_LE(std::fabs(got - v), std::fabs(away - v)) << v;
   }
 }
 
