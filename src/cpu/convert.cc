@@ -102,11 +102,15 @@ void lift_row(const void* x, index_t pitch, index_t lane_pitch, index_t n, index
   });
 }
 
-// f16 -> f32 where rows are dense, eight or more at a time.
+// f16 -> f32 where rows are dense, eight or more at a time. Highway's emulation, for targets without F16C, knows neither
+// infinities nor NaN.
 void widen_half_row(const void* x, index_t pitch, index_t lane_pitch, index_t n, index_t lanes, RowOut out,
                     const LiftParams& params) {
   const bool dense = (lane_pitch == 1 || lanes == 1) && (pitch == lanes || n == 1);
-  if (!dense || params.omit) return lift_row<Same, half, float>(x, pitch, lane_pitch, n, lanes, out, params);
+  constexpr bool kInHardware = HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX2;
+  if (!dense || params.omit || !kInHardware) {
+    return lift_row<Same, half, float>(x, pitch, lane_pitch, n, lanes, out, params);
+  }
   const hn::ScalableTag<float> d;
   const hn::Rebind<hwy::float16_t, decltype(d)> dh;
   const index_t step = static_cast<index_t>(hn::Lanes(d));
