@@ -116,6 +116,7 @@ struct Axis {
 
   /// The input at a place, or -1 when none stands there (padding, or between spaced inputs).
   ORIEL_HD constexpr index_t input_at(index_t place) const {
+    if (spacing == 1) return place >= 0 && place < in ? place : -1;
     if (place < 0 || place % spacing != 0) return -1;
     const index_t i = place / spacing;
     return i < in ? i : -1;

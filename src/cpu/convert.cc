@@ -102,8 +102,8 @@ void lift_row(const void* x, index_t pitch, index_t lane_pitch, index_t n, index
   });
 }
 
-// f16 -> f32 where rows are dense, eight or more at a time. Highway's emulation, for targets without F16C, knows neither
-// infinities nor NaN.
+// f16 -> f32 where rows are dense, eight or more at a time. Highway's emulation, for targets without F16C, knows
+// neither infinities nor NaN.
 void widen_half_row(const void* x, index_t pitch, index_t lane_pitch, index_t n, index_t lanes, RowOut out,
                     const LiftParams& params) {
   const bool dense = (lane_pitch == 1 || lanes == 1) && (pitch == lanes || n == 1);
@@ -235,44 +235,39 @@ LiftRow lift(Lift kind, Dtype from, Lane to) {
   return visit(from, [&]<class X>() { return pick_lift<X>(kind, to); });
 }
 
-// Looks through a dense row in blocks, so that a clean row costs no branches.
-template <class U, int kMantissa>
+// Looks through a dense row for the greatest magnitude, which tells a NaN, and the least signed bits, which tell a
+// negative zero.
+template <class S, int kMantissa>
 bool scan_row(const void* x, index_t n, bool zeros) {
-  constexpr U kSign = static_cast<U>(U{1} << (8 * sizeof(U) - 1));
-  constexpr U kInfinity = static_cast<U>(static_cast<U>(kSign - 1) & ~((U{1} << kMantissa) - 1));
-  const U* bits = static_cast<const U*>(x);
-  const hn::ScalableTag<U> d;
+  constexpr S kMost = highest_value<S>(), kLeast = lowest_value<S>();
+  constexpr S kInfinity = static_cast<S>(kMost & ~((S{1} << kMantissa) - 1));
+  const S* bits = static_cast<const S*>(x);
+  const hn::ScalableTag<S> d;
   const index_t step = static_cast<index_t>(hn::Lanes(d));
-  const auto sign = hn::Set(d, kSign);
-  const auto magnitude_bits = hn::Set(d, static_cast<U>(kSign - 1));
-  const auto infinity = hn::Set(d, kInfinity);
-  const auto wanted_zero = zeros ? sign : hn::Set(d, static_cast<U>(kSign - 1));  // the latter is a NaN anyway
+  const auto mask = hn::Set(d, kMost);
+  auto magnitude = hn::Zero(d), least = hn::Zero(d);
   index_t i = 0;
-  while (i + step <= n) {
-    auto found = hn::FirstN(d, 0);
-    const index_t stop = n - step < i + 15 * step ? n - step : i + 15 * step;
-    for (; i <= stop; i += step) {
-      const auto v = hn::LoadU(d, bits + i);
-      found = hn::Or(found, hn::Or(hn::Gt(hn::And(v, magnitude_bits), infinity), hn::Eq(v, wanted_zero)));
-    }
-    if (!hn::AllFalse(d, found)) return true;
+  for (; i + step <= n; i += step) {
+    const auto v = hn::LoadU(d, bits + i);
+    magnitude = hn::Max(magnitude, hn::And(v, mask));
+    least = hn::Min(least, v);
   }
-  for (; i < n; ++i) {
-    if (static_cast<U>(bits[i] & (kSign - 1)) > kInfinity || (zeros && bits[i] == kSign)) return true;
-  }
-  return false;
+  const auto bad = hn::Or(hn::Gt(magnitude, hn::Set(d, kInfinity)), hn::Eq(least, hn::Set(d, zeros ? kLeast : S{1})));
+  bool found = !hn::AllFalse(d, bad);
+  for (; i < n; ++i) found |= (bits[i] & kMost) > kInfinity || (zeros && bits[i] == kLeast);
+  return found;
 }
 
 ScanRow scan(Dtype dtype) {
   switch (dtype) {
     case Dtype::f64:
-      return &scan_row<std::uint64_t, 52>;
+      return &scan_row<std::int64_t, 52>;
     case Dtype::f32:
-      return &scan_row<std::uint32_t, 23>;
+      return &scan_row<std::int32_t, 23>;
     case Dtype::f16:
-      return &scan_row<std::uint16_t, 10>;
+      return &scan_row<std::int16_t, 10>;
     case Dtype::bf16:
-      return &scan_row<std::uint16_t, 7>;
+      return &scan_row<std::int16_t, 7>;
     default:
       return nullptr;
   }

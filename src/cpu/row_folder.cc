@@ -5,32 +5,40 @@
 namespace oriel::cpu {
 namespace {
 
-constexpr index_t kKeptRowsBytes = index_t{8} << 20;    // of one level
+constexpr index_t kKeptRowsBytes = index_t{8} << 20;  // of one level
+constexpr index_t kKeptKeys = index_t{1} << 16;
 constexpr index_t kKeptPartsBytes = index_t{32} << 20;  // of one axis
 
 }  // namespace
 
 RowFolder::RowFolder(const FoldJob& job, const RowReduction& reduction, const Tiling& tiling, Arena& arena)
     : job_(job), layout_(job.layout), how_(reduction), tiling_(tiling), arena_(arena) {
-  // Sums follow the problem's order (S8); where order does not matter the row axis comes last and works on least.
-  for (int a = 0; a < layout_.pooled; ++a) {
-    if (!(how_.any_order && a == layout_.row_axis)) stage_axis_[at(stages_++)] = a;
-  }
-  if (how_.any_order && layout_.row_axis >= 0) stage_axis_[at(stages_++)] = layout_.row_axis;
   index_t radix = 1;
+  std::uint64_t step = 1;
   for (int a = layout_.pooled - 1; a >= 0; --a) {
+    const Axis& axis = layout_.axis[at(a)].axis;
     radix_[at(a)] = radix;
-    radix *= layout_.axis[at(a)].axis.kernel;
+    radix *= axis.kernel;
+    number_step_[at(a)] = step;
+    step *= static_cast<std::uint64_t>(std::max(axis.in, axis.out)) + 1;
   }
-  for (int s = 0; s < stages_; ++s) {
-    if (stage_axis_[at(s)] == layout_.row_axis) row_stage_ = s;
+  // Sums follow the problem's order (S8); where order does not matter the row axis comes last and works on least.
+  const auto add_stage = [this](int a) {
+    const Axis& axis = layout_.axis[at(a)].axis;
+    if (a == layout_.row_axis) row_stage_ = stages_;
+    stage_[at(stages_++)] = {a, &axis, radix_[at(a)], ring(axis)};
+  };
+  for (int a = 0; a < layout_.pooled; ++a) {
+    if (!(how_.any_order && a == layout_.row_axis)) add_stage(a);
   }
+  if (how_.any_order && layout_.row_axis >= 0) add_stage(layout_.row_axis);
   const index_t lanes = layout_.lanes.n;
   const Pitches none{};
   const Pitches& row = layout_.row_axis >= 0 ? layout_.axis[at(layout_.row_axis)].pitch : none;
   const Axis* axis = layout_.row_axis >= 0 ? &layout_.axis[at(layout_.row_axis)].axis : nullptr;
   dense_x_ = (lanes == 1 || layout_.lanes.pitch[kX] == 1) && (!axis || axis->in == 1 || row[kX] == lanes);
   dense_y_ = (lanes == 1 || layout_.lanes.pitch[kY] == 1) && (!axis || axis->out == 1 || row[kY] == lanes);
+  in_place_ = how_.lift == nullptr && dense_x_;
   make_levels();
   if (row_stage_ >= 0) make_window_scratch();
 }
@@ -47,14 +55,15 @@ RowFolder::Slots RowFolder::make_slots(index_t count, index_t elems) {
   return s;
 }
 
-// How many inputs of an axis must be at hand for one window after the other.
-index_t RowFolder::ring(const Axis& axis) const {
+// How many inputs of an axis must be at hand for one window after the other, as a power of two.
+index_t RowFolder::ring(const Axis& axis) {
   index_t places = std::min(axis.kernel, kMaxFold);
   if (!axis.adaptive) {
     const index_t block = (places - 1) * axis.dilation + 1;
     places = axis.kernel <= kMaxFold ? block : std::max(block, std::min<index_t>(axis.extent(), 64));
   }
-  return std::max<index_t>(1, std::min(axis.in, (places - 1) / axis.spacing + 1));
+  const index_t inputs = std::max<index_t>(1, std::min(axis.in, (places - 1) / axis.spacing + 1));
+  return static_cast<index_t>(std::bit_ceil(static_cast<std::uint64_t>(inputs)));
 }
 
 void RowFolder::make_levels() {
@@ -70,20 +79,16 @@ void RowFolder::make_levels() {
   for (int level = 0; level < stages_; ++level) {
     index_t elems = row_stage_ >= 0 && row_stage_ < level ? tiling_.out_elems : tiling_.in_elems;
     if (level == row_stage_) elems += tiling_.before_elems + tiling_.after_elems;
-    index_t first = 1, count = 1;
-    for (int s = level; s < stages_; ++s) {
-      if (s == row_stage_) {
-        if (s == level) break;
-        continue;
+    const bool in_place = level == 0 && in_place_;  // then only what has been scanned is remembered
+    const index_t most = (in_place ? kKeptKeys : kKeptRowsBytes / (elems * how_.value_bytes + 1)) + 1;
+    index_t count = 1;
+    if (level != row_stage_) {
+      count = stage_[at(level)].ring;
+      for (int s = level + 1; s < stages_ && count < most; ++s) {
+        if (s != row_stage_) count *= std::max<index_t>(1, stage_[at(s)].axis->in);
       }
-      if (s == level)
-        first = count = ring(axis_of(s));
-      else
-        count *= std::max<index_t>(1, axis_of(s).in);
-      count = std::min(count, std::max<index_t>(1, kKeptRowsBytes / (elems * how_.value_bytes + 1)));
-      count = std::max(first, count / first * first);
+      count = std::max(stage_[at(level)].ring, std::min(count, most) / stage_[at(level)].ring * stage_[at(level)].ring);
     }
-    const bool in_place = level == 0 && how_.lift == nullptr && dense_x_;
     levels_[at(level)] = make_slots(count, in_place ? 0 : elems);
     if (level != row_stage_) make_parts(level, elems);
   }
@@ -98,7 +103,7 @@ void RowFolder::make_levels() {
 
 // A long window is its powers of two (S8), and each of those two halves: those at one place serve several windows.
 void RowFolder::make_parts(int stage, index_t elems) {
-  const Axis& axis = axis_of(stage);
+  const Axis& axis = *stage_[at(stage)].axis;
   if (axis.kernel <= kMaxFold) return;
   Parts& parts = parts_[at(stage)];
   const index_t top = detail::floor_power_of_two(axis.kernel);
@@ -134,31 +139,33 @@ RowOut RowFolder::slot(const Slots& slots, index_t i, index_t offset) const {
   return out;
 }
 
+// The slot of a row after `level` stages. Rows that one fold reads together never meet in a slot.
 index_t RowFolder::slot_index(int level, const Coords& c) const {
-  index_t index = 0, step = 1;
-  for (int s = level; s < stages_; ++s) {
-    if (s == row_stage_) {
-      if (s == level) return 0;
-      continue;
-    }
-    const index_t i = c[at(stage_axis_[at(s)])];
-    if (s == level) {
-      step = ring(axis_of(s));
-      index = i % step;
-    } else {
-      index += step * i;
-      step *= axis_of(s).in;
-    }
+  if (level == row_stage_) return 0;
+  const Stage& first = stage_[at(level)];
+  index_t index = c[at(first.number)] & (first.ring - 1);
+  index_t step = first.ring;
+  for (int s = level + 1; s < stages_; ++s) {
+    if (s == row_stage_) continue;
+    index += step * c[at(stage_[at(s)].number)];
+    step *= stage_[at(s)].axis->in;
   }
-  return index % levels_[at(level)].count;
+  const index_t count = levels_[at(level)].count;
+  return index < count ? index : index % count;
 }
 
-// True when slot i holds the row at c; otherwise it is going to.
-bool RowFolder::find(const Slots& slots, index_t i, const Coords& c) const {
+// A row's number among all rows of a task.
+std::uint64_t RowFolder::row_number(const Coords& c) const {
+  std::uint64_t number = 0;
+  for (int a = 0; a < layout_.pooled; ++a) number += static_cast<std::uint64_t>(c[at(a)]) * number_step_[at(a)];
+  return number;
+}
+
+// True when slot i holds that row; otherwise it is going to.
+bool RowFolder::find(const Slots& slots, index_t i, std::uint64_t row) const {
   Key& key = slots.keys[i];
-  if (key.task == task_ && key.coords == c) return true;
-  key.task = task_;
-  key.coords = c;
+  if (key.task == task_ && key.row == row) return true;
+  key = {task_, row};
   return false;
 }
 
@@ -182,17 +189,18 @@ void RowFolder::gather_raw(const std::byte* x, std::byte* out) const {
 
 // A row of inputs as accumulators: where it lies, or lifted.
 RowIn RowFolder::leaf(Coords& c) {
-  const Slots& slots = levels_[0];
-  const index_t i = slot_index(0, c);
-  const bool known = find(slots, i, c);
+  Slots& slots = levels_[0];
   const std::byte* x = x_ + offset_of(c, kX) * how_.in_bytes;
   const index_t n = tile_.in_elems();
-  if (how_.lift == nullptr && dense_x_) {
-    if (how_.scan != nullptr && !known) special_ = special_ || how_.scan(x, n, how_.scan_zeros);
+  if (in_place_) {
+    if (how_.scan != nullptr && !find(slots, slot_index(0, c), row_number(c))) {
+      special_ = special_ || how_.scan(x, n, how_.scan_zeros);
+    }
     return {x, nullptr, 0};
   }
+  const index_t i = slot_index(0, c);
   const RowOut out = slot(slots, i, row_stage_ == 0 ? tiling_.before_elems : 0);
-  if (known) return {out.value, out.extra, 0};
+  if (find(slots, i, row_number(c))) return {out.value, out.extra, 0};
   const index_t pitch = layout_.row_axis >= 0 ? layout_.axis[at(layout_.row_axis)].pitch[kX] : tile_.lanes;
   const LiftRow lift = how_.lift != nullptr ? how_.lift : how_.gather;
   lift(x, pitch, layout_.lanes.pitch[kX], tile_.axis.in, tile_.lanes, out, how_.lift_params);
@@ -206,19 +214,19 @@ RowIn RowFolder::leaf(Coords& c) {
     }
     special_ = special_ || how_.scan(seen, n, how_.scan_zeros);
   }
-  if (row_stage_ == 0 && tile_.axis.spacing == 1) fill_margins(out);
+  if (row_stage_ == 0) fill_margins(slots, out);
   return {out.value, out.extra, 0};
 }
 
 // The row at c after `level` stages.
 RowIn RowFolder::row(int level, Coords& c) {
   if (level == 0) return leaf(c);
-  const Slots& slots = levels_[at(level)];
+  Slots& slots = levels_[at(level)];
   const index_t i = slot_index(level, c);
   const RowOut out = slot(slots, i, row_stage_ == level ? tiling_.before_elems : 0);
-  if (!find(slots, i, c)) {
+  if (!find(slots, i, row_number(c))) {
     fold_stage(level - 1, c, out);
-    if (row_stage_ == level && tile_.axis.spacing == 1) fill_margins(out);
+    if (row_stage_ == level) fill_margins(slots, out);
   }
   return {out.value, out.extra, 0};
 }
@@ -232,9 +240,9 @@ void RowFolder::fold_stage(int stage, Coords& c, RowOut out) {
 
 // The row that a tap at `place` of the stage's axis reads; an absent one where nothing stands there.
 RowIn RowFolder::tap_row(int stage, Coords& c, index_t place, index_t step) {
-  const index_t input = axis_of(stage).input_at(place);
+  const index_t input = stage_[at(stage)].axis->input_at(place);
   if (input < 0) return {identity_.value, identity_.extra, step};
-  index_t& coord = c[at(stage_axis_[at(stage)])];
+  index_t& coord = c[at(stage_[at(stage)].number)];
   const index_t output = coord;
   coord = input;
   RowIn r = row(stage, c);
@@ -246,15 +254,15 @@ RowIn RowFolder::tap_row(int stage, Coords& c, index_t place, index_t step) {
 // The fold of `taps` taps, a power of two, beginning at `place`.
 RowIn RowFolder::part(int stage, Coords& c, index_t taps, index_t place) {
   if (taps == 1) return tap_row(stage, c, place, 0);
-  const int a = stage_axis_[at(stage)];
+  const int a = stage_[at(stage)].number;
   Parts& parts = parts_[at(stage)];
   Slots& slots = parts.size[at(log2_of(taps))];
   Coords here = c;
-  here[at(a)] = place;
+  here[at(a)] = place;  // of other parts the axis's output stands here: these slots hold parts only
   const index_t i = parts.kept ? (place % slots.count + slots.count) % slots.count : slots.turn++ % slots.count;
   const RowOut out = slot(slots, i, 0);
-  if (find(slots, i, here) && parts.kept) return {out.value, out.extra, 0};
-  const index_t dilation = axis_of(stage).dilation, radix = radix_[at(a)];
+  if (find(slots, i, row_number(here)) && parts.kept) return {out.value, out.extra, 0};
+  const index_t dilation = stage_[at(stage)].axis->dilation, radix = radix_[at(a)];
   RowIn rows[kMaxFold];
   if (taps <= kMaxFold) {
     for (index_t t = 0; t < taps; ++t) rows[t] = tap_row(stage, c, place + t * dilation, t * radix);
@@ -278,9 +286,8 @@ void RowFolder::join(const RowIn* parts, int count, index_t n, RowOut out) const
 
 // One row of outputs along an axis that runs across rows.
 void RowFolder::fold_across(int stage, Coords& c, RowOut out) {
-  const int a = stage_axis_[at(stage)];
-  const Axis& axis = axis_of(stage);
-  const index_t o = c[at(a)], radix = radix_[at(a)];
+  const Axis& axis = *stage_[at(stage)].axis;
+  const index_t o = c[at(stage_[at(stage)].number)], radix = stage_[at(stage)].radix;
   const index_t width = axis.width(o), start = axis.start(o);
   if (width <= kMaxFold) {
     RowIn rows[kMaxFold];
@@ -385,18 +392,30 @@ bool RowFolder::fold(index_t plane, index_t tile, Range rows) {
     index_ = static_cast<std::int64_t*>(job_.index->data) + begin(kIndex, tile_.out_begin);
     flat_ = begin(kFlat, 0);
   }
-  for (index_t r = rows.begin; r < rows.end; ++r) {
-    Coords c{};
-    index_t rest = r;
-    for (int a = layout_.pooled - 1; a >= 0; --a) {
-      if (a == layout_.row_axis) continue;
-      c[at(a)] = rest % layout_.axis[at(a)].axis.out;
-      rest /= layout_.axis[at(a)].axis.out;
-    }
+  Coords c = first_row(rows.begin);
+  for (index_t r = rows.begin; r < rows.end; ++r, next_row(c)) {
     finish(c);
     if (special_) return false;
   }
   return true;
+}
+
+RowFolder::Coords RowFolder::first_row(index_t number) const {
+  Coords c{};
+  for (int a = layout_.pooled - 1; a >= 0; --a) {
+    if (a == layout_.row_axis) continue;
+    c[at(a)] = number % layout_.axis[at(a)].axis.out;
+    number /= layout_.axis[at(a)].axis.out;
+  }
+  return c;
+}
+
+void RowFolder::next_row(Coords& c) const {
+  for (int a = layout_.pooled - 1; a >= 0; --a) {
+    if (a == layout_.row_axis) continue;
+    if (++c[at(a)] < layout_.axis[at(a)].axis.out) return;
+    c[at(a)] = 0;
+  }
 }
 
 }  // namespace oriel::cpu

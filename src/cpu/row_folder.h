@@ -25,9 +25,10 @@ class RowFolder {
 
   // Where a row is: of a pooled axis that has been folded the output's number, of another one the input's.
   using Coords = std::array<index_t, kMaxPooledAxes>;
+  // Which row a slot holds, and of which task.
   struct Key {
     index_t task = -1;
-    Coords coords{};
+    std::uint64_t row = 0;
   };
   // Rows that are kept. A slot holds `before` elements of identity, the row, and `after` elements of identity.
   struct Slots {
@@ -37,7 +38,15 @@ class RowFolder {
     std::byte* value = nullptr;
     std::byte* extra = nullptr;
     Key* keys = nullptr;
-    index_t turn = 0;  // for slots that are taken one after the other
+    index_t margins_of = -1;  // the tile that its margins are filled for
+    index_t turn = 0;         // for slots that are taken one after the other
+  };
+  // One fold of the chain.
+  struct Stage {
+    int number = 0;  // of the pooled axis
+    const Axis* axis = nullptr;
+    index_t radix = 1;  // what one tap adds to a code
+    index_t ring = 1;   // inputs at hand at a time, a power of two
   };
   // The folds of 2^i taps of a long window along an axis of rows.
   struct Parts {
@@ -49,7 +58,7 @@ class RowFolder {
   void make_levels();
   void make_parts(int stage, index_t elems);
   void make_window_scratch();
-  index_t ring(const Axis& axis) const;
+  static index_t ring(const Axis& axis);
   void set_tile(index_t number);
 
   RowOut slot(const Slots& slots, index_t i, index_t offset) const;
@@ -59,15 +68,13 @@ class RowFolder {
     };
     return {move(row.value, how_.value_bytes), move(row.extra, how_.extra_bytes), step};
   }
-  const Axis& axis_of(int stage) const {
-    return layout_.axis[static_cast<std::size_t>(stage_axis_[static_cast<std::size_t>(stage)])].axis;
-  }
   // Elements of a row after `level` stages.
   index_t elems(int level) const {
     return row_stage_ >= 0 && row_stage_ < level ? tile_.out_elems() : tile_.in_elems();
   }
   index_t slot_index(int level, const Coords& c) const;
-  bool find(const Slots& slots, index_t i, const Coords& c) const;
+  std::uint64_t row_number(const Coords& c) const;
+  bool find(const Slots& slots, index_t i, std::uint64_t row) const;
 
   RowIn row(int level, Coords& c);
   RowIn leaf(Coords& c);
@@ -77,15 +84,17 @@ class RowFolder {
   void fold_stage(int stage, Coords& c, RowOut out);
   void fold_across(int stage, Coords& c, RowOut out);
   void fold_along(int stage, Coords& c, RowOut out);
-  RowIn with_margins(RowIn src, bool in_slot);
+  RowIn with_margins(RowIn src);
   void join(const RowIn* parts, int count, index_t n, RowOut out) const;
-  void fill_margins(RowOut row) const;
+  void fill_margins(Slots& slots, RowOut row) const;
   void fold_step_one(RowIn origin, RowOut out);
   void fold_phases(RowIn origin, RowOut out);
   void fold_each(RowIn origin, RowOut out);
   void fold_taps(const RowIn* taps, index_t count, index_t n, RowOut out);
   RowIn power(const RowIn* taps, index_t count, index_t n);
   LowerParams lower_params(const Coords& c) const;
+  Coords first_row(index_t number) const;
+  void next_row(Coords& c) const;
   void finish(Coords& c);
   void write_indices(const Coords& c, RowIn row);
   index_t offset_of(const Coords& c, Operand operand) const;
@@ -97,9 +106,10 @@ class RowFolder {
   Arena& arena_;
 
   int stages_ = 0;
-  std::array<int, kMaxPooledAxes> stage_axis_{};    // which axis each stage folds
-  std::array<index_t, kMaxPooledAxes> radix_{};     // what one tap of an axis adds to a code
-  std::array<Slots, kMaxPooledAxes + 1> levels_{};  // rows after so many stages
+  std::array<Stage, kMaxPooledAxes> stage_{};
+  std::array<index_t, kMaxPooledAxes> radix_{};              // of tap codes, by pooled axis
+  std::array<std::uint64_t, kMaxPooledAxes> number_step_{};  // of coordinates, in the number of a row
+  std::array<Slots, kMaxPooledAxes + 1> levels_{};           // rows after so many stages
   std::array<Parts, kMaxPooledAxes> parts_{};
   int row_stage_ = -1;  // the stage of the row axis
   RowOut identity_;     // a row of absent taps
@@ -126,7 +136,8 @@ class RowFolder {
   std::int64_t* index_ = nullptr;
   index_t flat_ = 0;
   bool special_ = false;
-  bool dense_x_ = false;  // rows of x, and of y, are contiguous
+  bool dense_x_ = false;   // rows of x, and of y, are contiguous
+  bool in_place_ = false;  // rows of x are rows of accumulators
   bool dense_y_ = false;
 };
 

@@ -63,22 +63,25 @@ void RowFolder::make_window_scratch() {
   phases_ = make_slots(phase_count_, tiling_.out_elems + (axis.extent() / axis.stride + 1) * lanes);
 }
 
-void RowFolder::fill_margins(RowOut row) const {
+// Identities around a row; they stay until the tile changes its length.
+void RowFolder::fill_margins(Slots& slots, RowOut row) const {
+  if (slots.margins_of == tile_number_ || tile_.axis.spacing != 1) return;
+  slots.margins_of = tile_number_;
   const index_t before = tile_.before * tile_.lanes, after = tile_.after * tile_.lanes;
-  const index_t n = tile_.places() * tile_.lanes;
   const auto fill = [&](void* to, const void* identity, index_t bytes) {
     if (to == nullptr) return;
     auto* begin = static_cast<std::byte*>(to);
     std::memcpy(begin - before * bytes, identity, at(before * bytes));
-    std::memcpy(begin + n * bytes, identity, at(after * bytes));
+    std::memcpy(begin + tile_.in_elems() * bytes, identity, at(after * bytes));
   };
   fill(row.value, identity_.value, how_.value_bytes);
   fill(row.extra, identity_.extra, how_.extra_bytes);
 }
 
 // A row that windows may look beyond; inputs that stand apart are set apart.
-RowIn RowFolder::with_margins(RowIn src, bool in_slot) {
+RowIn RowFolder::with_margins(RowIn src) {
   const index_t spacing = tile_.axis.spacing;
+  const bool in_slot = row_stage_ != 0 || !in_place_;
   if (spacing == 1 && (in_slot || (tile_.before == 0 && tile_.after == 0))) return src;
   const RowOut out = slot(staging_, 0, tiling_.before_elems);
   const index_t bytes = tile_.lanes * how_.value_bytes;
@@ -86,28 +89,30 @@ RowIn RowFolder::with_margins(RowIn src, bool in_slot) {
   auto* to = static_cast<std::byte*>(out.value);
   if (spacing == 1) {
     std::memcpy(to, from, at(tile_.axis.in * bytes));
-  } else {
-    std::memcpy(to, identity_.value, at(tile_.places() * bytes));
-    for (index_t i = 0; i < tile_.axis.in; ++i) std::memcpy(to + i * spacing * bytes, from + i * bytes, at(bytes));
+    fill_margins(staging_, out);
+    return {out.value, nullptr, 0};
   }
-  fill_margins(out);
-  return {out.value, out.extra, 0};
+  const index_t before = tile_.before * bytes, after = tile_.after * bytes;
+  std::memcpy(to - before, identity_.value, at(before));
+  std::memcpy(to, identity_.value, at(tile_.places() * bytes));
+  std::memcpy(to + tile_.places() * bytes, identity_.value, at(after));
+  for (index_t i = 0; i < tile_.axis.in; ++i) std::memcpy(to + i * spacing * bytes, from + i * bytes, at(bytes));
+  return {out.value, nullptr, 0};
 }
 
 // One row of outputs along the row axis.
 void RowFolder::fold_along(int stage, Coords& c, RowOut out) {
   const Axis& axis = tile_.axis;
   if (axis.out == 0) return;
-  const bool in_slot = !(stage == 0 && how_.lift == nullptr && dense_x_);
   const RowIn src = row(stage, c);
-  const RowIn origin = with_margins(src, in_slot);
+  const RowIn origin = with_margins(src);
   if (axis.adaptive || (axis.stride > 1 && (tile_.lanes >= kWideLanes || axis.out == 1))) return fold_each(origin, out);
   const RowIn first = shifted(origin, axis.start(0) * tile_.lanes, 0);
   if (axis.stride == 1) return fold_step_one(first, out);
   const bool pairs = axis.stride == 2 && axis.dilation == 1 && tile_.lanes == 1 && axis.kernel >= 2 &&
                      axis.kernel <= kMaxFold && how_.fold.fold_windows != nullptr;
   if (!pairs) return fold_phases(first, out);
-  const bool slack = in_slot || origin.value != src.value;
+  const bool slack = row_stage_ != 0 || !in_place_ || origin.value != src.value;
   how_.fold.fold_windows(first, static_cast<int>(axis.kernel), axis.out, out, slack);
 }
 
