@@ -49,15 +49,26 @@ struct LiftParams {
 using LiftRow = void (*)(const void* x, index_t pitch, index_t lane_pitch, index_t n, index_t lanes, RowOut out,
                          const LiftParams& params);
 
-/// The taps and divisors of one row of outputs: those along the row times those of the other axes.
+/// Outputs [begin, end) of a row whose windows count alike along it.
+struct RowRun {
+  index_t begin = 0;
+  index_t end = 0;
+  index_t divisor = 1;  // taps along the row that an average counts (S5)
+  index_t taps = 1;     // taps along the row that exist
+};
+
+/// The taps and divisors of one row of outputs: those along the row (by runs that cover it) times those of the other
+/// axes.
 struct LowerParams {
-  const index_t* row_divisor = nullptr;
-  const index_t* row_taps = nullptr;
+  const RowRun* runs = nullptr;
+  index_t run_count = 0;
   index_t divisor = 1;
   index_t taps = 1;
   bool fixed_divisor = false;  // `divisor` replaces all counts
   bool missing = false;        // the row's extra values count omitted NaN
   double norm = 2;             // lp
+
+  index_t divisor_of(const RowRun& run) const { return fixed_divisor ? divisor : divisor * run.divisor; }
 };
 
 /// Lowers n positions of `lanes` accumulators; result (p, l) goes to y + p*pitch + l*lane_pitch, in elements.
@@ -146,15 +157,15 @@ void lift_row(const void* x, index_t pitch, index_t lane_pitch, index_t n, index
 }
 
 template <class R>
-void lower_row(RowIn row, index_t n, index_t lanes, const LowerParams& params, void* y, index_t pitch,
+void lower_row(RowIn row, index_t, index_t lanes, const LowerParams& params, void* y, index_t pitch,
                index_t lane_pitch) {
   const auto* acc = static_cast<const typename R::Accumulator*>(row.value);
   auto* out = static_cast<typename R::Output*>(y);
-  for (index_t p = 0; p < n; ++p) {
-    const index_t taps = params.taps * (params.row_taps ? params.row_taps[p] : 1);
-    const index_t counted = params.divisor * (params.row_divisor ? params.row_divisor[p] : 1);
-    const WindowCount count{taps, params.fixed_divisor ? params.divisor : counted};
-    for (index_t l = 0; l < lanes; ++l) out[p * pitch + l * lane_pitch] = R::lower(acc[p * lanes + l], count);
+  for (const RowRun* run = params.runs; run != params.runs + params.run_count; ++run) {
+    const WindowCount count{params.taps * run->taps, params.divisor_of(*run)};
+    for (index_t p = run->begin; p < run->end; ++p) {
+      for (index_t l = 0; l < lanes; ++l) out[p * pitch + l * lane_pitch] = R::lower(acc[p * lanes + l], count);
+    }
   }
 }
 

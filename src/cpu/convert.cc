@@ -245,13 +245,17 @@ bool scan_row(const void* x, index_t n, bool zeros) {
   const hn::ScalableTag<S> d;
   const index_t step = static_cast<index_t>(hn::Lanes(d));
   const auto mask = hn::Set(d, kMost);
-  auto magnitude = hn::Zero(d), least = hn::Zero(d);
+  auto magnitude = hn::Zero(d), least = hn::Zero(d), magnitude2 = magnitude, least2 = least;
   index_t i = 0;
-  for (; i + step <= n; i += step) {
-    const auto v = hn::LoadU(d, bits + i);
+  for (; i + 2 * step <= n; i += 2 * step) {  // two chains, since each waits for its last step
+    const auto v = hn::LoadU(d, bits + i), w = hn::LoadU(d, bits + i + step);
     magnitude = hn::Max(magnitude, hn::And(v, mask));
+    magnitude2 = hn::Max(magnitude2, hn::And(w, mask));
     least = hn::Min(least, v);
+    least2 = hn::Min(least2, w);
   }
+  magnitude = hn::Max(magnitude, magnitude2);
+  least = hn::Min(least, least2);
   const auto bad = hn::Or(hn::Gt(magnitude, hn::Set(d, kInfinity)), hn::Eq(least, hn::Set(d, zeros ? kLeast : S{1})));
   bool found = !hn::AllFalse(d, bad);
   for (; i < n; ++i) found |= (bits[i] & kMost) > kInfinity || (zeros && bits[i] == kLeast);

@@ -89,17 +89,11 @@ HWY_INLINE T root(A a, double norm) {
   }
 }
 
-// Runs of positions with equal divisors and tap counts share one inner loop: `body(begin, end, divisor, taps)`.
+// Calls body(begin, end, divisor, taps) for the runs of a row.
 template <class F>
-HWY_INLINE void each_run(index_t n, const LowerParams& p, F body) {
-  for (index_t begin = 0; begin < n;) {
-    index_t end = begin + 1;
-    while (end < n && (!p.row_divisor || p.row_divisor[end] == p.row_divisor[begin]) &&
-           (!p.row_taps || p.row_taps[end] == p.row_taps[begin]))
-      ++end;
-    const index_t divisor = p.fixed_divisor || !p.row_divisor ? p.divisor : p.divisor * p.row_divisor[begin];
-    body(begin, end, divisor, p.row_taps ? p.taps * p.row_taps[begin] : p.taps);
-    begin = end;
+HWY_INLINE void each_run(const LowerParams& p, F body) {
+  for (const RowRun* run = p.runs; run != p.runs + p.run_count; ++run) {
+    body(run->begin, run->end, p.divisor_of(*run), p.taps * run->taps);
   }
 }
 
@@ -117,12 +111,12 @@ HWY_INLINE void store(index_t begin, index_t end, index_t lanes, void* y, index_
 }
 
 template <class T, class A, bool kAverage>
-void lower_sum(RowIn acc, index_t n, index_t lanes, const LowerParams& params, void* y, index_t pitch,
+void lower_sum(RowIn acc, index_t, index_t lanes, const LowerParams& params, void* y, index_t pitch,
                index_t lane_pitch) {
   using Count = std::conditional_t<sizeof(A) == 8, std::int64_t, std::int32_t>;
   const A* HWY_RESTRICT a = static_cast<const A*>(acc.value);
   const Count* HWY_RESTRICT missing = params.missing ? static_cast<const Count*>(acc.extra) : nullptr;
-  each_run(n, params, [&](index_t begin, index_t end, index_t divisor, index_t taps) {
+  each_run(params, [&](index_t begin, index_t end, index_t divisor, index_t taps) {
     if (missing) {
       store<T>(begin, end, lanes, y, pitch, lane_pitch, [&](index_t i) {
         if (taps <= missing[i]) return static_cast<T>(0);
@@ -131,6 +125,9 @@ void lower_sum(RowIn acc, index_t n, index_t lanes, const LowerParams& params, v
       });
     } else if (taps == 0) {
       store<T>(begin, end, lanes, y, pitch, lane_pitch, [](index_t) { return static_cast<T>(0); });
+    } else if (std::is_same_v<T, float> && kAverage && divisor < (index_t{1} << 24)) {
+      const A d = static_cast<A>(divisor);  // quotient's first case, without its question in the loop
+      store<T>(begin, end, lanes, y, pitch, lane_pitch, [a, d](index_t i) { return static_cast<T>(a[i] / d); });
     } else if constexpr (kAverage) {
       store<T>(begin, end, lanes, y, pitch, lane_pitch, [a, divisor](index_t i) { return quotient<T>(a[i], divisor); });
     } else {
@@ -140,12 +137,12 @@ void lower_sum(RowIn acc, index_t n, index_t lanes, const LowerParams& params, v
 }
 
 template <class T, class A>
-void lower_root(RowIn acc, index_t n, index_t lanes, const LowerParams& params, void* y, index_t pitch,
+void lower_root(RowIn acc, index_t, index_t lanes, const LowerParams& params, void* y, index_t pitch,
                 index_t lane_pitch) {
   using Count = std::conditional_t<sizeof(A) == 8, std::int64_t, std::int32_t>;
   const A* HWY_RESTRICT a = static_cast<const A*>(acc.value);
   const Count* HWY_RESTRICT missing = params.missing ? static_cast<const Count*>(acc.extra) : nullptr;
-  each_run(n, params, [&](index_t begin, index_t end, index_t, index_t taps) {
+  each_run(params, [&](index_t begin, index_t end, index_t, index_t taps) {
     store<T>(begin, end, lanes, y, pitch, lane_pitch, [&](index_t i) {
       return taps == 0 || (missing && taps <= missing[i]) ? static_cast<T>(0) : root<T>(a[i], params.norm);
     });

@@ -6,6 +6,7 @@ namespace oriel::cpu {
 namespace {
 
 constexpr index_t kKeptRowsBytes = index_t{8} << 20;  // of one level
+constexpr index_t kScanBytes = index_t{16} << 10;
 constexpr index_t kKeptKeys = index_t{1} << 16;
 constexpr index_t kKeptPartsBytes = index_t{32} << 20;  // of one axis
 
@@ -39,6 +40,8 @@ RowFolder::RowFolder(const FoldJob& job, const RowReduction& reduction, const Ti
   dense_x_ = (lanes == 1 || layout_.lanes.pitch[kX] == 1) && (!axis || axis->in == 1 || row[kX] == lanes);
   dense_y_ = (lanes == 1 || layout_.lanes.pitch[kY] == 1) && (!axis || axis->out == 1 || row[kY] == lanes);
   in_place_ = how_.lift == nullptr && dense_x_;
+  rows_ascend_ = in_place_ && layout_.pooled == (layout_.row_axis >= 0 ? 2 : 1) && row_stage_ != 0 &&
+                 stage_[0].axis->dilation == 1 && stage_[0].axis->kernel <= kMaxFold;
   make_levels();
   if (row_stage_ >= 0) make_window_scratch();
 }
@@ -97,8 +100,7 @@ void RowFolder::make_levels() {
   }
   result_ = make_slots(1, tiling_.out_elems);
   staging_ = make_slots(1, tiling_.before_elems + tiling_.place_elems + tiling_.after_elems);
-  row_divisor_ = arena_.take_array<index_t>(tiling_.out_elems);
-  row_taps_ = arena_.take_array<index_t>(tiling_.out_elems);
+  runs_ = arena_.take_array<RowRun>(tiling_.out_elems);
 }
 
 // A long window is its powers of two (S8), and each of those two halves: those at one place serve several windows.
@@ -218,6 +220,16 @@ RowIn RowFolder::leaf(Coords& c) {
   return {out.value, out.extra, 0};
 }
 
+// Scans rows from `input` on, as many as lie together and fit the first cache, before they are folded from there.
+void RowFolder::scan_ahead(index_t input) {
+  const Stage& stage = stage_[0];
+  const index_t pitch = layout_.axis[at(stage.number)].pitch[kX], n = tile_.in_elems();
+  index_t rows = 1;
+  if (pitch == n) rows = std::clamp<index_t>(kScanBytes / (n * how_.in_bytes), 1, scan_end_ - input);
+  special_ = special_ || how_.scan(x_ + input * pitch * how_.in_bytes, rows * n, how_.scan_zeros);
+  scanned_ = input + rows;
+}
+
 // The row at c after `level` stages.
 RowIn RowFolder::row(int level, Coords& c) {
   if (level == 0) return leaf(c);
@@ -291,6 +303,15 @@ void RowFolder::fold_across(int stage, Coords& c, RowOut out) {
   const index_t width = axis.width(o), start = axis.start(o);
   if (width <= kMaxFold) {
     RowIn rows[kMaxFold];
+    if (stage == 0 && rows_ascend_) {
+      const index_t pitch = layout_.axis[at(stage_[0].number)].pitch[kX] * how_.in_bytes;
+      for (index_t t = 0; t < width; ++t) {
+        const index_t input = axis.input_at(start + t);
+        rows[t].value = input < 0 ? identity_.value : x_ + input * pitch;
+        if (how_.scan != nullptr && input >= scanned_) scan_ahead(input);
+      }
+      return how_.fold.fold_rows(rows, static_cast<int>(width), elems(stage), out);
+    }
     for (index_t t = 0; t < width; ++t) rows[t] = tap_row(stage, c, start + t * axis.dilation, t * radix);
     return how_.fold.fold_rows(rows, static_cast<int>(width), elems(stage), out);
   }
@@ -309,9 +330,14 @@ void RowFolder::set_tile(index_t number) {
   if (number == tile_number_) return;
   tile_number_ = number;
   tile_ = tiling_.tile(number);
+  run_count_ = 0;
   for (index_t o = 0; o < tile_.axis.out; ++o) {
-    row_divisor_[o] = tile_.axis.divisor(o, how_.count_include_pad);
-    row_taps_[o] = tile_.axis.taps(o).size();
+    const RowRun one = {o, o + 1, tile_.axis.divisor(o, how_.count_include_pad), tile_.axis.taps(o).size()};
+    if (run_count_ > 0 && runs_[run_count_ - 1].divisor == one.divisor && runs_[run_count_ - 1].taps == one.taps) {
+      runs_[run_count_ - 1].end = one.end;
+    } else {
+      runs_[run_count_++] = one;
+    }
   }
 }
 
@@ -327,10 +353,8 @@ LowerParams RowFolder::lower_params(const Coords& c) const {
     p.taps *= axis.taps(c[at(a)]).size();
   }
   if (p.fixed_divisor) p.divisor = how_.divisor;
-  if (layout_.row_axis >= 0) {
-    p.row_divisor = row_divisor_;
-    p.row_taps = row_taps_;
-  }
+  p.runs = runs_;
+  p.run_count = run_count_;
   return p;
 }
 
@@ -380,6 +404,11 @@ bool RowFolder::fold(index_t plane, index_t tile, Range rows) {
   set_tile(tile);
   ++task_;
   special_ = false;
+  if (rows_ascend_) {
+    const Range inputs = stage_[0].axis->needs(rows);
+    scanned_ = inputs.begin;
+    scan_end_ = inputs.end;
+  }
   const Pitches none{};
   const Pitches& row = layout_.row_axis >= 0 ? layout_.axis[at(layout_.row_axis)].pitch : none;
   const Pitches& lane = layout_.lanes.pitch;
@@ -392,6 +421,7 @@ bool RowFolder::fold(index_t plane, index_t tile, Range rows) {
     index_ = static_cast<std::int64_t*>(job_.index->data) + begin(kIndex, tile_.out_begin);
     flat_ = begin(kFlat, 0);
   }
+  if (is_simple()) return fold_simple(rows);
   Coords c = first_row(rows.begin);
   for (index_t r = rows.begin; r < rows.end; ++r, next_row(c)) {
     finish(c);

@@ -78,6 +78,7 @@ class RowFolder {
 
   RowIn row(int level, Coords& c);
   RowIn leaf(Coords& c);
+  void scan_ahead(index_t input);
   void gather_raw(const std::byte* x, std::byte* out) const;
   RowIn tap_row(int stage, Coords& c, index_t place, index_t step);
   RowIn part(int stage, Coords& c, index_t taps, index_t place);
@@ -93,6 +94,8 @@ class RowFolder {
   void fold_taps(const RowIn* taps, index_t count, index_t n, RowOut out);
   RowIn power(const RowIn* taps, index_t count, index_t n);
   LowerParams lower_params(const Coords& c) const;
+  bool is_simple() const;
+  bool fold_simple(Range rows);
   Coords first_row(index_t number) const;
   void next_row(Coords& c) const;
   void finish(Coords& c);
@@ -124,8 +127,7 @@ class RowFolder {
   index_t* phase_residue_ = nullptr;  // of every phase that a tap reads
   index_t* tap_phase_ = nullptr;      // of every tap
   RowIn* taps_ = nullptr;
-  index_t* row_divisor_ = nullptr;
-  index_t* row_taps_ = nullptr;
+  RowRun* runs_ = nullptr;
 
   // The part being folded:
   RowTile tile_;
@@ -135,9 +137,13 @@ class RowFolder {
   std::byte* y_ = nullptr;
   std::int64_t* index_ = nullptr;
   index_t flat_ = 0;
+  index_t run_count_ = 0;
+  index_t scan_end_ = 0;
+  index_t scanned_ = 0;  // inputs of the first stage's axis that are scanned, where rows come in their order
   bool special_ = false;
-  bool dense_x_ = false;   // rows of x, and of y, are contiguous
-  bool in_place_ = false;  // rows of x are rows of accumulators
+  bool dense_x_ = false;      // rows of x, and of y, are contiguous
+  bool rows_ascend_ = false;  // one axis across rows, visited in ascending order
+  bool in_place_ = false;     // rows of x are rows of accumulators
   bool dense_y_ = false;
 };
 
