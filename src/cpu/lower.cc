@@ -12,6 +12,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace oriel::cpu {
 namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
 
 // The nearest value of T: integers saturate, 64-bit ones keep the accumulator's bits.
 template <class T, class A>
@@ -110,6 +111,23 @@ HWY_INLINE void store(index_t begin, index_t end, index_t lanes, void* y, index_
   }
 }
 
+// quotient's first case for dense rows: y[i] = a[i] / d.
+template <class A>
+HWY_INLINE void divide_row(const A* HWY_RESTRICT a, index_t n, A divisor, A* HWY_RESTRICT y) {
+  if constexpr (std::is_floating_point_v<A>) {
+    const hn::ScalableTag<A> d;
+    const auto by = hn::Set(d, divisor);
+    const index_t step = static_cast<index_t>(hn::Lanes(d));
+    index_t i = 0;
+    for (; i + step <= n; i += step) hn::StoreU(hn::Div(hn::LoadU(d, a + i), by), d, y + i);
+    if (i < n && n >= step) {
+      hn::StoreU(hn::Div(hn::LoadU(d, a + n - step), by), d, y + n - step);
+    } else {
+      for (; i < n; ++i) y[i] = a[i] / divisor;
+    }
+  }
+}
+
 template <class T, class A, bool kAverage>
 void lower_sum(RowIn acc, index_t, index_t lanes, const LowerParams& params, void* y, index_t pitch,
                index_t lane_pitch) {
@@ -125,9 +143,9 @@ void lower_sum(RowIn acc, index_t, index_t lanes, const LowerParams& params, voi
       });
     } else if (taps == 0) {
       store<T>(begin, end, lanes, y, pitch, lane_pitch, [](index_t) { return static_cast<T>(0); });
-    } else if (std::is_same_v<T, float> && kAverage && divisor < (index_t{1} << 24)) {
-      const A d = static_cast<A>(divisor);  // quotient's first case, without its question in the loop
-      store<T>(begin, end, lanes, y, pitch, lane_pitch, [a, d](index_t i) { return static_cast<T>(a[i] / d); });
+    } else if (kAverage && std::is_same_v<T, A> && std::is_floating_point_v<A> && divisor < (index_t{1} << 24) &&
+               (lane_pitch == 1 || lanes == 1) && pitch == lanes) {
+      divide_row(a + begin * lanes, (end - begin) * lanes, static_cast<A>(divisor), static_cast<A*>(y) + begin * lanes);
     } else if constexpr (kAverage) {
       store<T>(begin, end, lanes, y, pitch, lane_pitch, [a, divisor](index_t i) { return quotient<T>(a[i], divisor); });
     } else {

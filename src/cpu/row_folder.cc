@@ -6,7 +6,6 @@ namespace oriel::cpu {
 namespace {
 
 constexpr index_t kKeptRowsBytes = index_t{8} << 20;  // of one level
-constexpr index_t kScanBytes = index_t{16} << 10;
 constexpr index_t kKeptKeys = index_t{1} << 16;
 constexpr index_t kKeptPartsBytes = index_t{32} << 20;  // of one axis
 

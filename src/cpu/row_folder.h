@@ -17,6 +17,7 @@ class RowFolder {
   bool fold(index_t plane, index_t tile, Range rows);
 
  private:
+  static constexpr index_t kScanBytes = index_t{4} << 10;  // scanned at a time, to be in the first cache when folded
   static constexpr index_t kTurns = 4;  // slots of folds that are not kept: two are read while a third is written
   static constexpr std::size_t at(index_t i) { return static_cast<std::size_t>(i); }
   static constexpr int log2_of(index_t m) {
