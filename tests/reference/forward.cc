@@ -165,8 +165,9 @@ class Forward {
       emit_rounded(sum, plain, error * magnitude);
     } else {
       const long double root = std::pow(plain, 1 / static_cast<long double>(p_.norm));
+      // IEEE's square root is correctly rounded; from a double it must come in one rounding, not by way of long double.
       const long double result = p_.norm == 2
-                                     ? std::sqrt(static_cast<long double>(sum))
+                                     ? static_cast<long double>(std::sqrt(static_cast<double>(sum)))
                                      : static_cast<long double>(std::pow(static_cast<double>(sum), 1 / p_.norm));
       emit_rounded(result, root, 4 * error * root);
     }
