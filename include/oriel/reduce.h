@@ -181,7 +181,7 @@ void lower_row(RowIn row, index_t, index_t lanes, const LowerParams& params, voi
 template <class R>
 RowReduction row_reduction() {
   using A = typename R::Accumulator;
-  static_assert(std::is_trivially_copyable_v<A> && sizeof(A) <= 64 && alignof(A) <= 64);
+  static_assert(std::is_trivially_copyable_v<A> && sizeof(A) <= 64);
   RowReduction r;
   r.in_bytes = sizeof(typename R::Input);
   r.value_bytes = sizeof(A);

@@ -142,7 +142,7 @@ void finish_gradient(const Problem& problem, const ConstTensor& x, const ConstTe
     for (index_t i = 0; i < n; ++i) {
       const A v = static_cast<A>(in[i * x.pitch[last]]);
       A g = sum[i];
-      if (omit && v != v) {
+      if (omit && std::isnan(v)) {
         g = A{0};
       } else if (lp) {
         const A magnitude = std::fabs(v);
