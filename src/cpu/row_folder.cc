@@ -163,10 +163,10 @@ std::uint64_t RowFolder::row_number(const Coords& c) const {
 }
 
 // True when slot i holds that row; otherwise it is going to.
-bool RowFolder::find(const Slots& slots, index_t i, std::uint64_t row) const {
+bool RowFolder::find(const Slots& slots, index_t i, std::uint64_t row, index_t place) const {
   Key& key = slots.keys[i];
-  if (key.task == task_ && key.row == row) return true;
-  key = {task_, row};
+  if (key.task == task_ && key.row == row && key.place == place) return true;
+  key = {task_, row, place};
   return false;
 }
 
@@ -269,10 +269,10 @@ RowIn RowFolder::part(int stage, Coords& c, index_t taps, index_t place) {
   Parts& parts = parts_[at(stage)];
   Slots& slots = parts.size[at(log2_of(taps))];
   Coords here = c;
-  here[at(a)] = place;  // of other parts the axis's output stands here: these slots hold parts only
+  here[at(a)] = 0;  // of this axis, only the place matters
   const index_t i = parts.kept ? (place % slots.count + slots.count) % slots.count : slots.turn++ % slots.count;
   const RowOut out = slot(slots, i, 0);
-  if (find(slots, i, row_number(here)) && parts.kept) return {out.value, out.extra, 0};
+  if (find(slots, i, row_number(here), place) && parts.kept) return {out.value, out.extra, 0};
   const index_t dilation = stage_[at(stage)].axis->dilation, radix = radix_[at(a)];
   RowIn rows[kMaxFold];
   if (taps <= kMaxFold) {

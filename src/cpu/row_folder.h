@@ -30,6 +30,7 @@ class RowFolder {
   struct Key {
     index_t task = -1;
     std::uint64_t row = 0;
+    index_t place = 0;  // of parts of windows: where they begin, padding included
   };
   // Rows that are kept. A slot holds `before` elements of identity, the row, and `after` elements of identity.
   struct Slots {
@@ -75,7 +76,7 @@ class RowFolder {
   }
   index_t slot_index(int level, const Coords& c) const;
   std::uint64_t row_number(const Coords& c) const;
-  bool find(const Slots& slots, index_t i, std::uint64_t row) const;
+  bool find(const Slots& slots, index_t i, std::uint64_t row, index_t place = 0) const;
 
   RowIn row(int level, Coords& c);
   RowIn leaf(Coords& c);
