@@ -1,5 +1,7 @@
 // Backward of extrema, and unpooling: values go where indices say, in row-major order of outputs (S9).
 #include <algorithm>
+#include <atomic>
+#include <string>
 
 #include "cpu/elements.h"
 #include "cpu/recipe.h"
@@ -84,11 +86,6 @@ std::string place(const Extents& index) {
   return "(" + text + ")";
 }
 
-[[noreturn]] void refuse_index(const std::string& what, std::int64_t value, const Extents& output,
-                               const char* allowed) {
-  throw Error(fmt::format("{}: indices must be {}, but the output at {} has {}", what, allowed, place(output), value));
-}
-
 // Advances `index` through box [begin, end) along `axes` in row-major order; false after the last.
 bool next(Extents& index, const Extents& axes, const Extents& begin, const Extents& end) {
   for (int i = axes.size() - 1; i >= 0; --i) {
@@ -103,6 +100,54 @@ index_t offset(const Extents& index, const Extents& pitch) {
   index_t o = 0;
   for (int d = 0; d < index.size(); ++d) o += index[d] * pitch[d];
   return o;
+}
+
+// Throws Error for the first output, in row-major order, whose index is neither -1 nor a place of its plane and, when
+// `in_window`, of its window. Looks at all before anything is written.
+void check_indices(const std::string& what, const PlaneWalk& walk, const ConstTensor& index, IndexSpace space,
+                   bool in_window, int threads) {
+  const Extents& shape = index.shape;
+  if (element_count(shape) == 0) return;
+  const Extents zeros(shape.size(), 0), step = dense_pitch(shape);
+  const auto value_at = [&](const Extents& output) {
+    return static_cast<const std::int64_t*>(index.data)[offset(output, index.pitch)];
+  };
+  const auto is_good = [&](const Extents& output) {
+    const std::int64_t value = value_at(output);
+    if (value == -1) return true;  // a window without taps
+    Extents input = output;
+    bool good = walk.decode(value, space, output, input);
+    for (int a = 0; good && in_window && a < walk.problem.pooled; ++a) {
+      const int d = walk.problem.axes[at(a)];
+      good = walk.problem.axis[at(a)].tap_of(output[d], input[d]) >= 0;
+    }
+    return good;
+  };
+  constexpr index_t kNone = highest_value<index_t>();
+  std::atomic<index_t> first_bad{kNone};
+  parallel_for(walk.planes, threads, [&](index_t begin, index_t end) {
+    for (index_t plane = begin; plane < end; ++plane) {
+      Extents output = zeros;
+      walk.locate(plane, output);
+      do {
+        if (is_good(output)) continue;
+        const index_t number = offset(output, step);
+        index_t known = first_bad.load();
+        while (number < known && !first_bad.compare_exchange_weak(known, number)) continue;
+      } while (next(output, walk.inner, zeros, shape));
+    }
+  });
+  index_t rest = first_bad.load();
+  if (rest == kNone) return;
+  Extents output = zeros;
+  for (int d = 0; d < shape.size(); ++d) {
+    output[d] = rest / step[d];
+    rest %= step[d];
+  }
+  throw Error(
+      fmt::format("{}: indices must be {}, but the output at {} has {}", what,
+                  in_window ? "of a tap of the output's window, or -1" : "-1 or a place in the output's own plane of x",
+                  place(output), value_at(output)));
 }
 
 // The gradient of one band of inputs (a range along the first pooled tensor axis) of one plane.
@@ -152,14 +197,7 @@ class BandGradient {
     const std::int64_t value = static_cast<const std::int64_t*>(index_.data)[offset(output, index_.pitch)];
     if (value == -1) return;  // a window without taps
     Extents input = output;
-    bool inside = walk_.decode(value, space_, output, input);
-    for (int a = 0; inside && a < walk_.problem.pooled; ++a) {
-      const int d = walk_.problem.axes[at(a)];
-      inside = walk_.problem.axis[at(a)].tap_of(output[d], input[d]) >= 0;
-    }
-    if (!inside)
-      refuse_index(std::string(name(walk_.problem.pool.op)) + "_pool backward", value, output,
-                   "of a tap of the output's window, or -1");
+    walk_.decode(value, space_, output, input);
     if (!band.contains(input[first_])) return;
     A term = static_cast<A>(static_cast<const T*>(dy_.data)[offset(output, dy_.pitch)]);
     if (sign_of_ != nullptr) {
@@ -242,13 +280,12 @@ void unpool_plane(const PlaneWalk& walk, index_t plane, const ConstTensor& y, co
   do {
     static_cast<T*>(x.data)[offset(input, x.pitch)] = T{};
   } while (next(input, walk.inner, zeros, x.shape));
+  if (element_count(y.shape) == 0) return;
   do {
     const std::int64_t value = static_cast<const std::int64_t*>(index.data)[offset(output, index.pitch)];
     if (value == -1) continue;  // a window without taps
     input = output;
-    if (!walk.decode(value, space, output, input)) {
-      refuse_index("unpool", value, output, "-1 or a place in the output's own plane of x");
-    }
+    walk.decode(value, space, output, input);
     static_cast<T*>(x.data)[offset(input, x.pitch)] = static_cast<const T*>(y.data)[offset(output, y.pitch)];
   } while (next(output, walk.inner, zeros, y.shape));
 }
@@ -257,6 +294,7 @@ void unpool_plane(const PlaneWalk& walk, index_t plane, const ConstTensor& y, co
 
 void run_indexed_backward(const Problem& problem, const ConstTensor& dy, const ConstTensor& index, IndexSpace space,
                           const Tensor& dx, int threads) {
+  check_indices(std::string(name(problem.pool.op)) + "_pool backward", PlaneWalk(problem), index, space, true, threads);
   dispatch_backward(problem, dy, index, space, nullptr, dx, threads);
 }
 
@@ -272,6 +310,7 @@ void run_extremum_backward(const Problem& problem, const ConstTensor& x, const C
 void run_unpool(const Problem& problem, const ConstTensor& y, const ConstTensor& index, IndexSpace space,
                 const Tensor& x, int threads) {
   const PlaneWalk walk(problem);
+  check_indices("unpool", walk, index, space, false, threads);
   visit(y.dtype, [&]<class T>() {
     parallel_for(walk.planes, threads, [&](index_t begin, index_t end) {
       for (index_t plane = begin; plane < end; ++plane) unpool_plane<T>(walk, plane, y, index, space, x);
