@@ -77,8 +77,7 @@ struct Power {
 template <class X>
 HWY_INLINE bool is_nan(X x) {
   if constexpr (is_floating_v<X>) {
-    const auto v = static_cast<accumulator_t<X>>(x);
-    return v != v;
+    return std::isnan(static_cast<accumulator_t<X>>(x));
   } else {
     return false;
   }

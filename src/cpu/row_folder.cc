@@ -367,13 +367,11 @@ void RowFolder::finish(Coords& c) {
   const LowerRow lower = how_.lower != nullptr ? how_.lower : how_.store;
   const RowIn folded = {out.value, out.extra, 0};
   lower(folded, tile_.axis.out, tile_.lanes, lower_params(c), y, pitch, layout_.lanes.pitch[kY]);
-  if (job_.index != nullptr) write_indices(c, folded);
+  if (job_.index != nullptr && folded.extra != nullptr) write_indices(c, folded);
 }
 
 // Tap codes into what the caller counts (S10).
 void RowFolder::write_indices(const Coords& c, RowIn row) {
-  const Axis* axes[kMaxPooledAxes];
-  for (int a = 0; a < layout_.pooled; ++a) axes[a] = a == layout_.row_axis ? &tile_.axis : &layout_.axis[at(a)].axis;
   const index_t absent = index_t{1} << (8 * how_.extra_bytes - 2);
   const index_t pitch = layout_.row_axis >= 0 ? layout_.axis[at(layout_.row_axis)].pitch[kIndex] : 0;
   std::int64_t* out = index_ + offset_of(c, kIndex);
@@ -389,7 +387,8 @@ void RowFolder::write_indices(const Coords& c, RowIn row) {
         value = flat_ + l * layout_.lanes.pitch[kFlat];
         for (int a = 0; a < layout_.pooled; ++a) {
           const index_t o = a == layout_.row_axis ? p : c[at(a)];
-          const index_t input = axes[a]->at(o, code / radix_[at(a)]);
+          const Axis& axis = a == layout_.row_axis ? tile_.axis : layout_.axis[at(a)].axis;
+          const index_t input = axis.at(o, code / radix_[at(a)]);
           value += (a == layout_.row_axis ? input + tile_.in_begin : input) * layout_.axis[at(a)].pitch[kFlat];
           code %= radix_[at(a)];
         }
