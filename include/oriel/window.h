@@ -114,6 +114,13 @@ struct Axis {
   /// The place where tap t of output o looks (S2).
   ORIEL_HD constexpr index_t at(index_t o, index_t t) const { return start(o) + t * dilation; }
 
+  /// Uniform windows that step by s: the taps of all outputs are s rows, one for each place modulo s, seen at several
+  /// offsets. Tap t of output o is element o + phase_offset(t) of row phase(t), counted from start(0).
+  ORIEL_HD constexpr index_t phase(index_t t) const { return t * dilation % stride; }
+  ORIEL_HD constexpr index_t phase_offset(index_t t) const { return t * dilation / stride; }
+  /// How many elements of such a row the windows look at, from the first to the last.
+  ORIEL_HD constexpr index_t phase_length(index_t row) const { return out + (extent() - 1 - row) / stride; }
+
   /// The input at a place, or -1 when none stands there (padding, or between spaced inputs).
   ORIEL_HD constexpr index_t input_at(index_t place) const {
     if (spacing == 1) return place >= 0 && place < in ? place : -1;

@@ -3,6 +3,7 @@
 
 #include "cpu/elements.h"
 #include "cpu/kernels.h"
+#include "cpu/quotient.h"
 #include "cpu/recipe.h"
 #include "cpu/row_fold.h"
 #include "cpu/run.h"
@@ -73,11 +74,10 @@ void run_unrounded(const Problem& problem, const ConstTensor& x, const Tensor& y
 template <class T, class A>
 A share_of(A dy, index_t divisor) {
   if (divisor <= 0) return A{0};
-  if constexpr (std::is_same_v<A, float>) {  // the double quotient of two floats rounds to the right float
-    return static_cast<float>(static_cast<double>(dy) / static_cast<double>(divisor));
-  } else {
-    return dy / static_cast<A>(divisor);
+  if (std::is_same_v<A, float> && divisor >= (index_t{1} << 24)) {  // a float does not hold it
+    return static_cast<A>(odd_quotient(static_cast<double>(dy), divisor));
   }
+  return dy / static_cast<A>(divisor);
 }
 
 template <class A>

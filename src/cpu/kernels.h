@@ -11,7 +11,6 @@ namespace oriel::cpu {
 // Types that the fold kernels work in. Element types map onto them: f16 and bf16 extrema as ordered i16 keys, bool as
 // u8.
 enum class Lane : std::uint8_t { u8, i8, u16, i16, u32, i32, u64, i64, f32, f64 };
-inline constexpr int kLanes = 10;
 index_t size_bytes(Lane lane);
 
 // What becomes of an element before the fold.

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "cpu/kernels.h"
+#include "cpu/quotient.h"
 #include "hwy/highway.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -38,15 +39,6 @@ HWY_INLINE T nearest(A a) {
     const std::int64_t low = lowest_value<T>(), high = highest_value<T>();
     return static_cast<T>(v < low ? low : v > high ? high : v);
   }
-}
-
-// a / d rounded to an odd last bit, so that rounding it again to a shorter type is right. For divisors that a float
-// does not hold.
-inline double odd_quotient(double a, index_t divisor) {
-  const double d = static_cast<double>(divisor), q = a / d;
-  const double rest = std::fma(-q, d, a);
-  if (!(rest != 0) || (std::bit_cast<std::uint64_t>(q) & 1) != 0) return q;
-  return std::nextafter(q, rest > 0 ? HUGE_VAL : -HUGE_VAL);
 }
 
 // a / d, exact then rounded once: floats correctly rounded, integers half to even.

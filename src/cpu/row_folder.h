@@ -96,6 +96,7 @@ class RowFolder {
   void fold_taps(const RowIn* taps, index_t count, index_t n, RowOut out);
   RowIn power(const RowIn* taps, index_t count, index_t n);
   LowerParams lower_params(const Coords& c) const;
+  bool steps_in_pairs() const;
   bool is_simple() const;
   bool fold_simple(Range rows);
   Coords first_row(index_t number) const;

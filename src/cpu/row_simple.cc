@@ -13,9 +13,8 @@ constexpr index_t kLineBytes = 64;
 
 bool RowFolder::is_simple() const {
   const Axis& along = tile_.axis;
-  const bool pairs = along.stride == 2 && along.dilation == 1 && tile_.lanes == 1 && along.kernel >= 2;
   return rows_ascend_ && row_stage_ == 1 && how_.extra_bytes == 0 && along.out > 0 && along.kernel <= kMaxFold &&
-         !along.adaptive && along.spacing == 1 && (along.stride == 1 || (pairs && how_.fold.fold_windows != nullptr)) &&
+         !along.adaptive && along.spacing == 1 && (along.stride == 1 || steps_in_pairs()) &&
          !stage_[0].axis->adaptive && stage_[0].axis->spacing == 1;
 }
 

@@ -54,13 +54,13 @@ void RowFolder::make_window_scratch() {
   tap_phase_ = arena_.take_array<index_t>(kernel);
   phase_residue_ = arena_.take_array<index_t>(std::min(kernel, axis.stride));
   for (index_t t = 0; t < kernel; ++t) {
-    const index_t residue = t * axis.dilation % axis.stride;
+    const index_t residue = axis.phase(t);
     index_t phase = 0;
     while (phase < phase_count_ && phase_residue_[phase] != residue) ++phase;
     if (phase == phase_count_) phase_residue_[phase_count_++] = residue;
     tap_phase_[t] = phase;
   }
-  phases_ = make_slots(phase_count_, tiling_.out_elems + (axis.extent() / axis.stride + 1) * lanes);
+  phases_ = make_slots(phase_count_, tiling_.out_elems + (axis.phase_offset(kernel - 1) + 1) * lanes);
 }
 
 // Identities around a row; they stay until the tile changes its length.
@@ -100,6 +100,13 @@ RowIn RowFolder::with_margins(RowIn src) {
   return {out.value, nullptr, 0};
 }
 
+// Windows that fold_windows takes: two apart, of neighbours.
+bool RowFolder::steps_in_pairs() const {
+  const Axis& axis = tile_.axis;
+  return axis.stride == 2 && axis.dilation == 1 && tile_.lanes == 1 && axis.kernel >= 2 && axis.kernel <= kMaxFold &&
+         how_.fold.fold_windows != nullptr;
+}
+
 // One row of outputs along the row axis.
 void RowFolder::fold_along(int stage, Coords& c, RowOut out) {
   const Axis& axis = tile_.axis;
@@ -109,9 +116,7 @@ void RowFolder::fold_along(int stage, Coords& c, RowOut out) {
   if (axis.adaptive || (axis.stride > 1 && (tile_.lanes >= kWideLanes || axis.out == 1))) return fold_each(origin, out);
   const RowIn first = shifted(origin, axis.start(0) * tile_.lanes, 0);
   if (axis.stride == 1) return fold_step_one(first, out);
-  const bool pairs = axis.stride == 2 && axis.dilation == 1 && tile_.lanes == 1 && axis.kernel >= 2 &&
-                     axis.kernel <= kMaxFold && how_.fold.fold_windows != nullptr;
-  if (!pairs) return fold_phases(first, out);
+  if (!steps_in_pairs()) return fold_phases(first, out);
   const bool slack = row_stage_ != 0 || !in_place_ || origin.value != src.value;
   how_.fold.fold_windows(first, static_cast<int>(axis.kernel), axis.out, out, slack);
 }
@@ -164,7 +169,7 @@ void RowFolder::fold_phases(RowIn first, RowOut out) {
   const index_t lanes = tile_.lanes, radix = radix_[at(layout_.row_axis)];
   for (index_t p = 0; p < phase_count_; ++p) {
     const index_t residue = phase_residue_[p];
-    const index_t groups = axis.out + (axis.extent() - 1 - residue) / axis.stride;
+    const index_t groups = axis.phase_length(residue);
     const RowIn from = shifted(first, residue * lanes, 0);
     const RowOut to = slot(phases_, p, 0);
     pick_groups(from.value, axis.stride, groups, lanes * how_.value_bytes, to.value);
@@ -172,7 +177,7 @@ void RowFolder::fold_phases(RowIn first, RowOut out) {
   }
   for (index_t t = 0; t < axis.kernel; ++t) {
     const RowOut phase = slot(phases_, tap_phase_[t], 0);
-    taps_[t] = shifted({phase.value, phase.extra, 0}, t * axis.dilation / axis.stride * lanes, t * radix);
+    taps_[t] = shifted({phase.value, phase.extra, 0}, axis.phase_offset(t) * lanes, t * radix);
   }
   fold_taps(taps_, axis.kernel, tile_.out_elems(), out);
 }
@@ -182,9 +187,9 @@ void RowFolder::fold_each(RowIn origin, RowOut out) {
   const Axis& axis = tile_.axis;
   const index_t lanes = tile_.lanes, radix = radix_[at(layout_.row_axis)];
   for (index_t o = 0; o < axis.out; ++o) {
-    const index_t width = axis.width(o), start = axis.start(o);
+    const index_t width = axis.width(o);
     for (index_t t = 0; t < width; ++t) {
-      taps_[t] = shifted(origin, (start + t * axis.dilation) * lanes, t * radix);
+      taps_[t] = shifted(origin, axis.at(o, t) * lanes, t * radix);
     }
     RowOut to = {static_cast<std::byte*>(out.value) + o * lanes * how_.value_bytes, nullptr};
     if (out.extra != nullptr) to.extra = static_cast<std::byte*>(out.extra) + o * lanes * how_.extra_bytes;

@@ -335,6 +335,20 @@ TEST(Axis, S12_AnswersNearTheLargestNumber) {
   EXPECT_EQ(c.feeds(index_t{2}).end, huge);
 }
 
+TEST(Axis, S2_PhasesHoldEveryTap) {
+  for (index_t stride = 1; stride <= 5; ++stride)
+    for (index_t dilation = 1; dilation <= 4; ++dilation)
+      for (index_t kernel = 1; kernel <= 4; ++kernel) {
+        const Axis a = Axis::uniform(20, kernel, stride, 2, 1, dilation);
+        for (index_t o = 0; o < a.out; ++o)
+          for (index_t t = 0; t < kernel; ++t) {
+            const index_t element = o + a.phase_offset(t), row = a.phase(t);
+            EXPECT_EQ(a.start(0) + element * stride + row, a.at(o, t));
+            EXPECT_LT(element, a.phase_length(row));
+          }
+      }
+}
+
 TEST(Range, FloorAndCeilDivide) {
   for (index_t a = -20; a <= 20; ++a)
     for (index_t b = 1; b <= 7; ++b) {
