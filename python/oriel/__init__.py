@@ -1,0 +1,1 @@
+from oriel import _core

@@ -1,0 +1,203 @@
+#include "arguments.h"
+
+#include "faults.h"
+#include "fmt/format.h"
+#include "pool_words.h"
+
+namespace oriel::python {
+namespace {
+
+std::string shown(nb::handle object) { return nb::repr(object).c_str(); }
+
+bool is_int(nb::handle object) {
+  return PyLong_CheckExact(object.ptr()) != 0 || (PyBool_Check(object.ptr()) == 0 && PyIndex_Check(object.ptr()) != 0);
+}
+
+bool is_sequence(nb::handle object) {
+  return PyTuple_Check(object.ptr()) != 0 || PyList_Check(object.ptr()) != 0 ||
+         (PySequence_Check(object.ptr()) != 0 && PyUnicode_Check(object.ptr()) == 0 &&
+          PyBytes_Check(object.ptr()) == 0);
+}
+
+[[noreturn]] void refuse_ints(std::string_view function, const char* argument, nb::handle object) {
+  throw TypeFault(
+      fmt::format("{}: {} must be an int or a sequence of ints, but is {}", function, argument, shown(object)));
+}
+
+// Calls f(item) for each item of a sequence.
+template <class F>
+void for_each_item(nb::handle sequence, F f) {
+  const nb::object fast = nb::steal(PySequence_Fast(sequence.ptr(), "not a sequence"));
+  if (!fast.is_valid()) throw nb::python_error();
+  const Py_ssize_t count = PySequence_Fast_GET_SIZE(fast.ptr());
+  for (Py_ssize_t i = 0; i < count; ++i) f(nb::handle(PySequence_Fast_GET_ITEM(fast.ptr(), i)));
+}
+
+void append(std::string_view function, const char* argument, Extents& list, index_t value) {
+  if (list.size() == kMaxRank) {
+    throw Error(fmt::format("{}: {} must have at most {} values", function, argument, kMaxRank));
+  }
+  list.push_back(value);
+}
+
+[[noreturn]] void refuse_padding(std::string_view function, nb::handle object) {
+  throw TypeFault(fmt::format("{}: padding must be an int, a sequence of ints, a sequence of (before, after) pairs, "
+                              "'valid', 'same' or 'same_lower', but is {}",
+                              function, shown(object)));
+}
+
+void read_padding_word(std::string_view function, nb::handle object, Pool& pool) {
+  std::string word = nb::cast<std::string>(object);
+  for (char& c : word) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  if (word == "same" || word == "same_upper") {
+    pool.padding = Padding::same_upper;
+  } else if (word == "same_lower") {
+    pool.padding = Padding::same_lower;
+  } else if (word != "valid") {
+    throw Error(fmt::format("{}: padding must be 'valid', 'same' or 'same_lower' where it is a word, but is {}",
+                            function, shown(object)));
+  }
+}
+
+void read_padding(std::string_view function, nb::handle object, Pool& pool) {
+  if (is_int(object)) {
+    const index_t value = read_int(function, "padding", object);
+    if (value != 0) pool.pad_lo = {value};
+    return;
+  }
+  if (PyUnicode_Check(object.ptr()) != 0) return read_padding_word(function, object, pool);
+  if (!is_sequence(object)) refuse_padding(function, object);
+  bool pairs = false;
+  for_each_item(object, [&](nb::handle item) {
+    if (is_int(item)) {
+      if (pairs) refuse_padding(function, object);
+      return append(function, "padding", pool.pad_lo, read_int(function, "padding", item));
+    }
+    if (!is_sequence(item) || (!pairs && !pool.pad_lo.empty())) refuse_padding(function, object);
+    pairs = true;
+    const Extents pair = read_ints(function, "padding", item);
+    if (pair.size() != 2) refuse_padding(function, object);
+    append(function, "padding", pool.pad_lo, pair[0]);
+    append(function, "padding", pool.pad_hi, pair[1]);
+  });
+}
+
+}  // namespace
+
+index_t read_int(std::string_view function, const char* argument, nb::handle object) {
+  if (!is_int(object)) {
+    throw TypeFault(fmt::format("{}: {} must be an int, but is {}", function, argument, shown(object)));
+  }
+  int overflow = 0;
+  long long value = 0;
+  if (PyLong_Check(object.ptr()) != 0) {
+    value = PyLong_AsLongLongAndOverflow(object.ptr(), &overflow);
+  } else {
+    const nb::object index = nb::steal(PyNumber_Index(object.ptr()));
+    if (!index.is_valid()) throw nb::python_error();
+    value = PyLong_AsLongLongAndOverflow(index.ptr(), &overflow);
+  }
+  if (overflow != 0) {
+    throw Error(fmt::format("{}: {} must fit 64 bits, but is {}", function, argument, shown(object)));
+  }
+  return value;
+}
+
+Extents read_ints(std::string_view function, const char* argument, nb::handle object) {
+  Extents values;
+  if (is_int(object)) {
+    values.push_back(read_int(function, argument, object));
+    return values;
+  }
+  if (!is_sequence(object)) refuse_ints(function, argument, object);
+  for_each_item(object, [&](nb::handle item) {
+    if (!is_int(item)) refuse_ints(function, argument, object);
+    append(function, argument, values, read_int(function, argument, item));
+  });
+  return values;
+}
+
+Extents read_optional_ints(std::string_view function, const char* argument, nb::handle object) {
+  return object.is_none() ? Extents{} : read_ints(function, argument, object);
+}
+
+Extents read_shape(std::string_view function, const char* argument, nb::handle object) {
+  const Extents shape = read_ints(function, argument, object);
+  for (index_t extent : shape) {
+    if (extent < 0) {
+      throw Error(fmt::format("{}: {} must have extents >= 0, but is {}", function, argument, shown(object)));
+    }
+  }
+  return shape;
+}
+
+IndexSpace read_space(std::string_view function, nb::handle object) {
+  if (PyUnicode_Check(object.ptr()) != 0) {
+    const std::string_view word = nb::cast<const char*>(object);
+    if (word == "plane") return IndexSpace::plane;
+    if (word == "tensor") return IndexSpace::tensor;
+    if (word == "window") return IndexSpace::window;
+  }
+  throw Error(fmt::format("{}: the indices must count places of the 'plane', the 'tensor' or the 'window', but are to "
+                          "count {}",
+                          function, shown(object)));
+}
+
+nb::tuple to_tuple(const Extents& values) {
+  PyObject* tuple = PyTuple_New(values.size());
+  if (tuple == nullptr) throw nb::python_error();
+  for (int i = 0; i < values.size(); ++i) PyTuple_SET_ITEM(tuple, i, PyLong_FromLongLong(values[i]));
+  return nb::steal<nb::tuple>(tuple);
+}
+
+void PythonPool::check_rank(const Extents& shape) const {
+  if (ndim == 0 || shape.size() == ndim + 1 || shape.size() == ndim + 2) return;
+  throw Error(fmt::format("{}: the input must have {} axes (channels and {} pooled axes) or {} (with a batch), but has shape {}",
+                          function, ndim + 1, ndim, ndim + 2, to_string(shape)));
+}
+
+PythonPool read_pool(nb::handle op, nb::handle kernel_size, nb::handle stride, nb::handle padding, nb::handle dilation,
+                     nb::handle output_size, nb::handle axes, bool ceil_mode, bool count_include_pad,
+                     nb::handle divisor, nb::handle norm, bool omit_nan, int ndim) {
+  PythonPool result;
+  Pool& pool = result.pool;
+  pool.op = parse_op(nb::cast<const char*>(op));
+  result.function = std::string(name(pool.op)) + "_pool";
+  if (ndim != 0) result.function += std::to_string(ndim) + "d";
+  const std::string& function = result.function;
+  if (!output_size.is_none()) {
+    pool.kind = WindowKind::adaptive;
+    pool.output_size = read_ints(function, "output_size", output_size);
+  } else if (kernel_size.is_none()) {
+    pool.kind = WindowKind::global;
+  } else {
+    pool.kernel = read_ints(function, "kernel_size", kernel_size);
+    if (pool.kernel.empty()) throw Error(function + ": kernel_size must have at least one value, but is empty");
+    pool.stride = read_optional_ints(function, "stride", stride);
+    if (!padding.is_none()) read_padding(function, padding, pool);
+    pool.dilation = read_optional_ints(function, "dilation", dilation);
+    if (pool.dilation.size() == 1 && pool.dilation[0] == 1) pool.dilation = {};
+  }
+  pool.axes = read_optional_ints(function, "axes", axes);
+  for (int a = -ndim; a < 0; ++a) pool.axes.push_back(a);
+  pool.ceil_mode = ceil_mode;
+  pool.count_include_pad = count_include_pad;
+  if (!divisor.is_none()) {
+    pool.divisor = read_int(function, "divisor_override", divisor);
+    if (pool.divisor < 1) {
+      throw Error(fmt::format("{}: divisor_override must be >= 1 or None, but is {}", function, pool.divisor));
+    }
+  }
+  if (!norm.is_none()) {
+    pool.norm = PyFloat_AsDouble(norm.ptr());
+    if (PyErr_Occurred() != nullptr) {
+      PyErr_Clear();
+      throw TypeFault(fmt::format("{}: norm_type must be a number, but is {}", function, shown(norm)));
+    }
+  }
+  pool.nan = omit_nan ? NanPolicy::omit : NanPolicy::propagate;
+  result.words = to_words(pool);
+  return result;
+}
+
+}  // namespace oriel::python

@@ -1,0 +1,476 @@
+#define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
+#define NPY_TARGET_VERSION NPY_1_25_API_VERSION
+#include "array.h"
+
+#include <nanobind/ndarray.h>
+#include <numpy/arrayobject.h>
+
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <new>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "faults.h"
+#include "fmt/format.h"
+
+namespace oriel::python {
+namespace {
+
+constexpr std::string_view kDtypes =
+    "float64, float32, float16, bfloat16, int8 to int64, uint8 to uint64 or bool";
+
+std::string kind_of(nb::handle object) { return nb::cast<std::string>(nb::str(object.type().attr("__name__"))); }
+
+// The text of the Python exception that is set, which is cleared.
+std::string take_python_error() {
+  nb::python_error error;
+  return nb::cast<std::string>(nb::str(error.value()));
+}
+
+// -- NumPy
+
+// The dtype of user-defined type numbers: ml_dtypes registers bfloat16 with NumPy under a number of its own.
+bool is_bfloat16(const PyArray_Descr* descr) {
+  static int known = -1;
+  if (descr->type_num == known) return true;
+  if (descr->type_num < NPY_USERDEF) return false;
+  const std::string_view type = descr->typeobj->tp_name;
+  if (type != "bfloat16" && !type.ends_with(".bfloat16")) return false;
+  known = descr->type_num;
+  return true;
+}
+
+std::optional<Dtype> dtype_of_numpy(PyArray_Descr* descr) {
+  switch (PyDataType_ELSIZE(descr)) {
+    case 1:
+      if (descr->kind == 'b') return Dtype::boolean;
+      if (descr->kind == 'i') return Dtype::i8;
+      if (descr->kind == 'u') return Dtype::u8;
+      break;
+    case 2:
+      if (descr->kind == 'f') return Dtype::f16;
+      if (descr->kind == 'i') return Dtype::i16;
+      if (descr->kind == 'u') return Dtype::u16;
+      if (is_bfloat16(descr)) return Dtype::bf16;
+      break;
+    case 4:
+      if (descr->kind == 'f') return Dtype::f32;
+      if (descr->kind == 'i') return Dtype::i32;
+      if (descr->kind == 'u') return Dtype::u32;
+      break;
+    case 8:
+      if (descr->kind == 'f') return Dtype::f64;
+      if (descr->kind == 'i') return Dtype::i64;
+      if (descr->kind == 'u') return Dtype::u64;
+      break;
+    default:
+      break;
+  }
+  return std::nullopt;
+}
+
+int numpy_type(Dtype dtype) {
+  switch (dtype) {
+    case Dtype::f64: return NPY_FLOAT64;
+    case Dtype::f32: return NPY_FLOAT32;
+    case Dtype::f16: return NPY_FLOAT16;
+    case Dtype::i8: return NPY_INT8;
+    case Dtype::u8: return NPY_UINT8;
+    case Dtype::i16: return NPY_INT16;
+    case Dtype::u16: return NPY_UINT16;
+    case Dtype::i32: return NPY_INT32;
+    case Dtype::u32: return NPY_UINT32;
+    case Dtype::i64: return NPY_INT64;
+    case Dtype::u64: return NPY_UINT64;
+    case Dtype::boolean: return NPY_BOOL;
+    case Dtype::bf16: break;
+  }
+  throw TypeFault("bfloat16 arrays exist in NumPy only where the input is one");
+}
+
+[[noreturn]] void refuse_dtype(std::string_view function, const char* argument, const std::string& found) {
+  throw TypeFault(fmt::format("{}: {} must have dtype {}, but has {}", function, argument, kDtypes, found));
+}
+
+Array from_numpy(std::string_view function, const char* argument, nb::handle object, PyArrayObject* array) {
+  Array result;
+  result.object = nb::borrow(object);
+  result.owner = nb::borrow(reinterpret_cast<PyObject*>(array));
+  PyArray_Descr* descr = PyArray_DESCR(array);
+  const std::optional<Dtype> dtype = dtype_of_numpy(descr);
+  if (!dtype) {
+    refuse_dtype(function, argument, nb::cast<std::string>(nb::str(nb::handle(reinterpret_cast<PyObject*>(descr)))));
+  }
+  if (PyArray_ISBYTESWAPPED(array)) {
+    throw TypeFault(fmt::format("{}: {} must be in the machine's byte order, but its dtype is {}; "
+                                "{}.astype({}.dtype.newbyteorder('=')) converts it",
+                                function, argument, nb::str(nb::handle(reinterpret_cast<PyObject*>(descr))).c_str(),
+                                argument, argument));
+  }
+  const npy_intp item = PyDataType_ELSIZE(descr);
+  bool whole = PyArray_ISALIGNED(array);
+  for (int d = 0; d < PyArray_NDIM(array) && whole; ++d) whole = PyArray_STRIDE(array, d) % item == 0;
+  if (!whole) {  // fields of packed records: elements are not where the engine can read them
+    PyObject* copy = PyArray_FromArray(array, nullptr, NPY_ARRAY_CARRAY | NPY_ARRAY_ENSURECOPY);
+    if (copy == nullptr) throw nb::python_error();
+    result.owner = nb::steal(copy);
+    array = reinterpret_cast<PyArrayObject*>(copy);
+  }
+  result.view.data = PyArray_DATA(array);
+  result.view.dtype = *dtype;
+  for (int d = 0; d < PyArray_NDIM(array); ++d) {
+    result.view.shape.push_back(PyArray_DIM(array, d));
+    result.view.pitch.push_back(PyArray_STRIDE(array, d) / item);
+  }
+  result.writable = PyArray_ISWRITEABLE(array) && whole;
+  return result;
+}
+
+// -- DLPack
+
+std::optional<Dtype> dtype_of_dlpack(std::uint8_t code, std::uint8_t bits, std::uint16_t lanes) {
+  if (lanes != 1) return std::nullopt;
+  switch (code * 1000 + bits) {
+    case dlpack::kFloat * 1000 + 64: return Dtype::f64;
+    case dlpack::kFloat * 1000 + 32: return Dtype::f32;
+    case dlpack::kFloat * 1000 + 16: return Dtype::f16;
+    case dlpack::kBfloat * 1000 + 16: return Dtype::bf16;
+    case dlpack::kInt * 1000 + 8: return Dtype::i8;
+    case dlpack::kInt * 1000 + 16: return Dtype::i16;
+    case dlpack::kInt * 1000 + 32: return Dtype::i32;
+    case dlpack::kInt * 1000 + 64: return Dtype::i64;
+    case dlpack::kUInt * 1000 + 8: return Dtype::u8;
+    case dlpack::kUInt * 1000 + 16: return Dtype::u16;
+    case dlpack::kUInt * 1000 + 32: return Dtype::u32;
+    case dlpack::kUInt * 1000 + 64: return Dtype::u64;
+    case dlpack::kBool * 1000 + 8: return Dtype::boolean;
+    default: return std::nullopt;
+  }
+}
+
+dlpack::DataType dlpack_dtype(Dtype dtype) {
+  const auto bits = static_cast<std::uint8_t>(size_bytes(dtype) * 8);
+  switch (dtype) {
+    case Dtype::f64:
+    case Dtype::f32:
+    case Dtype::f16: return {dlpack::kFloat, bits, 1};
+    case Dtype::bf16: return {dlpack::kBfloat, bits, 1};
+    case Dtype::i8:
+    case Dtype::i16:
+    case Dtype::i32:
+    case Dtype::i64: return {dlpack::kInt, bits, 1};
+    case Dtype::boolean: return {dlpack::kBool, bits, 1};
+    default: return {dlpack::kUInt, bits, 1};
+  }
+}
+
+void check_cpu(std::string_view function, const char* argument, std::int32_t device_type) {
+  if (device_type != dlpack::kCpu) {
+    throw Error(fmt::format("{}: {} must be in the memory of the CPU, but its DLPack device type is {}", function,
+                            argument, device_type));
+  }
+}
+
+// The exchange table of a type, or null.
+const dlpack::Exchange* find_exchange(PyTypeObject* type) {
+  PyObject* capsule = PyObject_GetAttrString(reinterpret_cast<PyObject*>(type), "__dlpack_c_exchange_api__");
+  const dlpack::Exchange* table = nullptr;
+  if (capsule != nullptr) {
+    table = static_cast<const dlpack::Exchange*>(PyCapsule_GetPointer(capsule, "dlpack_exchange_api"));
+    Py_DECREF(capsule);
+  }
+  PyErr_Clear();
+  while (table != nullptr && table->version.major != dlpack::kMajor) table = table->previous;
+  return table != nullptr && table->view_of_object != nullptr ? table : nullptr;
+}
+
+// The same for the type of `object`; the last type is remembered, and kept alive for that.
+const dlpack::Exchange* exchange_of(nb::handle object) {
+  static PyTypeObject* known_type = nullptr;
+  static const dlpack::Exchange* known = nullptr;
+  PyTypeObject* type = Py_TYPE(object.ptr());
+  if (type != known_type) {
+    known = find_exchange(type);
+    Py_INCREF(reinterpret_cast<PyObject*>(type));
+    Py_XDECREF(reinterpret_cast<PyObject*>(std::exchange(known_type, type)));
+  }
+  return known;
+}
+
+// torch marks tensors whose values are the negatives of what their memory holds; DLPack does not carry the mark.
+bool is_negated(nb::handle tensor) {
+  static nb::object name = nb::str("is_neg");
+  PyObject* argument = tensor.ptr();
+  PyObject* result = PyObject_VectorcallMethod(name.ptr(), &argument, 1 | PY_VECTORCALL_ARGUMENTS_OFFSET, nullptr);
+  if (result == nullptr) {
+    PyErr_Clear();
+    return false;
+  }
+  const bool negated = result == Py_True;
+  Py_DECREF(result);
+  return negated;
+}
+
+Array from_exchange(std::string_view function, const char* argument, nb::handle object,
+                    const dlpack::Exchange* exchange) {
+  Array result;
+  result.access = Access::exchange;
+  result.exchange = exchange;
+  result.object = nb::borrow(object);
+  result.owner = result.object;
+  if (is_negated(object)) {
+    result.owner = result.object.attr("resolve_neg")();
+  }
+  dlpack::Tensor t{};
+  if (exchange->view_of_object(result.owner.ptr(), &t) != 0) {
+    throw Error(fmt::format("{}: {} cannot be read: {}", function, argument, take_python_error()));
+  }
+  check_cpu(function, argument, t.device.type);
+  const std::optional<Dtype> dtype = dtype_of_dlpack(t.dtype.code, t.dtype.bits, t.dtype.lanes);
+  if (!dtype) refuse_dtype(function, argument, nb::str(object.attr("dtype")).c_str());
+  result.view.data = static_cast<const std::byte*>(t.data) + t.byte_offset;
+  result.view.dtype = *dtype;
+  for (int d = 0; d < t.ndim; ++d) result.view.shape.push_back(t.shape[d]);
+  if (t.strides == nullptr) {
+    result.view.pitch = dense_pitch(result.view.shape);
+  } else {
+    for (int d = 0; d < t.ndim; ++d) result.view.pitch.push_back(t.strides[d]);
+  }
+  result.writable = true;
+  return result;
+}
+
+template <class View>
+Array from_view(std::string_view function, const char* argument, nb::handle object, View view) {
+  Array result;
+  result.access = Access::dlpack;
+  result.object = nb::borrow(object);
+  check_cpu(function, argument, view.device_type());
+  const std::optional<Dtype> dtype = dtype_of_dlpack(view.dtype().code, view.dtype().bits, view.dtype().lanes);
+  if (!dtype) refuse_dtype(function, argument, nb::str(object.attr("dtype")).c_str());
+  result.view.data = view.data();
+  result.view.dtype = *dtype;
+  for (std::size_t d = 0; d < view.ndim(); ++d) {
+    result.view.shape.push_back(static_cast<index_t>(view.shape(d)));
+    result.view.pitch.push_back(view.stride(d));
+  }
+  result.owner = nb::cast(view);
+  return result;
+}
+
+bool has_dlpack(nb::handle object) { return nb::hasattr(object, "__dlpack__"); }
+
+// The order of the axes in memory, outermost first, for a result like `like`; empty: as they are.
+Extents order_of_axes(const ConstTensor& like) {
+  const int rank = like.rank();
+  Extents pitch = like.pitch;
+  bool sorted = true;
+  for (int d = rank - 1; d >= 0; --d) {
+    if (like.shape[d] > 1 && pitch[d] == 0) return {};  // a broadcast axis lies nowhere
+    if (like.shape[d] <= 1) pitch[d] = d + 1 < rank ? pitch[d + 1] * std::max<index_t>(like.shape[d + 1], 1) : 1;
+    pitch[d] = std::abs(pitch[d]);
+    sorted = sorted && (d + 1 == rank || pitch[d] >= pitch[d + 1]);
+  }
+  if (sorted) return {};
+  Extents order;
+  for (int d = 0; d < rank; ++d) order.push_back(d);
+  std::stable_sort(order.begin(), order.end(), [&](index_t a, index_t b) {
+    return pitch[static_cast<int>(a)] > pitch[static_cast<int>(b)];
+  });
+  return order;
+}
+
+// torch's rule (suggest_memory_format): whether a tensor of rank 4 or 5 counts as channels-last.
+bool is_channels_last(const ConstTensor& t) {
+  const int rank = t.rank();
+  if (rank != 4 && rank != 5) return false;
+  if (t.pitch[1] == 0) return false;
+  index_t least = 0;
+  const auto passes = [&](int d) {
+    if (t.shape[d] == 0 || t.pitch[d] < least) return false;
+    if (d == 0 && least == t.pitch[1]) return false;  // N111: as good as contiguous
+    least = t.pitch[d] * std::max<index_t>(t.shape[d], 1);
+    return true;
+  };
+  if (!passes(1)) return false;
+  for (int d = rank - 1; d >= 2; --d) {
+    if (!passes(d)) return false;
+  }
+  return passes(0);
+}
+
+const Extents& channels_last_order(int rank) {
+  static const Extents four = {0, 2, 3, 1};
+  static const Extents five = {0, 2, 3, 4, 1};
+  return rank == 4 ? four : five;
+}
+
+constexpr std::size_t kAlignment = 64;  // what XLA asks of memory that it takes over without a copy
+
+}  // namespace
+
+void import_numpy() {
+  if (_import_array() < 0) throw nb::python_error();
+}
+
+Array read_array(std::string_view function, const char* argument, nb::handle object) {
+  if (PyArray_Check(object.ptr())) {
+    if (PyArray_CheckExact(object.ptr()) == 0 && nb::hasattr(object, "mask")) {
+      throw TypeFault(fmt::format("{}: {} must be an array without a mask, but is {}; x.filled(value) gives one",
+                                  function, argument, kind_of(object)));
+    }
+    return from_numpy(function, argument, object, reinterpret_cast<PyArrayObject*>(object.ptr()));
+  }
+  if (const dlpack::Exchange* exchange = exchange_of(object)) {
+    return from_exchange(function, argument, object, exchange);
+  }
+  if (has_dlpack(object)) {
+    nb::ndarray<nb::ro> view;
+    if (nb::try_cast(object, view)) return from_view(function, argument, object, view);
+    PyErr_Clear();
+  }
+  PyObject* converted = PyArray_FromAny(object.ptr(), nullptr, 0, 0, 0, nullptr);
+  if (converted == nullptr) {
+    throw TypeFault(fmt::format("{}: {} must be an array, but is {}: {}", function, argument, kind_of(object),
+                                take_python_error()));
+  }
+  const nb::object keep = nb::steal(converted);
+  Array result = from_numpy(function, argument, object, reinterpret_cast<PyArrayObject*>(converted));
+  result.writable = false;
+  return result;
+}
+
+void check_same_framework(std::string_view function, const char* a_name, const Array& a, const char* b_name,
+                          const Array& b) {
+  const bool same = a.access == b.access &&
+                    (a.access == Access::numpy || a.exchange == b.exchange) &&
+                    (a.access != Access::dlpack || a.object.type().is(b.object.type()));
+  if (!same) {
+    throw TypeFault(fmt::format("{}: {} and {} must be arrays of one kind, but are {} and {}", function, a_name, b_name,
+                                kind_of(a.object), kind_of(b.object)));
+  }
+}
+
+Array read_output(std::string_view function, const char* argument, nb::handle object, const Array& like, Dtype dtype,
+                  const Extents& shape) {
+  Array result;
+  if (PyArray_Check(object.ptr()) || exchange_of(object) != nullptr) {
+    result = read_array(function, argument, object);
+  } else if (nb::ndarray<> view; has_dlpack(object) && nb::try_cast(object, view)) {
+    result = from_view(function, argument, object, view);
+    result.writable = true;
+  } else {
+    PyErr_Clear();
+    throw TypeFault(fmt::format("{}: {} must be a writable array, but is {}", function, argument, kind_of(object)));
+  }
+  check_same_framework(function, "x", like, argument, result);
+  if (result.view.dtype != dtype) {
+    throw TypeFault(fmt::format("{}: {} must have dtype {}, but has {}", function, argument, name(dtype),
+                                name(result.view.dtype)));
+  }
+  if (!(result.view.shape == shape)) {
+    throw Error(fmt::format("{}: {} must have shape {}, but has {}", function, argument, to_string(shape),
+                            to_string(result.view.shape)));
+  }
+  if (!result.writable) throw Error(fmt::format("{}: {} must be writable, but is read-only", function, argument));
+  if (may_self_overlap(result.view)) {
+    throw Error(fmt::format("{}: {} must not be broadcast, but its elements share memory", function, argument));
+  }
+  if (may_overlap(result.view, like.view)) {
+    throw Error(fmt::format("{}: {} must not share memory with the input, but they overlap", function, argument));
+  }
+  return result;
+}
+
+NewArray::NewArray(const Array& like, Dtype dtype, const Extents& shape) : like_(like) {
+  view_.dtype = dtype;
+  view_.shape = shape;
+  const bool same_rank = like.view.rank() == shape.size();
+  Extents order;
+  if (like.access == Access::exchange) {
+    if (same_rank && is_channels_last(like.view)) order = channels_last_order(shape.size());
+  } else if (same_rank) {
+    order = order_of_axes(like.view);
+  }
+  view_.pitch = dense_pitch(shape, order);
+  switch (like.access) {
+    case Access::numpy: allocate_numpy(like); break;
+    case Access::exchange: allocate_exchange(like); break;
+    case Access::dlpack: allocate_shared(like); break;
+  }
+}
+
+NewArray::~NewArray() {
+  if (managed_ != nullptr && managed_->deleter != nullptr) managed_->deleter(managed_);
+}
+
+void NewArray::allocate_numpy(const Array& like) {
+  auto* source = reinterpret_cast<PyArrayObject*>(like.owner.ptr());
+  PyArray_Descr* descr = nullptr;
+  if (view_.dtype == like.view.dtype) {
+    descr = PyArray_DESCR(source);
+    Py_INCREF(reinterpret_cast<PyObject*>(descr));
+  } else {
+    descr = PyArray_DescrFromType(numpy_type(view_.dtype));
+  }
+  std::array<npy_intp, kMaxRank> dims{}, strides{};
+  const npy_intp item = size_bytes(view_.dtype);
+  for (int d = 0; d < view_.rank(); ++d) {
+    dims[static_cast<std::size_t>(d)] = view_.shape[d];
+    strides[static_cast<std::size_t>(d)] = view_.pitch[d] * item;
+  }
+  PyObject* array = PyArray_NewFromDescr(&PyArray_Type, descr, view_.rank(), dims.data(), strides.data(), nullptr, 0,
+                                         nullptr);
+  if (array == nullptr) throw nb::python_error();
+  object_ = nb::steal(array);
+  view_.data = PyArray_DATA(reinterpret_cast<PyArrayObject*>(array));
+}
+
+void NewArray::allocate_exchange(const Array& like) {
+  dlpack::Tensor prototype{};
+  prototype.device = {dlpack::kCpu, 0};
+  prototype.ndim = view_.rank();
+  prototype.dtype = dlpack_dtype(view_.dtype);
+  prototype.shape = view_.shape.begin();
+  std::string message;
+  const int failed = like.exchange->allocate(&prototype, &managed_, &message,
+                                             [](void* context, const char* kind, const char* text) {
+                                               *static_cast<std::string*>(context) = fmt::format("{}: {}", kind, text);
+                                             });
+  if (failed != 0) throw std::bad_alloc();
+  view_.data = static_cast<std::byte*>(managed_->tensor.data) + managed_->tensor.byte_offset;
+}
+
+// Memory of our own that the framework takes over by DLPack.
+void NewArray::allocate_shared(const Array&) {
+  const auto bytes = static_cast<std::size_t>(std::max<index_t>(element_count(view_.shape) * size_bytes(view_.dtype), 1));
+  view_.data = ::operator new(bytes, std::align_val_t(kAlignment));
+  object_ = nb::capsule(view_.data, [](void* data) noexcept { ::operator delete(data, std::align_val_t(kAlignment)); });
+}
+
+nb::object NewArray::finish() {
+  if (like_.access == Access::numpy) return std::move(object_);
+  if (like_.access == Access::exchange) {
+    managed_->tensor.shape = view_.shape.begin();  // read before the call returns
+    managed_->tensor.strides = view_.pitch.begin();
+    void* tensor = nullptr;
+    if (like_.exchange->managed_to_object(managed_, &tensor) != 0) throw nb::python_error();
+    managed_ = nullptr;
+    return nb::steal(static_cast<PyObject*>(tensor));
+  }
+  std::array<std::size_t, kMaxRank> shape{};
+  for (int d = 0; d < view_.rank(); ++d) shape[static_cast<std::size_t>(d)] = static_cast<std::size_t>(view_.shape[d]);
+  const dlpack::DataType dtype = dlpack_dtype(view_.dtype);
+  const nb::ndarray<nb::array_api> result(view_.data, static_cast<std::size_t>(view_.rank()), shape.data(), object_,
+                                          view_.pitch.begin(), nb::dlpack::dtype{dtype.code, dtype.bits, dtype.lanes});
+  const nb::object exported = nb::cast(result);
+  if (nb::hasattr(like_.object, "__array_namespace__")) {
+    return like_.object.attr("__array_namespace__")().attr("from_dlpack")(exported);
+  }
+  return nb::module_::import_("numpy").attr("from_dlpack")(exported);
+}
+
+}  // namespace oriel::python

@@ -1,0 +1,261 @@
+// The module oriel._core: pools on the arrays of any framework. python/oriel holds what people call.
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <optional>
+
+#include "arguments.h"
+#include "array.h"
+#include "faults.h"
+#include "fmt/format.h"
+#include "oriel/pool.h"
+
+namespace oriel::python {
+namespace {
+
+using namespace nb::literals;
+
+thread_local int threads_of_this_thread = 0;
+
+Options options() { return {.threads = threads_of_this_thread}; }
+
+// A result: written into the caller's array where one was given, else into a new one.
+class Result {
+ public:
+  Result(std::string_view function, const char* argument, nb::handle out, const Array& like, Dtype dtype,
+         const Extents& shape) {
+    if (out.is_none()) {
+      fresh_.emplace(like, dtype, shape);
+    } else {
+      given_ = read_output(function, argument, out, like, dtype, shape);
+    }
+  }
+  Tensor view() const { return fresh_ ? fresh_->view() : given_.writable_view(); }
+  nb::object finish() { return fresh_ ? fresh_->finish() : given_.object; }
+
+ private:
+  std::optional<NewArray> fresh_;
+  Array given_;
+};
+
+nb::object forward_pool(const PythonPool& p, nb::handle x_object, nb::handle out) {
+  const Array x = read_array(p.function, "x", x_object);
+  p.check_rank(x.view.shape);
+  Result y(p.function, "out", out, x, x.view.dtype, output_shape(p.pool, x.view.shape));
+  {
+    const nb::gil_scoped_release release;
+    forward(p.pool, x.view, y.view(), options());
+  }
+  return y.finish();
+}
+
+nb::object forward_indices(const PythonPool& p, nb::handle x_object, nb::handle space_word, nb::handle out) {
+  const Array x = read_array(p.function, "x", x_object);
+  p.check_rank(x.view.shape);
+  const IndexSpace space = read_space(p.function, space_word);
+  nb::object out_y = nb::none(), out_indices = nb::none();
+  if (!out.is_none()) {
+    if (PyTuple_Check(out.ptr()) == 0 || PyTuple_GET_SIZE(out.ptr()) != 2) {
+      throw TypeFault(fmt::format("{}: out must be a tuple of two arrays (result, indices) where indices are returned, "
+                                  "but is {}",
+                                  p.function, nb::repr(out).c_str()));
+    }
+    out_y = out[0];
+    out_indices = out[1];
+  }
+  const Extents shape = output_shape(p.pool, x.view.shape);
+  Result y(p.function, "out[0]", out_y, x, x.view.dtype, shape);
+  Result indices(p.function, "out[1]", out_indices, x, Dtype::i64, shape);
+  {
+    const nb::gil_scoped_release release;
+    forward(p.pool, x.view, y.view(), indices.view(), space, options());
+  }
+  return nb::make_tuple(y.finish(), indices.finish());
+}
+
+nb::object backward_pool(const PythonPool& p, nb::handle dy_object, nb::handle x_object, nb::handle shape,
+                         nb::handle out) {
+  const std::string function = p.function + "_backward";
+  const Array dy = read_array(function, "dy", dy_object);
+  if (x_object.is_none()) {
+    Result dx(function, "out", out, dy, dy.view.dtype, read_shape(function, "input_shape", shape));
+    p.check_rank(dx.view().shape);
+    {
+      const nb::gil_scoped_release release;
+      backward(p.pool, dy.view, dx.view(), options());
+    }
+    return dx.finish();
+  }
+  const Array x = read_array(function, "x", x_object);
+  check_same_framework(function, "x", x, "dy", dy);
+  p.check_rank(x.view.shape);
+  Result dx(function, "out", out, x, x.view.dtype, x.view.shape);
+  {
+    const nb::gil_scoped_release release;
+    backward(p.pool, x.view, dy.view, dx.view(), options());
+  }
+  return dx.finish();
+}
+
+nb::object backward_indices(const PythonPool& p, nb::handle dy_object, nb::handle indices_object, nb::handle space_word,
+                            nb::handle shape, nb::handle out) {
+  const std::string function = p.function + "_backward";
+  const Array dy = read_array(function, "dy", dy_object);
+  const Array indices = read_array(function, "indices", indices_object);
+  check_same_framework(function, "dy", dy, "indices", indices);
+  const IndexSpace space = read_space(function, space_word);
+  Result dx(function, "out", out, dy, dy.view.dtype, read_shape(function, "input_shape", shape));
+  p.check_rank(dx.view().shape);
+  {
+    const nb::gil_scoped_release release;
+    backward(p.pool, dy.view, indices.view, space, dx.view(), options());
+  }
+  return dx.finish();
+}
+
+nb::object unpool_planes(nb::handle y_object, nb::handle indices_object, nb::handle space_word, nb::handle axes,
+                         nb::handle shape, nb::handle out) {
+  const char* function = "max_unpool";
+  const Array y = read_array(function, "x", y_object);
+  const Array indices = read_array(function, "indices", indices_object);
+  check_same_framework(function, "x", y, "indices", indices);
+  Result x(function, "out", out, y, y.view.dtype, read_shape(function, "output_size", shape));
+  const IndexSpace space = read_space(function, space_word);
+  const Extents pooled = read_optional_ints(function, "axes", axes);
+  {
+    const nb::gil_scoped_release release;
+    unpool(y.view, indices.view, space, pooled, x.view(), options());
+  }
+  return x.finish();
+}
+
+bool equal(const PythonPool& p, nb::handle other) {
+  const PythonPool* q = nullptr;
+  return nb::try_cast(other, q) && q != nullptr && p.ndim == q->ndim && p.words == q->words;
+}
+
+// The tuple of the words, whose hash and whose values Python makes.
+nb::tuple words_tuple(const PythonPool& p) {
+  nb::list list;
+  for (index_t word : p.words) list.append(word);
+  return nb::tuple(list);
+}
+
+std::string representation(const PythonPool& p) {
+  const Pool& pool = p.pool;
+  std::string text = fmt::format("Pool('{}'", name(pool.op));
+  const auto add = [&](const char* word, const Extents& values) {
+    if (!values.empty()) text += fmt::format(", {}={}", word, to_string(values));
+  };
+  if (pool.kind == WindowKind::global) text += ", global";
+  add("kernel_size", pool.kernel);
+  add("stride", pool.stride);
+  if (pool.padding != Padding::given) text += pool.padding == Padding::same_upper ? ", same" : ", same_lower";
+  add("pad_lo", pool.pad_lo);
+  add("pad_hi", pool.pad_hi);
+  add("dilation", pool.dilation);
+  add("output_size", pool.output_size);
+  if (pool.ceil_mode) text += ", ceil_mode";
+  if (!pool.count_include_pad) text += ", exclude";
+  if (pool.divisor != 0) text += fmt::format(", divisor={}", pool.divisor);
+  if (pool.op == Op::lp) text += fmt::format(", norm={}", pool.norm);
+  if (pool.nan == NanPolicy::omit) text += ", omit";
+  if (!pool.axes.empty()) {
+    text += ", axes=(";
+    for (index_t axis : pool.axes) text += fmt::format("{},", axis);
+    text += ")";
+  }
+  return text + ")";
+}
+
+void bind_pool(nb::module_& m) {
+  nb::class_<PythonPool> pool(m, "Pool", "What a pool does to any tensor: the op, its windows, its axes. Immutable.");
+  pool.def(
+      "__init__",
+      [](PythonPool* self, nb::handle op, nb::handle kernel_size, nb::handle stride, nb::handle padding,
+         nb::handle dilation, nb::handle output_size, nb::handle axes, bool ceil_mode, bool count_include_pad,
+         nb::handle divisor, nb::handle norm, bool omit_nan, int ndim) {
+        new (self) PythonPool(read_pool(op, kernel_size, stride, padding, dilation, output_size, axes, ceil_mode,
+                                        count_include_pad, divisor, norm, omit_nan, ndim));
+        self->ndim = ndim;
+      },
+      "op"_a, "kernel_size"_a.none(), "stride"_a.none() = nb::none(), "padding"_a.none() = 0,
+      "dilation"_a.none() = 1, "output_size"_a.none() = nb::none(), "axes"_a.none() = nb::none(),
+      "ceil_mode"_a = false, "count_include_pad"_a = true, "divisor"_a.none() = nb::none(),
+      "norm"_a.none() = nb::none(), "omit_nan"_a = false, "ndim"_a = 0);
+  pool.def("__eq__", &equal, "other"_a.none());
+  pool.def("__hash__", [](const PythonPool& p) { return nb::hash(words_tuple(p)); });
+  pool.def("__repr__", &representation);
+  pool.def_prop_ro("op", [](const PythonPool& p) { return std::string(name(p.pool.op)); });
+  pool.def_prop_ro("words", &words_tuple, "The pool as a flat tuple of 64-bit integers.");
+  pool.def_prop_ro("kernel_size", [](const PythonPool& p) { return to_tuple(p.pool.kernel); });
+  pool.def_prop_ro("stride", [](const PythonPool& p) { return to_tuple(p.pool.stride); });
+  pool.def_prop_ro("pad_lo", [](const PythonPool& p) { return to_tuple(p.pool.pad_lo); });
+  pool.def_prop_ro("pad_hi", [](const PythonPool& p) { return to_tuple(p.pool.pad_hi); });
+  pool.def_prop_ro("dilation", [](const PythonPool& p) { return to_tuple(p.pool.dilation); });
+  pool.def_prop_ro("output_size", [](const PythonPool& p) { return to_tuple(p.pool.output_size); });
+  pool.def_prop_ro("axes", [](const PythonPool& p) { return to_tuple(p.pool.axes); });
+  pool.def_prop_ro("norm", [](const PythonPool& p) { return p.pool.norm; });
+  pool.def_prop_ro("ndim", [](const PythonPool& p) { return p.ndim; });
+  pool.def(
+      "output_shape",
+      [](const PythonPool& p, nb::handle shape) {
+        const Extents extents = read_shape(p.function, "shape", shape);
+        p.check_rank(extents);
+        return to_tuple(output_shape(p.pool, extents));
+      },
+      "shape"_a, "The shape of the result on a tensor of that shape.");
+  pool.def(
+      "resolved_axes",
+      [](const PythonPool& p, nb::handle shape) {
+        const Problem problem = make_problem(p.pool, Dtype::f32, read_shape(p.function, "shape", shape));
+        Extents axes;
+        for (int a = 0; a < problem.pooled; ++a) axes.push_back(problem.axes[static_cast<std::size_t>(a)]);
+        return to_tuple(axes);
+      },
+      "shape"_a, "The pooled axes of a tensor of that shape, counted from its first.");
+}
+
+void bind_functions(nb::module_& m) {
+  m.def("forward", &forward_pool, "pool"_a, "x"_a.none(), "out"_a.none() = nb::none());
+  m.def("forward_indices", &forward_indices, "pool"_a, "x"_a.none(), "space"_a, "out"_a.none() = nb::none());
+  m.def("backward", &backward_pool, "pool"_a, "dy"_a.none(), "x"_a.none(), "shape"_a.none(),
+        "out"_a.none() = nb::none());
+  m.def("backward_indices", &backward_indices, "pool"_a, "dy"_a.none(), "indices"_a.none(), "space"_a, "shape"_a,
+        "out"_a.none() = nb::none());
+  m.def("unpool", &unpool_planes, "y"_a.none(), "indices"_a.none(), "space"_a, "axes"_a.none(), "shape"_a,
+        "out"_a.none() = nb::none());
+  m.def("set_threads", [](int n) {
+    if (n < 0) throw Error(fmt::format("set_threads: n must be >= 0 (0: all), but is {}", n));
+    threads_of_this_thread = n;
+  }, "n"_a, "Threads that calls from this thread use at most; 0: all that the process may use.");
+  m.def("get_threads", [] { return threads_of_this_thread; });
+  m.def("default_threads", &default_threads);
+  m.def("supported_targets", &supported_targets);
+  m.def("active_target", &active_target);
+  m.def("set_target", &set_target, "name"_a);
+  m.attr("version") = version();
+}
+
+void bind_errors() {
+  nb::register_exception_translator([](const std::exception_ptr& p, void*) {
+    try {
+      std::rethrow_exception(p);
+    } catch (const TypeFault& e) {
+      PyErr_SetString(PyExc_TypeError, e.what());
+    } catch (const Error& e) {
+      PyErr_SetString(PyExc_ValueError, e.what());
+    }
+  });
+}
+
+}  // namespace
+}  // namespace oriel::python
+
+NB_MODULE(_core, m) {
+  oriel::python::import_numpy();
+  oriel::python::bind_errors();
+  oriel::python::bind_pool(m);
+  oriel::python::bind_functions(m);
+}
