@@ -1,1 +1,65 @@
+"""Oriel: windowed reductions with stride (max, min, average, sum and Lp pooling), the same bits everywhere.
+
+Arrays of NumPy, PyTorch, JAX and everything with DLPack or `__array__` are pooled in place, without copies; results are of the caller's kind.
+
+>>> import numpy as np
+>>> import oriel
+>>> oriel.max_pool(np.array([[1, 2, 3, 4], [5, 6, 7, 8]]), 2)
+array([[6, 8]])
+
+`oriel.torch`, `oriel.jax`, `oriel.keras` and `oriel.onnx` are the layers of those frameworks, with gradients; they are imported by name.
+"""
+
 from oriel import _core
+from oriel.adaptive import (
+    adaptive_avg_pool,
+    adaptive_lp_pool,
+    adaptive_max_pool,
+    adaptive_min_pool,
+    adaptive_sum_pool,
+    global_avg_pool,
+    global_lp_pool,
+    global_max_pool,
+    global_min_pool,
+    global_sum_pool,
+)
+from oriel.fixed_rank import (
+    adaptive_avg_pool1d,
+    adaptive_avg_pool2d,
+    adaptive_avg_pool3d,
+    adaptive_max_pool1d,
+    adaptive_max_pool2d,
+    adaptive_max_pool3d,
+    avg_pool1d,
+    avg_pool2d,
+    avg_pool3d,
+    lp_pool1d,
+    lp_pool2d,
+    lp_pool3d,
+    max_pool1d,
+    max_pool2d,
+    max_pool3d,
+    max_unpool1d,
+    max_unpool2d,
+    max_unpool3d,
+    min_pool1d,
+    min_pool2d,
+    min_pool3d,
+    sum_pool1d,
+    sum_pool2d,
+    sum_pool3d,
+)
+from oriel.gradients import (
+    avg_pool_backward,
+    lp_pool_backward,
+    max_pool_backward,
+    min_pool_backward,
+    sum_pool_backward,
+)
+from oriel.pool import Pool
+from oriel.pools import avg_pool, lp_pool, max_pool, max_unpool, min_pool, sum_pool
+from oriel.threads import get_threads, set_threads, threads
+
+__version__ = _core.version
+
+__all__ = [name for name in dir() if not name.startswith("_")]

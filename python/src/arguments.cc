@@ -1,11 +1,15 @@
 #include "arguments.h"
 
+#include <array>
+#include <string>
+
 #include "faults.h"
 #include "fmt/format.h"
-#include "pool_words.h"
 
 namespace oriel::python {
 namespace {
+
+constexpr int kMaxNdim = 3;  // as in max_pool3d
 
 std::string shown(nb::handle object) { return nb::repr(object).c_str(); }
 
@@ -82,6 +86,32 @@ void read_padding(std::string_view function, nb::handle object, Pool& pool) {
   });
 }
 
+Op read_op(nb::handle object) {
+  if (PyUnicode_Check(object.ptr()) == 0) throw TypeFault(fmt::format("Pool: op must be a str, but is {}", shown(object)));
+  return parse_op(nb::cast<const char*>(object));
+}
+
+double read_number(std::string_view function, const char* argument, nb::handle object) {
+  const double value = PyFloat_AsDouble(object.ptr());
+  if (value == -1.0 && PyErr_Occurred() != nullptr) {
+    PyErr_Clear();
+    throw TypeFault(fmt::format("{}: {} must be a number, but is {}", function, argument, shown(object)));
+  }
+  return value;
+}
+
+void read_window(std::string_view function, nb::handle kernel_size, nb::handle stride, nb::handle padding,
+                 nb::handle dilation, Pool& pool) {
+  pool.kernel = read_ints(function, "kernel_size", kernel_size);
+  if (pool.kernel.empty()) {
+    throw Error(fmt::format("{}: kernel_size must have at least one value, but is empty", function));
+  }
+  pool.stride = read_optional_ints(function, "stride", stride);
+  if (!padding.is_none()) read_padding(function, padding, pool);
+  pool.dilation = read_optional_ints(function, "dilation", dilation);
+  if (pool.dilation.size() == 1 && pool.dilation[0] == 1) pool.dilation = {};
+}
+
 }  // namespace
 
 index_t read_int(std::string_view function, const char* argument, nb::handle object) {
@@ -131,6 +161,18 @@ Extents read_shape(std::string_view function, const char* argument, nb::handle o
   return shape;
 }
 
+bool read_bool(std::string_view function, const char* argument, nb::handle object) {
+  if (object.ptr() == Py_True) return true;
+  if (object.ptr() == Py_False) return false;
+  const std::string_view type = Py_TYPE(object.ptr())->tp_name;
+  if (type == "numpy.bool" || type == "numpy.bool_") return PyObject_IsTrue(object.ptr()) == 1;
+  if (is_int(object)) {
+    const index_t value = read_int(function, argument, object);
+    if (value == 0 || value == 1) return value == 1;
+  }
+  throw TypeFault(fmt::format("{}: {} must be True or False, but is {}", function, argument, shown(object)));
+}
+
 IndexSpace read_space(std::string_view function, nb::handle object) {
   if (PyUnicode_Check(object.ptr()) != 0) {
     const std::string_view word = nb::cast<const char*>(object);
@@ -150,53 +192,51 @@ nb::tuple to_tuple(const Extents& values) {
   return nb::steal<nb::tuple>(tuple);
 }
 
+std::string_view PythonPool::function() const {
+  static constexpr std::array<std::array<std::string_view, kMaxNdim + 1>, 5> kNames = {{
+#define ORIEL_OP(name) {#name "_pool", #name "_pool1d", #name "_pool2d", #name "_pool3d"},
+#include "oriel/ops.def"
+#undef ORIEL_OP
+  }};
+  return kNames[static_cast<std::size_t>(pool.op)][static_cast<std::size_t>(ndim)];
+}
+
 void PythonPool::check_rank(const Extents& shape) const {
   if (ndim == 0 || shape.size() == ndim + 1 || shape.size() == ndim + 2) return;
-  throw Error(fmt::format("{}: the input must have {} axes (channels and {} pooled axes) or {} (with a batch), but has shape {}",
-                          function, ndim + 1, ndim, ndim + 2, to_string(shape)));
+  throw Error(fmt::format("{}: the input must have {} axes (channels and {} pooled axes) or {} (with a batch), but has "
+                          "shape {}",
+                          function(), ndim + 1, ndim, ndim + 2, to_string(shape)));
 }
 
 PythonPool read_pool(nb::handle op, nb::handle kernel_size, nb::handle stride, nb::handle padding, nb::handle dilation,
-                     nb::handle output_size, nb::handle axes, bool ceil_mode, bool count_include_pad,
+                     nb::handle output_size, nb::handle axes, nb::handle ceil_mode, nb::handle count_include_pad,
                      nb::handle divisor, nb::handle norm, bool omit_nan, int ndim) {
   PythonPool result;
   Pool& pool = result.pool;
-  pool.op = parse_op(nb::cast<const char*>(op));
-  result.function = std::string(name(pool.op)) + "_pool";
-  if (ndim != 0) result.function += std::to_string(ndim) + "d";
-  const std::string& function = result.function;
+  pool.op = read_op(op);
+  if (ndim < 0 || ndim > kMaxNdim) throw Error(fmt::format("Pool: ndim must be 0 to {}, but is {}", kMaxNdim, ndim));
+  result.ndim = ndim;
+  const std::string_view function = result.function();
   if (!output_size.is_none()) {
     pool.kind = WindowKind::adaptive;
     pool.output_size = read_ints(function, "output_size", output_size);
   } else if (kernel_size.is_none()) {
     pool.kind = WindowKind::global;
   } else {
-    pool.kernel = read_ints(function, "kernel_size", kernel_size);
-    if (pool.kernel.empty()) throw Error(function + ": kernel_size must have at least one value, but is empty");
-    pool.stride = read_optional_ints(function, "stride", stride);
-    if (!padding.is_none()) read_padding(function, padding, pool);
-    pool.dilation = read_optional_ints(function, "dilation", dilation);
-    if (pool.dilation.size() == 1 && pool.dilation[0] == 1) pool.dilation = {};
+    read_window(function, kernel_size, stride, padding, dilation, pool);
   }
   pool.axes = read_optional_ints(function, "axes", axes);
-  for (int a = -ndim; a < 0; ++a) pool.axes.push_back(a);
-  pool.ceil_mode = ceil_mode;
-  pool.count_include_pad = count_include_pad;
+  for (int a = -ndim; a < 0; ++a) append(function, "axes", pool.axes, a);
+  pool.ceil_mode = read_bool(function, "ceil_mode", ceil_mode);
+  pool.count_include_pad = read_bool(function, "count_include_pad", count_include_pad);
   if (!divisor.is_none()) {
     pool.divisor = read_int(function, "divisor_override", divisor);
     if (pool.divisor < 1) {
       throw Error(fmt::format("{}: divisor_override must be >= 1 or None, but is {}", function, pool.divisor));
     }
   }
-  if (!norm.is_none()) {
-    pool.norm = PyFloat_AsDouble(norm.ptr());
-    if (PyErr_Occurred() != nullptr) {
-      PyErr_Clear();
-      throw TypeFault(fmt::format("{}: norm_type must be a number, but is {}", function, shown(norm)));
-    }
-  }
+  if (!norm.is_none()) pool.norm = read_number(function, "norm_type", norm);
   pool.nan = omit_nan ? NanPolicy::omit : NanPolicy::propagate;
-  result.words = to_words(pool);
   return result;
 }
 

@@ -3,9 +3,7 @@
 
 #include <nanobind/nanobind.h>
 
-#include <string>
 #include <string_view>
-#include <vector>
 
 #include "oriel/problem.h"
 
@@ -25,6 +23,9 @@ Extents read_optional_ints(std::string_view function, const char* argument, nb::
 /// A shape: extents that are not negative.
 Extents read_shape(std::string_view function, const char* argument, nb::handle object);
 
+/// True or False, NumPy's too, or 1 or 0.
+bool read_bool(std::string_view function, const char* argument, nb::handle object);
+
 IndexSpace read_space(std::string_view function, nb::handle object);
 
 nb::tuple to_tuple(const Extents& values);
@@ -32,17 +33,17 @@ nb::tuple to_tuple(const Extents& values);
 /// A Pool of the door, and what Python asks beyond it.
 struct PythonPool {
   Pool pool;
-  int ndim = 0;          // 0, or the number of last axes that are pooled, the tensor having one or two more
-  std::string function;  // `max_pool`, `max_pool2d`: for error texts
-  std::vector<index_t> words;
+  int ndim = 0;  // 0, or the number of last axes that are pooled, the tensor having one or two more
 
+  /// `max_pool`, or `max_pool2d` where ndim is 2: for error texts.
+  std::string_view function() const;
   /// Throws Error when a tensor of that shape has not ndim + 1 or ndim + 2 axes.
   void check_rank(const Extents& shape) const;
 };
 
-/// What the arguments say; see the class Pool of the module. All but axes are checked against a tensor only later.
+/// What the arguments say; see the class Pool of the module. They are checked against a tensor only later.
 PythonPool read_pool(nb::handle op, nb::handle kernel_size, nb::handle stride, nb::handle padding, nb::handle dilation,
-                     nb::handle output_size, nb::handle axes, bool ceil_mode, bool count_include_pad,
+                     nb::handle output_size, nb::handle axes, nb::handle ceil_mode, nb::handle count_include_pad,
                      nb::handle divisor, nb::handle norm, bool omit_nan, int ndim);
 
 }  // namespace oriel::python

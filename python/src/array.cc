@@ -3,6 +3,7 @@
 #include "array.h"
 
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/string.h>
 #include <numpy/arrayobject.h>
 
 #include <algorithm>
@@ -24,10 +25,11 @@ constexpr std::string_view kDtypes =
 
 std::string kind_of(nb::handle object) { return nb::cast<std::string>(nb::str(object.type().attr("__name__"))); }
 
-// The text of the Python exception that is set, which is cleared.
+// The first line of the Python exception that is set, which is cleared. (torch adds a stack trace.)
 std::string take_python_error() {
-  nb::python_error error;
-  return nb::cast<std::string>(nb::str(error.value()));
+  const nb::python_error error;
+  std::string text = nb::cast<std::string>(nb::str(error.value()));
+  return text.substr(0, text.find('\n'));
 }
 
 // -- NumPy
@@ -200,6 +202,16 @@ const dlpack::Exchange* exchange_of(nb::handle object) {
   return known;
 }
 
+// torch: whether results would have to carry a gradient, which this way of calling loses.
+bool wants_gradient(nb::handle tensor) {
+  static nb::object name = nb::str("requires_grad");
+  PyObject* required = PyObject_GetAttr(tensor.ptr(), name.ptr());
+  if (required == nullptr) PyErr_Clear();
+  const bool is_required = required == Py_True;
+  Py_XDECREF(required);
+  return is_required && nb::cast<bool>(nb::module_::import_("torch").attr("is_grad_enabled")());
+}
+
 // torch marks tensors whose values are the negatives of what their memory holds; DLPack does not carry the mark.
 bool is_negated(nb::handle tensor) {
   static nb::object name = nb::str("is_neg");
@@ -220,10 +232,12 @@ Array from_exchange(std::string_view function, const char* argument, nb::handle 
   result.access = Access::exchange;
   result.exchange = exchange;
   result.object = nb::borrow(object);
-  result.owner = result.object;
-  if (is_negated(object)) {
-    result.owner = result.object.attr("resolve_neg")();
+  if (wants_gradient(object)) {
+    throw Error(fmt::format("{}: {} must not require grad here; oriel.torch has differentiable functions, {}.detach() "
+                            "drops the gradient",
+                            function, argument, argument));
   }
+  result.owner = is_negated(object) ? result.object.attr("resolve_neg")() : result.object;
   dlpack::Tensor t{};
   if (exchange->view_of_object(result.owner.ptr(), &t) != 0) {
     throw Error(fmt::format("{}: {} cannot be read: {}", function, argument, take_python_error()));

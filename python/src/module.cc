@@ -10,6 +10,7 @@
 #include "faults.h"
 #include "fmt/format.h"
 #include "oriel/pool.h"
+#include "pool_words.h"
 
 namespace oriel::python {
 namespace {
@@ -40,9 +41,9 @@ class Result {
 };
 
 nb::object forward_pool(const PythonPool& p, nb::handle x_object, nb::handle out) {
-  const Array x = read_array(p.function, "x", x_object);
+  const Array x = read_array(p.function(), "x", x_object);
   p.check_rank(x.view.shape);
-  Result y(p.function, "out", out, x, x.view.dtype, output_shape(p.pool, x.view.shape));
+  Result y(p.function(), "out", out, x, x.view.dtype, output_shape(p.pool, x.view.shape));
   {
     const nb::gil_scoped_release release;
     forward(p.pool, x.view, y.view(), options());
@@ -51,22 +52,22 @@ nb::object forward_pool(const PythonPool& p, nb::handle x_object, nb::handle out
 }
 
 nb::object forward_indices(const PythonPool& p, nb::handle x_object, nb::handle space_word, nb::handle out) {
-  const Array x = read_array(p.function, "x", x_object);
+  const Array x = read_array(p.function(), "x", x_object);
   p.check_rank(x.view.shape);
-  const IndexSpace space = read_space(p.function, space_word);
+  const IndexSpace space = read_space(p.function(), space_word);
   nb::object out_y = nb::none(), out_indices = nb::none();
   if (!out.is_none()) {
     if (PyTuple_Check(out.ptr()) == 0 || PyTuple_GET_SIZE(out.ptr()) != 2) {
       throw TypeFault(fmt::format("{}: out must be a tuple of two arrays (result, indices) where indices are returned, "
                                   "but is {}",
-                                  p.function, nb::repr(out).c_str()));
+                                  p.function(), nb::repr(out).c_str()));
     }
     out_y = out[0];
     out_indices = out[1];
   }
   const Extents shape = output_shape(p.pool, x.view.shape);
-  Result y(p.function, "out[0]", out_y, x, x.view.dtype, shape);
-  Result indices(p.function, "out[1]", out_indices, x, Dtype::i64, shape);
+  Result y(p.function(), "out[0]", out_y, x, x.view.dtype, shape);
+  Result indices(p.function(), "out[1]", out_indices, x, Dtype::i64, shape);
   {
     const nb::gil_scoped_release release;
     forward(p.pool, x.view, y.view(), indices.view(), space, options());
@@ -76,7 +77,7 @@ nb::object forward_indices(const PythonPool& p, nb::handle x_object, nb::handle 
 
 nb::object backward_pool(const PythonPool& p, nb::handle dy_object, nb::handle x_object, nb::handle shape,
                          nb::handle out) {
-  const std::string function = p.function + "_backward";
+  const std::string function = std::string(p.function()) + "_backward";
   const Array dy = read_array(function, "dy", dy_object);
   if (x_object.is_none()) {
     Result dx(function, "out", out, dy, dy.view.dtype, read_shape(function, "input_shape", shape));
@@ -100,7 +101,7 @@ nb::object backward_pool(const PythonPool& p, nb::handle dy_object, nb::handle x
 
 nb::object backward_indices(const PythonPool& p, nb::handle dy_object, nb::handle indices_object, nb::handle space_word,
                             nb::handle shape, nb::handle out) {
-  const std::string function = p.function + "_backward";
+  const std::string function = std::string(p.function()) + "_backward";
   const Array dy = read_array(function, "dy", dy_object);
   const Array indices = read_array(function, "indices", indices_object);
   check_same_framework(function, "dy", dy, "indices", indices);
@@ -132,13 +133,13 @@ nb::object unpool_planes(nb::handle y_object, nb::handle indices_object, nb::han
 
 bool equal(const PythonPool& p, nb::handle other) {
   const PythonPool* q = nullptr;
-  return nb::try_cast(other, q) && q != nullptr && p.ndim == q->ndim && p.words == q->words;
+  return nb::try_cast(other, q) && q != nullptr && p.ndim == q->ndim && p.pool == q->pool;
 }
 
 // The tuple of the words, whose hash and whose values Python makes.
 nb::tuple words_tuple(const PythonPool& p) {
   nb::list list;
-  for (index_t word : p.words) list.append(word);
+  for (index_t word : to_words(p.pool)) list.append(word);
   return nb::tuple(list);
 }
 
@@ -174,15 +175,14 @@ void bind_pool(nb::module_& m) {
   pool.def(
       "__init__",
       [](PythonPool* self, nb::handle op, nb::handle kernel_size, nb::handle stride, nb::handle padding,
-         nb::handle dilation, nb::handle output_size, nb::handle axes, bool ceil_mode, bool count_include_pad,
+         nb::handle dilation, nb::handle output_size, nb::handle axes, nb::handle ceil_mode, nb::handle count_include_pad,
          nb::handle divisor, nb::handle norm, bool omit_nan, int ndim) {
         new (self) PythonPool(read_pool(op, kernel_size, stride, padding, dilation, output_size, axes, ceil_mode,
                                         count_include_pad, divisor, norm, omit_nan, ndim));
-        self->ndim = ndim;
       },
       "op"_a, "kernel_size"_a.none(), "stride"_a.none() = nb::none(), "padding"_a.none() = 0,
       "dilation"_a.none() = 1, "output_size"_a.none() = nb::none(), "axes"_a.none() = nb::none(),
-      "ceil_mode"_a = false, "count_include_pad"_a = true, "divisor"_a.none() = nb::none(),
+      "ceil_mode"_a.none() = false, "count_include_pad"_a.none() = true, "divisor"_a.none() = nb::none(),
       "norm"_a.none() = nb::none(), "omit_nan"_a = false, "ndim"_a = 0);
   pool.def("__eq__", &equal, "other"_a.none());
   pool.def("__hash__", [](const PythonPool& p) { return nb::hash(words_tuple(p)); });
@@ -201,7 +201,7 @@ void bind_pool(nb::module_& m) {
   pool.def(
       "output_shape",
       [](const PythonPool& p, nb::handle shape) {
-        const Extents extents = read_shape(p.function, "shape", shape);
+        const Extents extents = read_shape(p.function(), "shape", shape);
         p.check_rank(extents);
         return to_tuple(output_shape(p.pool, extents));
       },
@@ -209,7 +209,9 @@ void bind_pool(nb::module_& m) {
   pool.def(
       "resolved_axes",
       [](const PythonPool& p, nb::handle shape) {
-        const Problem problem = make_problem(p.pool, Dtype::f32, read_shape(p.function, "shape", shape));
+        const Extents extents = read_shape(p.function(), "shape", shape);
+        p.check_rank(extents);
+        const Problem problem = make_problem(p.pool, Dtype::f32, extents);
         Extents axes;
         for (int a = 0; a < problem.pooled; ++a) axes.push_back(problem.axes[static_cast<std::size_t>(a)]);
         return to_tuple(axes);

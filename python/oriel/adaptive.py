@@ -1,0 +1,211 @@
+"""Pools whose windows follow from the input: adaptive ones (so many outputs) and global ones (one output)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from oriel import _core
+from oriel.pool import check_nan_policy
+from oriel.pools import index_space
+
+__all__ = [
+    "adaptive_avg_pool", "adaptive_lp_pool", "adaptive_max_pool", "adaptive_min_pool", "adaptive_sum_pool",
+    "global_avg_pool", "global_lp_pool", "global_max_pool", "global_min_pool", "global_sum_pool",
+]
+
+
+def complete_sizes(x: Any, output_size: Any) -> Any:
+    """`output_size` with each None replaced by the extent of its axis, the last axes being meant, as in PyTorch."""
+    if isinstance(output_size, (tuple, list)) and None in output_size:
+        extents = tuple(x.shape)[-len(output_size):]
+        return tuple(n if size is None else size for n, size in zip(extents, output_size))
+    return output_size
+
+
+def _adaptive(op: str, x: Any, output_size: Any, axes: Any, nan_policy: str, norm: float | None = None) -> _core.Pool:
+    if output_size is None:
+        raise TypeError(f"adaptive_{op}_pool: output_size must be an int or a sequence of ints, but is None")
+    return _core.Pool(op, None, None, 0, 1, complete_sizes(x, output_size), axes, False, True, None, norm,
+                      check_nan_policy(nan_policy), 0)
+
+
+def _global(op: str, x: Any, axes: Any, keepdims: bool, nan_policy: str, out: Any, norm: float | None = None) -> Any:
+    pool = _core.Pool(op, None, None, 0, 1, None, axes, False, True, None, norm, check_nan_policy(nan_policy), 0)
+    y = _core.forward(pool, x, out)
+    if keepdims:
+        return y
+    if out is not None:
+        raise ValueError(f"global_{op}_pool: out must be None where keepdims is False, but is {type(out).__name__}")
+    pooled = pool.resolved_axes(tuple(y.shape))
+    return y[tuple(0 if axis in pooled else slice(None) for axis in range(len(y.shape)))]
+
+
+def adaptive_max_pool(x: Any, output_size: Any, *, return_indices: bool | str = False, axes: Any = None,
+                      nan_policy: str = "propagate", out: Any = None) -> Any:
+    """The largest element of each of `output_size` windows that share the input evenly.
+
+    Parameters
+    ----------
+    x : array of shape (…)
+        As for `max_pool`.
+    output_size : int or sequence of int
+        Windows along each pooled axis: window o of m over n elements holds those from floor(o n / m) to ceil((o + 1) n / m). None within a
+        sequence keeps the extent of that one of the last axes.
+    return_indices, axes, nan_policy, out
+        As for `max_pool`.
+
+    Returns
+    -------
+    array, or (array, array of int64)
+        Of the kind, dtype and memory order of `x`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import oriel
+    >>> oriel.adaptive_max_pool(np.array([1.0, 5.0, 2.0, 4.0, 3.0]), 2)
+    array([5., 4.])
+    """
+    pool = _adaptive("max", x, output_size, axes, nan_policy)
+    if return_indices:
+        return _core.forward_indices(pool, x, index_space(return_indices), out)
+    return _core.forward(pool, x, out)
+
+
+def adaptive_min_pool(x: Any, output_size: Any, *, return_indices: bool | str = False, axes: Any = None,
+                      nan_policy: str = "propagate", out: Any = None) -> Any:
+    """The smallest element of each of `output_size` windows; see `adaptive_max_pool`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import oriel
+    >>> oriel.adaptive_min_pool(np.array([1.0, 5.0, 2.0, 4.0, 3.0]), 2)
+    array([1., 2.])
+    """
+    pool = _adaptive("min", x, output_size, axes, nan_policy)
+    if return_indices:
+        return _core.forward_indices(pool, x, index_space(return_indices), out)
+    return _core.forward(pool, x, out)
+
+
+def adaptive_avg_pool(x: Any, output_size: Any, *, axes: Any = None, nan_policy: str = "propagate", out: Any = None) -> Any:
+    """The mean of each of `output_size` windows; see `adaptive_max_pool`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import oriel
+    >>> oriel.adaptive_avg_pool(np.array([1.0, 5.0, 2.0, 4.0, 3.0]), 2)
+    array([2.66666667, 3.        ])
+    """
+    return _core.forward(_adaptive("avg", x, output_size, axes, nan_policy), x, out)
+
+
+def adaptive_sum_pool(x: Any, output_size: Any, *, axes: Any = None, nan_policy: str = "propagate", out: Any = None) -> Any:
+    """The sum of each of `output_size` windows; see `adaptive_max_pool`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import oriel
+    >>> oriel.adaptive_sum_pool(np.array([1.0, 5.0, 2.0, 4.0, 3.0]), 2)
+    array([8., 9.])
+    """
+    return _core.forward(_adaptive("sum", x, output_size, axes, nan_policy), x, out)
+
+
+def adaptive_lp_pool(x: Any, norm_type: float, output_size: Any, *, axes: Any = None, nan_policy: str = "propagate",
+                     out: Any = None) -> Any:
+    """The p-norm of each of `output_size` windows; see `adaptive_max_pool` and `lp_pool`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import oriel
+    >>> oriel.adaptive_lp_pool(np.array([3.0, -4.0, 5.0, 12.0]), 2, 2)
+    array([ 5., 13.])
+    """
+    return _core.forward(_adaptive("lp", x, output_size, axes, nan_policy, norm_type), x, out)
+
+
+def global_max_pool(x: Any, *, axes: Any = None, keepdims: bool = True, nan_policy: str = "propagate", out: Any = None) -> Any:
+    """The largest element over the pooled axes: one window sees everything.
+
+    Parameters
+    ----------
+    x : array of shape (…)
+        As for `max_pool`.
+    axes : int or sequence of int, optional
+        The pooled axes; by default all but the first two of an array of 3 to 5 axes, and all axes of any other.
+    keepdims : bool
+        Whether the pooled axes stay, with one element each.
+    nan_policy, out
+        As for `max_pool`.
+
+    Returns
+    -------
+    array
+        Of the kind and dtype of `x`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import oriel
+    >>> oriel.global_max_pool(np.arange(8).reshape(1, 2, 2, 2), keepdims=False)
+    array([[3, 7]])
+    """
+    return _global("max", x, axes, keepdims, nan_policy, out)
+
+
+def global_min_pool(x: Any, *, axes: Any = None, keepdims: bool = True, nan_policy: str = "propagate", out: Any = None) -> Any:
+    """The smallest element over the pooled axes; see `global_max_pool`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import oriel
+    >>> oriel.global_min_pool(np.arange(8).reshape(1, 2, 2, 2), keepdims=False)
+    array([[0, 4]])
+    """
+    return _global("min", x, axes, keepdims, nan_policy, out)
+
+
+def global_avg_pool(x: Any, *, axes: Any = None, keepdims: bool = True, nan_policy: str = "propagate", out: Any = None) -> Any:
+    """The mean over the pooled axes; see `global_max_pool`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import oriel
+    >>> oriel.global_avg_pool(np.arange(8).reshape(1, 2, 2, 2), keepdims=False)
+    array([[2, 6]])
+    """
+    return _global("avg", x, axes, keepdims, nan_policy, out)
+
+
+def global_sum_pool(x: Any, *, axes: Any = None, keepdims: bool = True, nan_policy: str = "propagate", out: Any = None) -> Any:
+    """The sum over the pooled axes; see `global_max_pool`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import oriel
+    >>> oriel.global_sum_pool(np.arange(8).reshape(1, 2, 2, 2), keepdims=False)
+    array([[ 6, 22]])
+    """
+    return _global("sum", x, axes, keepdims, nan_policy, out)
+
+
+def global_lp_pool(x: Any, norm_type: float, *, axes: Any = None, keepdims: bool = True, nan_policy: str = "propagate",
+                   out: Any = None) -> Any:
+    """The p-norm over the pooled axes; see `global_max_pool` and `lp_pool`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import oriel
+    >>> oriel.global_lp_pool(np.array([3.0, -4.0]), 2)
+    array([5.])
+    """
+    return _global("lp", x, axes, keepdims, nan_policy, out, norm_type)

@@ -1,0 +1,133 @@
+"""Gradients of pools with respect to their input, for arrays. Adaptive and global pools: see `oriel.Pool.backward`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from oriel import _core
+from oriel.pool import check_nan_policy
+
+__all__ = ["avg_pool_backward", "lp_pool_backward", "max_pool_backward", "min_pool_backward", "sum_pool_backward"]
+
+
+def _extremum_backward(op: str, dy: Any, x: Any, window: tuple, ceil_mode: bool, indices: Any, axes: Any, nan_policy: str,
+                       out: Any) -> Any:
+    pool = _core.Pool(op, *window, None, axes, ceil_mode, True, None, None, check_nan_policy(nan_policy), 0)
+    if indices is None:
+        return _core.backward(pool, dy, x, None, out)
+    return _core.backward_indices(pool, dy, indices, "plane", tuple(getattr(x, "shape", x)), out)
+
+
+def max_pool_backward(dy: Any, x: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, *,
+                      ceil_mode: bool = False, indices: Any = None, axes: Any = None, nan_policy: str = "propagate",
+                      out: Any = None) -> Any:
+    """The gradient of `max_pool`: each `dy` goes to the input that was its window's maximum.
+
+    Parameters
+    ----------
+    dy : array of the pool's output shape
+        The gradient with respect to the result.
+    x : array
+        The pool's input; with `indices` its shape is enough.
+    indices : array of int64, optional
+        What `max_pool(..., return_indices=True)` returned; without it the places are found again from `x`.
+    kernel_size, stride, padding, dilation, ceil_mode, axes, nan_policy
+        Those of the pool.
+    out : array of x's shape, optional
+        Where to write the result.
+
+    Returns
+    -------
+    array
+        Of the shape, dtype and kind of `x`. Terms are added in a fixed order (S9): the same bits for every number of threads.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import oriel
+    >>> oriel.max_pool_backward(np.array([10.0, 100.0]), np.array([1.0, 5.0, 2.0, 3.0]), 3, 1)
+    array([  0., 110.,   0.,   0.])
+    """
+    return _extremum_backward("max", dy, x, (kernel_size, stride, padding, dilation), ceil_mode, indices, axes, nan_policy, out)
+
+
+def min_pool_backward(dy: Any, x: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, *,
+                      ceil_mode: bool = False, indices: Any = None, axes: Any = None, nan_policy: str = "propagate",
+                      out: Any = None) -> Any:
+    """The gradient of `min_pool`; see `max_pool_backward`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import oriel
+    >>> oriel.min_pool_backward(np.array([10.0, 100.0]), np.array([1.0, 5.0, 2.0, 3.0]), 3, 1)
+    array([ 10.,   0., 100.,   0.])
+    """
+    return _extremum_backward("min", dy, x, (kernel_size, stride, padding, dilation), ceil_mode, indices, axes, nan_policy, out)
+
+
+def _linear_backward(pool: _core.Pool, dy: Any, input_shape: Any, out: Any) -> Any:
+    if hasattr(input_shape, "dtype"):  # the input itself
+        return _core.backward(pool, dy, input_shape, None, out)
+    return _core.backward(pool, dy, None, input_shape, out)
+
+
+def avg_pool_backward(dy: Any, input_shape: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, *,
+                      ceil_mode: bool = False, count_include_pad: bool = True, divisor_override: int | None = None,
+                      axes: Any = None, nan_policy: str = "propagate", out: Any = None) -> Any:
+    """The gradient of `avg_pool`: each `dy`, divided, goes to every input of its window.
+
+    Parameters
+    ----------
+    dy : array of the pool's output shape
+        The gradient with respect to the result; a floating dtype.
+    input_shape : sequence of int, or the input itself
+        With `nan_policy="omit"` the input is needed.
+    kernel_size, stride, padding, dilation, ceil_mode, count_include_pad, divisor_override, axes, nan_policy
+        Those of the pool.
+    out : array of the input's shape, optional
+        Where to write the result.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import oriel
+    >>> oriel.avg_pool_backward(np.array([3.0, 30.0]), (4,), 3, 1)
+    array([ 1., 11., 11., 10.])
+    """
+    pool = _core.Pool("avg", kernel_size, stride, padding, dilation, None, axes, ceil_mode, count_include_pad,
+                      divisor_override, None, check_nan_policy(nan_policy), 0)
+    return _linear_backward(pool, dy, input_shape, out)
+
+
+def sum_pool_backward(dy: Any, input_shape: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, *,
+                      ceil_mode: bool = False, axes: Any = None, nan_policy: str = "propagate", out: Any = None) -> Any:
+    """The gradient of `sum_pool`: each `dy` goes to every input of its window; see `avg_pool_backward`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import oriel
+    >>> oriel.sum_pool_backward(np.array([1.0, 10.0]), (4,), 3, 1)
+    array([ 1., 11., 11., 10.])
+    """
+    pool = _core.Pool("sum", kernel_size, stride, padding, dilation, None, axes, ceil_mode, True, None, None,
+                      check_nan_policy(nan_policy), 0)
+    return _linear_backward(pool, dy, input_shape, out)
+
+
+def lp_pool_backward(dy: Any, x: Any, norm_type: float, kernel_size: Any, stride: Any = None, padding: Any = 0,
+                     dilation: Any = 1, *, ceil_mode: bool = False, axes: Any = None, nan_policy: str = "propagate",
+                     out: Any = None) -> Any:
+    """The gradient of `lp_pool`: dy * sign(x) |x|^(p-1) / y^(p-1), added over the windows of each input; 0 where y is 0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import oriel
+    >>> oriel.lp_pool_backward(np.array([10.0]), np.array([3.0, -4.0]), 2, 2)
+    array([ 6., -8.])
+    """
+    pool = _core.Pool("lp", kernel_size, stride, padding, dilation, None, axes, ceil_mode, True, None, norm_type,
+                      check_nan_policy(nan_policy), 0)
+    return _core.backward(pool, dy, x, None, out)

@@ -1,0 +1,237 @@
+"""Pools with windows of one size and step: `max_pool`, `min_pool`, `avg_pool`, `sum_pool`, `lp_pool`, and their inverse `max_unpool`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from oriel import _core
+from oriel.pool import check_nan_policy
+
+__all__ = ["avg_pool", "lp_pool", "max_pool", "max_unpool", "min_pool", "sum_pool", "unpooled_shape"]
+
+_Pool = _core.Pool
+_forward = _core.forward
+
+
+def index_space(return_indices: bool | str) -> str:
+    """What returned indices count: True means the plane."""
+    return "plane" if return_indices is True else return_indices
+
+
+def max_pool(x: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, *, ceil_mode: bool = False,
+             return_indices: bool | str = False, axes: Any = None, nan_policy: str = "propagate", out: Any = None) -> Any:
+    """The largest element of each window; windows lie `stride` apart, by default `kernel_size`.
+
+    Parameters
+    ----------
+    x : array of shape (…)
+        A NumPy array, a CPU tensor of PyTorch or JAX, anything with DLPack or `__array__`; read in place whatever its strides.
+    kernel_size : int or sequence of int
+        Taps of a window along each pooled axis.
+    stride : int or sequence of int, optional
+        Step of the window; `kernel_size` if not given.
+    padding : int, sequence of int, sequence of (before, after), "valid", "same" or "same_lower"
+        Places added around the input. They hold no value: a window there has fewer taps.
+    dilation : int or sequence of int
+        Distance of taps.
+    ceil_mode : bool
+        Whether a partial last window counts (S1).
+    return_indices : bool or {"plane", "tensor", "window"}
+        Also return where each result came from; True: flat in the pooled axes, as PyTorch counts (S10).
+    axes : int or sequence of int, optional
+        The pooled axes, negative ones counted from the end. By default as many last axes as the lists have values; with single ints all
+        axes but the first two of an array of 3 to 5 axes (batch and channels), and all axes of any other.
+    nan_policy : {"propagate", "omit"}
+        Whether a NaN makes the result NaN or is left out (S3).
+    out : array, optional
+        Where to write the result; with indices a tuple of two arrays. It must not share memory with `x`.
+
+    Returns
+    -------
+    array, or (array, array of int64)
+        Of the kind, dtype and memory order of `x`; the pooled axes have floor((n + before + after - dilation*(kernel - 1) - 1) / stride) + 1
+        elements.
+
+    Raises
+    ------
+    ValueError, TypeError
+        For an argument of the wrong value or type, named in the text.
+
+    See Also
+    --------
+    max_pool1d, max_pool2d, max_pool3d : With PyTorch's arguments.
+
+    Notes
+    -----
+    The rules are S1-S6 and S10 of docs/semantics.md.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import oriel
+    >>> x = np.array([[1, 2, 3, 4], [5, 9, 7, 8]])
+    >>> oriel.max_pool(x, 2)
+    array([[9, 8]])
+    >>> oriel.max_pool(x, (1, 3), stride=1, return_indices=True)
+    (array([[3, 4],
+           [9, 9]]), array([[2, 3],
+           [5, 5]]))
+    """
+    pool = _Pool("max", kernel_size, stride, padding, dilation, None, axes, ceil_mode, True, None, None,
+                 nan_policy != "propagate" and check_nan_policy(nan_policy), 0)
+    if return_indices:
+        return _core.forward_indices(pool, x, index_space(return_indices), out)
+    return _forward(pool, x, out)
+
+
+def min_pool(x: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, *, ceil_mode: bool = False,
+             return_indices: bool | str = False, axes: Any = None, nan_policy: str = "propagate", out: Any = None) -> Any:
+    """The smallest element of each window. Parameters, result and errors are those of `max_pool`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import oriel
+    >>> oriel.min_pool(np.array([4.0, 3.0, 2.0, np.nan]), 2, nan_policy="omit")
+    array([3., 2.])
+    """
+    pool = _Pool("min", kernel_size, stride, padding, dilation, None, axes, ceil_mode, True, None, None,
+                 nan_policy != "propagate" and check_nan_policy(nan_policy), 0)
+    if return_indices:
+        return _core.forward_indices(pool, x, index_space(return_indices), out)
+    return _forward(pool, x, out)
+
+
+def avg_pool(x: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, *, ceil_mode: bool = False,
+             count_include_pad: bool = True, divisor_override: int | None = None, axes: Any = None,
+             nan_policy: str = "propagate", out: Any = None) -> Any:
+    """The mean of each window, rounded once to `x`'s dtype. Other parameters, result and errors are those of `max_pool`.
+
+    Parameters
+    ----------
+    count_include_pad : bool
+        Whether padding counts in the divisor (S5). What a partial window of `ceil_mode` hangs over never does.
+    divisor_override : int, optional
+        Divide by this instead.
+
+    Notes
+    -----
+    Rules S5, S7 and S8: a fixed order of addition, accumulators of float32 for 16-bit types, exact sums of integers, whose mean is rounded
+    half to even.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import oriel
+    >>> oriel.avg_pool(np.array([2.0, 4.0, 6.0, 8.0]), 3, 2, padding=1, count_include_pad=False)
+    array([3., 6.])
+    """
+    pool = _Pool("avg", kernel_size, stride, padding, dilation, None, axes, ceil_mode, count_include_pad,
+                 divisor_override, None, nan_policy != "propagate" and check_nan_policy(nan_policy), 0)
+    return _forward(pool, x, out)
+
+
+def sum_pool(x: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, *, ceil_mode: bool = False,
+             axes: Any = None, nan_policy: str = "propagate", out: Any = None) -> Any:
+    """The sum of each window, in `x`'s dtype; integers that do not fit saturate (S7). See `max_pool` for the rest.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import oriel
+    >>> oriel.sum_pool(np.array([200, 100, 3, 4], np.uint8), 2)
+    array([255,   7], dtype=uint8)
+    """
+    pool = _Pool("sum", kernel_size, stride, padding, dilation, None, axes, ceil_mode, True, None, None,
+                 nan_policy != "propagate" and check_nan_policy(nan_policy), 0)
+    return _forward(pool, x, out)
+
+
+def lp_pool(x: Any, norm_type: float, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, *,
+            ceil_mode: bool = False, axes: Any = None, nan_policy: str = "propagate", out: Any = None) -> Any:
+    """The p-norm of each window, (|x1|^p + |x2|^p + …)^(1/p). See `max_pool` for the rest.
+
+    Parameters
+    ----------
+    norm_type : float
+        p, at least 1 or infinity; integers take 1 and 2.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import oriel
+    >>> oriel.lp_pool(np.array([3.0, -4.0, 5.0, 12.0]), 2, 2)
+    array([ 5., 13.])
+    """
+    pool = _Pool("lp", kernel_size, stride, padding, dilation, None, axes, ceil_mode, True, None, norm_type,
+                 nan_policy != "propagate" and check_nan_policy(nan_policy), 0)
+    return _forward(pool, x, out)
+
+
+def unpooled_shape(function: str, shape: tuple[int, ...], pool: _core.Pool, output_size: Any) -> tuple[int, ...]:
+    """The shape that `max_unpool` gives: `output_size` (of the pooled axes, or of all), or the least that the windows need."""
+    axes = pool.resolved_axes(shape)
+    if output_size is not None:
+        sizes = tuple(output_size) if hasattr(output_size, "__iter__") else (output_size,) * len(axes)
+        if len(sizes) == len(shape):
+            return sizes
+        if len(sizes) != len(axes):
+            raise ValueError(f"{function}: output_size must have {len(axes)} or {len(shape)} values, but is {output_size!r}")
+    else:
+        def per_axis(values: tuple[int, ...], default: int) -> tuple[int, ...]:
+            return values * len(axes) if len(values) == 1 else values or (default,) * len(axes)
+
+        kernel = per_axis(pool.kernel_size, 1)
+        stride = per_axis(pool.stride, 0)
+        before = per_axis(pool.pad_lo, 0)
+        after = per_axis(pool.pad_hi, 0) if pool.pad_hi else before
+        sizes = tuple((shape[axis] - 1) * (s or k) + k - lo - hi
+                      for axis, k, s, lo, hi in zip(axes, kernel, stride, before, after))
+    result = list(shape)
+    for axis, size in zip(axes, sizes):
+        result[axis] = size
+    return tuple(result)
+
+
+def max_unpool(x: Any, indices: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, output_size: Any = None, *,
+               axes: Any = None, space: str = "plane", out: Any = None) -> Any:
+    """Zeros, but each element of `x` at the place that its index names: the partial inverse of `max_pool`.
+
+    Parameters
+    ----------
+    x : array
+        What `max_pool` returned.
+    indices : array of int64, of x's shape
+        The indices that it returned; -1 is skipped.
+    kernel_size, stride, padding : int or sequence of int
+        Those of the pool; they give the shape of the result where `output_size` does not.
+    output_size : int or sequence of int, optional
+        Extents of the result along the pooled axes, or along all axes.
+    axes : int or sequence of int, optional
+        The pooled axes, as for `max_pool`.
+    space : {"plane", "tensor"}
+        What indices count.
+    out : array, optional
+        Where to write the result.
+
+    Returns
+    -------
+    array
+        Of the kind and dtype of `x`. Where two elements name one place, the later one stays.
+
+    Raises
+    ------
+    ValueError
+        For an index outside its plane, too.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import oriel
+    >>> y, indices = oriel.max_pool(np.array([1.0, 4.0, 3.0, 2.0]), 2, return_indices=True)
+    >>> oriel.max_unpool(y, indices, 2)
+    array([0., 4., 3., 0.])
+    """
+    pool = _Pool("max", kernel_size, stride, padding, 1, None, axes)
+    shape = unpooled_shape("max_unpool", tuple(x.shape), pool, output_size)
+    return _core.unpool(x, indices, space, pool.resolved_axes(tuple(x.shape)), shape, out)
