@@ -11,59 +11,65 @@
 namespace oriel {
 namespace {
 
-std::string function_name(const Pool& pool) { return std::string(name(pool.op)) + "_pool"; }
+// Which function fails, in two parts: they are joined for an error only, since most calls have none.
+struct Caller {
+  std::string_view name;
+  std::string_view rest;
+};
+
+Caller caller_of(const Pool& pool, std::string_view rest = "_pool") { return {name(pool.op), rest}; }
+
+template <class... Values>
+[[noreturn]] void fail(Caller what, fmt::format_string<Values...> text, Values&&... values) {
+  throw Error(fmt::format("{}{}: ", what.name, what.rest) + fmt::format(text, std::forward<Values>(values)...));
+}
 
 // What every tensor must be: laid out as it says, on a device that this build serves.
-void check_tensor(const std::string& what, const char* argument, const ConstTensor& t) {
+void check_tensor(Caller what, const char* argument, const ConstTensor& t) {
   if (t.pitch.size() != t.shape.size()) {
-    throw Error(fmt::format("{}: {} must have one pitch per axis, but has {} for {} axes", what, argument,
-                            t.pitch.size(), t.shape.size()));
+    fail(what, "{} must have one pitch per axis, but has {} for {} axes", argument, t.pitch.size(), t.shape.size());
   }
   for (int d = 0; d < t.rank(); ++d) {
     if (t.shape[d] < 0) {
-      throw Error(fmt::format("{}: {} must have extents >= 0, but axis {} has {}", what, argument, d, t.shape[d]));
+      fail(what, "{} must have extents >= 0, but axis {} has {}", argument, d, t.shape[d]);
     }
   }
   if (t.device != Device::cpu) {
-    throw Error(fmt::format("{}: {} is on a CUDA device, but this build runs on the CPU only", what, argument));
+    fail(what, "{} is on a CUDA device, but this build runs on the CPU only", argument);
   }
   if (t.data == nullptr && element_count(t.shape) != 0) {
-    throw Error(fmt::format("{}: {} must point to its {} elements, but its data is null", what, argument,
-                            element_count(t.shape)));
+    fail(what, "{} must point to its {} elements, but its data is null", argument, element_count(t.shape));
   }
   byte_span(t);  // throws where an offset would not fit index_t
 }
 
-void check_same(const std::string& what, const char* argument, const ConstTensor& t, Dtype dtype,
-                const Extents& shape) {
+void check_same(Caller what, const char* argument, const ConstTensor& t, Dtype dtype, const Extents& shape) {
   check_tensor(what, argument, t);
   if (t.dtype != dtype) {
-    throw Error(fmt::format("{}: {} must have dtype {}, but has {}", what, argument, name(dtype), name(t.dtype)));
+    fail(what, "{} must have dtype {}, but has {}", argument, name(dtype), name(t.dtype));
   }
   if (!(t.shape == shape)) {
-    throw Error(
-        fmt::format("{}: {} must have shape {}, but has {}", what, argument, to_string(shape), to_string(t.shape)));
+    fail(what, "{} must have shape {}, but has {}", argument, to_string(shape), to_string(t.shape));
   }
 }
 
-void check_output(const std::string& what, const char* argument, const Tensor& t, Dtype dtype, const Extents& shape) {
+void check_output(Caller what, const char* argument, const Tensor& t, Dtype dtype, const Extents& shape) {
   check_same(what, argument, t, dtype, shape);
   if (may_self_overlap(t)) {
-    throw Error(fmt::format("{}: {} is written, so its elements must not share memory, but its pitches {} make them",
-                            what, argument, to_string(t.pitch)));
+    fail(what, "{} is written, so its elements must not share memory, but its pitches {} make them", argument,
+         to_string(t.pitch));
   }
 }
 
-void check_apart(const std::string& what, const char* a_name, const ConstTensor& a, const char* b_name,
-                 const ConstTensor& b) {
+void check_apart(Caller what, const char* a_name, const ConstTensor& a, const char* b_name, const ConstTensor& b) {
   if (may_overlap(a, b)) {
-    throw Error(fmt::format("{}: {} and {} must not share memory, but they overlap", what, a_name, b_name));
+    fail(what, "{} and {} must not share memory, but they overlap", a_name, b_name);
   }
 }
 
-void check_threads(const std::string& what, const Options& options) {
+void check_threads(Caller what, const Options& options) {
   if (options.threads < 0) {
-    throw Error(fmt::format("{}: threads must be >= 0 (0: all), but is {}", what, options.threads));
+    fail(what, "threads must be >= 0 (0: all), but is {}", options.threads);
   }
 }
 
@@ -71,16 +77,15 @@ bool is_extremum(const Pool& pool) {
   return pool.op == Op::max || pool.op == Op::min || (pool.op == Op::lp && std::isinf(pool.norm));
 }
 
-void check_indexed(const std::string& what, const Pool& pool) {
+void check_indexed(Caller what, const Pool& pool) {
   if (pool.op != Op::max && pool.op != Op::min) {
-    throw Error(fmt::format("{}: indices exist for max and min only, but op is {}", what, name(pool.op)));
+    fail(what, "indices exist for max and min only, but op is {}", name(pool.op));
   }
 }
 
-void check_gradient(const std::string& what, const Pool& pool, Dtype dtype) {
+void check_gradient(Caller what, const Pool& pool, Dtype dtype) {
   if (!is_floating(dtype) && (pool.op == Op::avg || pool.op == Op::lp)) {
-    throw Error(fmt::format("{}: a gradient of {} needs dtype f64, f32, f16 or bf16, but it is {}", what, name(pool.op),
-                            name(dtype)));
+    fail(what, "a gradient of {} needs dtype f64, f32, f16 or bf16, but it is {}", name(pool.op), name(dtype));
   }
 }
 
@@ -91,7 +96,7 @@ Extents output_shape(const Pool& pool, const Extents& shape) {
 }
 
 void forward(const Pool& pool, const ConstTensor& x, const Tensor& y, const Options& options) {
-  const std::string what = function_name(pool);
+  const Caller what = caller_of(pool);
   check_tensor(what, "x", x);
   const Problem problem = make_problem(pool, x.dtype, x.shape);
   check_output(what, "y", y, x.dtype, problem.output_shape);
@@ -102,7 +107,7 @@ void forward(const Pool& pool, const ConstTensor& x, const Tensor& y, const Opti
 
 void forward(const Pool& pool, const ConstTensor& x, const Tensor& y, const Tensor& indices, IndexSpace space,
              const Options& options) {
-  const std::string what = function_name(pool);
+  const Caller what = caller_of(pool);
   check_indexed(what, pool);
   check_tensor(what, "x", x);
   const Problem problem = make_problem(pool, x.dtype, x.shape);
@@ -117,18 +122,18 @@ void forward(const Pool& pool, const ConstTensor& x, const Tensor& y, const Tens
 
 void forward(const Pool& pool, const RowReduction& reduction, const ConstTensor& x, const Tensor& y,
              const Options& options) {
-  const std::string what = "forward with a reduction of the caller's";
+  const Caller what = {"forward with a reduction of the caller's", ""};
   check_tensor(what, "x", x);
   if (pool.op != Op::sum || pool.nan != NanPolicy::propagate) {
-    throw Error(fmt::format("{}: pool.op must be sum and pool.nan propagate, but op is {}", what, name(pool.op)));
+    fail(what, "pool.op must be sum and pool.nan propagate, but op is {}", name(pool.op));
   }
   const Problem problem = make_problem(pool, x.dtype, x.shape);
   check_output(what, "y", y, y.dtype, problem.output_shape);
   check_apart(what, "x", x, "y", y);
   check_threads(what, options);
   if (reduction.in_bytes != size_bytes(x.dtype) || reduction.out_bytes != size_bytes(y.dtype)) {
-    throw Error(fmt::format("{}: elements of x and y must have {} and {} bytes, but have {} and {}", what,
-                            reduction.in_bytes, reduction.out_bytes, size_bytes(x.dtype), size_bytes(y.dtype)));
+    fail(what, "elements of x and y must have {} and {} bytes, but have {} and {}", reduction.in_bytes,
+         reduction.out_bytes, size_bytes(x.dtype), size_bytes(y.dtype));
   }
   RowReduction counted = reduction;
   counted.count_include_pad = pool.count_include_pad;
@@ -137,9 +142,9 @@ void forward(const Pool& pool, const RowReduction& reduction, const ConstTensor&
 }
 
 void backward(const Pool& pool, const ConstTensor& dy, const Tensor& dx, const Options& options) {
-  const std::string what = function_name(pool) + " backward";
+  const Caller what = caller_of(pool, "_pool backward");
   if ((pool.op != Op::sum && pool.op != Op::avg) || (pool.nan == NanPolicy::omit && is_floating(dx.dtype))) {
-    throw Error(fmt::format("{}: needs x as well: only sum and avg, with NaN policy propagate, do without", what));
+    fail(what, "needs x as well: only sum and avg, with NaN policy propagate, do without");
   }
   check_tensor(what, "dx", dx);
   check_gradient(what, pool, dx.dtype);
@@ -152,7 +157,7 @@ void backward(const Pool& pool, const ConstTensor& dy, const Tensor& dx, const O
 }
 
 void backward(const Pool& pool, const ConstTensor& x, const ConstTensor& dy, const Tensor& dx, const Options& options) {
-  const std::string what = function_name(pool) + " backward";
+  const Caller what = caller_of(pool, "_pool backward");
   check_tensor(what, "x", x);
   check_gradient(what, pool, x.dtype);
   const Problem problem = make_problem(pool, x.dtype, x.shape);
@@ -170,7 +175,7 @@ void backward(const Pool& pool, const ConstTensor& x, const ConstTensor& dy, con
 
 void backward(const Pool& pool, const ConstTensor& dy, const ConstTensor& indices, IndexSpace space, const Tensor& dx,
               const Options& options) {
-  const std::string what = function_name(pool) + " backward";
+  const Caller what = caller_of(pool, "_pool backward");
   check_indexed(what, pool);
   check_tensor(what, "dx", dx);
   const Problem problem = make_problem(pool, dx.dtype, dx.shape);
@@ -185,10 +190,10 @@ void backward(const Pool& pool, const ConstTensor& dy, const ConstTensor& indice
 
 void unpool(const ConstTensor& y, const ConstTensor& indices, IndexSpace space, const Extents& axes, const Tensor& x,
             const Options& options) {
-  const std::string what = "unpool";
+  const Caller what = {"unpool", ""};
   check_tensor(what, "y", y);
   if (space == IndexSpace::window) {
-    throw Error("unpool: indices must count places of the plane or the tensor, but space is window");
+    fail(what, "indices must count places of the plane or the tensor, but space is window");
   }
   Pool pool;  // a problem over x with the pooled axes; its windows play no part
   pool.kernel = {1};
@@ -198,10 +203,10 @@ void unpool(const ConstTensor& y, const ConstTensor& indices, IndexSpace space, 
   try {
     problem = make_problem(pool, x.dtype, x.shape);
   } catch (const Error& e) {
-    throw Error(what + std::string(e.what()).substr(function_name(pool).size()));
+    throw Error("unpool" + std::string(e.what()).substr(std::string_view("max_pool").size()));
   }
   if (y.rank() != x.rank()) {
-    throw Error(fmt::format("unpool: y must have the rank of x, {}, but has {}", x.rank(), y.rank()));
+    fail(what, "y must have the rank of x, {}, but has {}", x.rank(), y.rank());
   }
   Extents expected = x.shape;
   for (int a = 0; a < problem.pooled; ++a) {

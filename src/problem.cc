@@ -12,11 +12,11 @@ namespace {
 // One pool's checks; every message begins with the pool's name.
 struct Checker {
   const Pool& pool;
-  std::string prefix;
+  std::string_view op;
 
-  explicit Checker(const Pool& p) : pool(p), prefix(std::string(name(p.op)) + "_pool: ") {}
+  explicit Checker(const Pool& p) : pool(p), op(name(p.op)) {}
 
-  [[noreturn]] void fail(const std::string& text) const { throw Error(prefix + text); }
+  [[noreturn]] void fail(const std::string& text) const { throw Error(std::string(op) + "_pool: " + text); }
 
   void check_count(const char* what, const Extents& list, int pooled) const {
     if (list.size() > 1 && list.size() != pooled)
@@ -43,7 +43,7 @@ struct Checker {
   void resolve_axes(Problem& p) const;
   void check_lists(const Problem& p) const;
   Axis resolve(const Problem& p, int i) const;
-  Axis resolve_uniform(index_t in, int i, const std::string& axis) const;
+  Axis resolve_uniform(index_t in, int i, int number) const;
 };
 
 index_t value_of(const Extents& list, int i, index_t otherwise) {
@@ -123,7 +123,7 @@ void Checker::check_lists(const Problem& p) const {
   check_least("output_size", pool.output_size, 1, p);
 }
 
-Axis Checker::resolve_uniform(index_t in, int i, const std::string& axis) const {
+Axis Checker::resolve_uniform(index_t in, int i, int number) const {
   const index_t kernel = value_of(pool.kernel, i, 1);
   const index_t stride = value_of(pool.stride, i, kernel);
   const index_t dilation = value_of(pool.dilation, i, 1);
@@ -140,12 +140,13 @@ Axis Checker::resolve_uniform(index_t in, int i, const std::string& axis) const 
   }
   over = over || __builtin_add_overflow(reach, lo, &reach) || __builtin_add_overflow(reach, hi, &reach);
   if (over)
-    fail("extent, padding, stride and window must stay below 2^63 together, but axis " + axis + " has extent " +
-         std::to_string(in) + ", padding " + std::to_string(lo) + "+" + std::to_string(hi) + ", stride " +
-         std::to_string(stride) + ", kernel " + std::to_string(kernel) + ", dilation " + std::to_string(dilation));
+    fail("extent, padding, stride and window must stay below 2^63 together, but axis " + std::to_string(number) +
+         " has extent " + std::to_string(in) + ", padding " + std::to_string(lo) + "+" + std::to_string(hi) +
+         ", stride " + std::to_string(stride) + ", kernel " + std::to_string(kernel) + ", dilation " +
+         std::to_string(dilation));
   if (span > in + lo + hi)
-    fail("the window must fit in the padded input, but on axis " + axis + " it spans " + std::to_string(span) +
-         " and the padded input is " + std::to_string(in + lo + hi));
+    fail("the window must fit in the padded input, but on axis " + std::to_string(number) + " it spans " +
+         std::to_string(span) + " and the padded input is " + std::to_string(in + lo + hi));
   return Axis::uniform(in, kernel, stride, lo, hi, dilation, pool.ceil_mode);
 }
 
@@ -154,7 +155,7 @@ Axis Checker::resolve(const Problem& p, int i) const {
   const index_t in = p.shape[number];
   switch (pool.kind) {
     case WindowKind::uniform:
-      return resolve_uniform(in, i, std::to_string(number));
+      return resolve_uniform(in, i, number);
     case WindowKind::adaptive:
       return Axis::make_adaptive(in, value_of(pool.output_size, i, 1));
     case WindowKind::global:
@@ -190,10 +191,7 @@ Problem make_problem(const Pool& pool, Dtype dtype, const Extents& shape) {
   name(dtype);  // refuses a value that names no dtype
   checker.check_shape(shape);
   checker.check_options();
-  Problem p;
-  p.pool = pool;
-  p.dtype = dtype;
-  p.shape = p.output_shape = shape;
+  Problem p{.pool = pool, .dtype = dtype, .shape = shape, .output_shape = shape};
   checker.resolve_axes(p);
   checker.check_lists(p);
   index_t taps = 1;

@@ -84,16 +84,18 @@ bool may_self_overlap(const ConstTensor& t) {
   const auto magnitude = [](index_t v) {
     return v < 0 ? 0 - static_cast<std::uint64_t>(v) : static_cast<std::uint64_t>(v);
   };
-  std::array<std::pair<std::uint64_t, std::uint64_t>, kMaxRank> axes{};  // {|pitch|, extent}
-  int count = 0;
-  for (int a = 0; a < t.shape.size(); ++a)
-    if (t.shape[a] > 1) axes[static_cast<std::size_t>(count++)] = {magnitude(t.pitch[a]), magnitude(t.shape[a])};
-  std::sort(axes.begin(), axes.begin() + count);
+  struct Step {
+    std::uint64_t pitch, extent;
+  };
+  std::array<Step, kMaxRank> axes;
+  std::size_t count = 0;
+  for (int a = t.shape.size() - 1; a >= 0; --a)
+    if (t.shape[a] > 1) axes[count++] = {magnitude(t.pitch[a]), magnitude(t.shape[a])};
+  std::sort(axes.begin(), axes.begin() + count, [](const Step& a, const Step& b) { return a.pitch < b.pitch; });
   std::uint64_t reach = 0;  // how far the axes of smaller pitch go
-  for (int i = 0; i < count; ++i) {
-    const auto [pitch, extent] = axes[static_cast<std::size_t>(i)];
-    if (pitch <= reach) return true;
-    reach += (extent - 1) * pitch;
+  for (std::size_t i = 0; i < count; ++i) {
+    if (axes[i].pitch <= reach) return true;
+    reach += (axes[i].extent - 1) * axes[i].pitch;
   }
   return false;
 }

@@ -46,10 +46,10 @@ enum class Direction : std::uint8_t { forward, backward };
 
 /// A pool on a tensor of one dtype and shape, checked and resolved: what every floor below the door works from.
 struct Problem {
-  Pool pool;  // as asked
+  Pool pool{};  // as asked
   Dtype dtype = Dtype::f32;
-  Extents shape;  // of the input, in logical order
-  Extents order;  // axes from outermost to innermost in memory; empty: 0,1,2 … (only names use it)
+  Extents shape{};  // of the input, in logical order
+  Extents order{};  // axes from outermost to innermost in memory; empty: 0,1,2 … (only names use it)
   Direction direction = Direction::forward;
   bool indices = false;  // a forward that also returns where each maximum was
 
@@ -57,7 +57,7 @@ struct Problem {
   int pooled = 0;                           // number of pooled axes
   std::array<int, kMaxPooledAxes> axes{};   // their numbers, in the order that sums follow (S8)
   std::array<Axis, kMaxPooledAxes> axis{};  // their geometry
-  Extents output_shape;
+  Extents output_shape{};
 
   /// Nominal taps of the largest window: the product of the kernel sizes.
   ORIEL_API index_t taps() const;

@@ -161,11 +161,10 @@ void fold_shares(const Problem& problem, const ConstTensor& share, const Tensor&
   for (int a = 0; a < problem.pooled; ++a) {
     adjoint[static_cast<std::size_t>(a)] = problem.axis[static_cast<std::size_t>(a)].adjoint();
   }
-  FoldJob job;
-  job.layout = make_layout(problem, adjoint, share, dx, nullptr, IndexSpace::plane);
-  job.plain = gradient_recipe(dx.dtype);
-  job.x = share;
-  job.y = dx;
+  const FoldJob job{.layout = make_layout(problem, adjoint, share, dx, nullptr, IndexSpace::plane),
+                    .plain = gradient_recipe(dx.dtype),
+                    .x = share.data,
+                    .y = dx.data};
   run_fold(job, threads);
 }
 

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "cpu/parallel.h"
+#include "cpu/recipe.h"
 #include "cpu/row_folder.h"
 
 namespace oriel::cpu {
@@ -14,6 +15,7 @@ void fold_tasks(const FoldJob& job, const Tiling& tiling, index_t begin, index_t
   static thread_local Arena plain_arena, careful_arena;
   plain_arena.reset();
   RowFolder plain(job, job.plain, tiling, plain_arena);
+  std::optional<RowReduction> exact;  // seldom needed
   std::optional<RowFolder> careful;
   for (index_t task = begin; task < end; ++task) {
     const index_t band = task % tiling.bands, tile = task / tiling.bands % tiling.tiles;
@@ -22,7 +24,8 @@ void fold_tasks(const FoldJob& job, const Tiling& tiling, index_t begin, index_t
     if (plain.fold(plane, tile, rows)) continue;
     if (!careful) {
       careful_arena.reset();
-      careful.emplace(job, *job.careful, tiling, careful_arena);
+      exact = careful_recipe(*job.problem);
+      careful.emplace(job, *exact, tiling, careful_arena);
     }
     careful->fold(plane, tile, rows);
   }

@@ -8,15 +8,15 @@
 
 namespace oriel::cpu {
 
-/// One fold of x into y over a layout. `careful` replaces `plain` for the parts of the data where plain.scan finds
-/// values that it does not treat exactly; without it plain is used everywhere.
+/// One fold of x into y over a layout. Where plain.scan finds values that `plain` does not treat exactly, the careful
+/// recipe of `problem` replaces it; without a problem plain is used everywhere.
 struct FoldJob {
   RowLayout layout;
   RowReduction plain;
-  const RowReduction* careful = nullptr;
-  ConstTensor x;
-  Tensor y;
-  const Tensor* index = nullptr;  // i64; then `plain` must carry codes
+  const Problem* problem = nullptr;
+  const void* x = nullptr;  // the tensors that the layout was made for
+  void* y = nullptr;
+  void* index = nullptr;  // i64; then `plain` must carry codes
   IndexSpace space = IndexSpace::plane;
 };
 

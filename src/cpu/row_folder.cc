@@ -1,6 +1,7 @@
 #include "cpu/row_folder.h"
 
 #include <cstring>
+#include <memory>
 
 namespace oriel::cpu {
 namespace {
@@ -8,6 +9,18 @@ namespace {
 constexpr index_t kKeptRowsBytes = index_t{8} << 20;  // of one level
 constexpr index_t kKeptKeys = index_t{1} << 16;
 constexpr index_t kKeptPartsBytes = index_t{32} << 20;  // of one axis
+
+// `n` copies of a value, by doubling.
+void fill(std::byte* to, const unsigned char* value, index_t bytes, index_t n) {
+  const index_t total = n * bytes;
+  index_t done = std::min(bytes, total);
+  std::memcpy(to, value, static_cast<std::size_t>(done));
+  while (done < total) {
+    const index_t more = std::min(done, total - done);
+    std::memcpy(to + done, to, static_cast<std::size_t>(more));
+    done += more;
+  }
+}
 
 }  // namespace
 
@@ -57,6 +70,14 @@ RowFolder::Slots RowFolder::make_slots(index_t count, index_t elems) {
   return s;
 }
 
+// Slots for folds of 2^i taps, for every power up to `most`: few windows are long, so nobody else pays for them.
+RowFolder::Slots* RowFolder::make_sizes(index_t most) {
+  const index_t count = log2_of(most) + 1;
+  Slots* sizes = arena_.take_array<Slots>(count);
+  std::uninitialized_value_construct_n(sizes, count);
+  return sizes;
+}
+
 // How many inputs of an axis must be at hand for one window after the other, as a power of two.
 index_t RowFolder::ring(const Axis& axis) {
   index_t places = std::min(axis.kernel, kMaxFold);
@@ -73,11 +94,8 @@ void RowFolder::make_levels() {
       std::max({tiling_.in_elems, tiling_.out_elems, tiling_.place_elems, tiling_.before_elems, tiling_.after_elems});
   const Slots identity = make_slots(1, widest);
   identity_ = slot(identity, 0, 0);
-  for (index_t i = 0; i < widest; ++i) {
-    std::memcpy(identity.value + i * how_.value_bytes, how_.identity.data(), at(how_.value_bytes));
-    if (identity.extra)
-      std::memcpy(identity.extra + i * how_.extra_bytes, how_.absent_extra.data(), at(how_.extra_bytes));
-  }
+  fill(identity.value, how_.identity.data(), how_.value_bytes, widest);
+  if (identity.extra) fill(identity.extra, how_.absent_extra.data(), how_.extra_bytes, widest);
   for (int level = 0; level < stages_; ++level) {
     index_t elems = row_stage_ >= 0 && row_stage_ < level ? tiling_.out_elems : tiling_.in_elems;
     if (level == row_stage_) elems += tiling_.before_elems + tiling_.after_elems;
@@ -128,8 +146,9 @@ void RowFolder::make_parts(int stage, index_t elems) {
   }
   parts.kept = !axis.adaptive && axis.stride < axis.extent() && kMaxFold * axis.dilation % axis.stride == 0 &&
                total * elems * (how_.value_bytes + how_.extra_bytes) <= kKeptPartsBytes;
+  parts.size = make_sizes(top);
   for (index_t m = 2; m <= top; m *= 2) {
-    parts.size[at(log2_of(m))] = make_slots(parts.kept ? count[at(log2_of(m))] : kTurns, elems);
+    parts.size[log2_of(m)] = make_slots(parts.kept ? count[at(log2_of(m))] : kTurns, elems);
   }
 }
 
@@ -267,7 +286,7 @@ RowIn RowFolder::part(int stage, Coords& c, index_t taps, index_t place) {
   if (taps == 1) return tap_row(stage, c, place, 0);
   const int a = stage_[at(stage)].number;
   Parts& parts = parts_[at(stage)];
-  Slots& slots = parts.size[at(log2_of(taps))];
+  Slots& slots = parts.size[log2_of(taps)];
   Coords here = c;
   here[at(a)] = 0;  // of this axis, only the place matters
   const index_t i = parts.kept ? (place % slots.count + slots.count) % slots.count : slots.turn++ % slots.count;
@@ -413,10 +432,10 @@ bool RowFolder::fold(index_t plane, index_t tile, Range rows) {
   const auto begin = [&](Operand operand, index_t along) {
     return layout_.plane_offset(plane, operand) + along * row[operand] + tile_.lane_begin * lane[operand];
   };
-  x_ = static_cast<const std::byte*>(job_.x.data) + begin(kX, tile_.in_begin) * how_.in_bytes;
-  y_ = static_cast<std::byte*>(job_.y.data) + begin(kY, tile_.out_begin) * how_.out_bytes;
+  x_ = static_cast<const std::byte*>(job_.x) + begin(kX, tile_.in_begin) * how_.in_bytes;
+  y_ = static_cast<std::byte*>(job_.y) + begin(kY, tile_.out_begin) * how_.out_bytes;
   if (job_.index != nullptr) {
-    index_ = static_cast<std::int64_t*>(job_.index->data) + begin(kIndex, tile_.out_begin);
+    index_ = static_cast<std::int64_t*>(job_.index) + begin(kIndex, tile_.out_begin);
     flat_ = begin(kFlat, 0);
   }
   if (is_simple()) return fold_simple(rows);

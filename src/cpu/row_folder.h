@@ -52,11 +52,12 @@ class RowFolder {
   };
   // The folds of 2^i taps of a long window along an axis of rows.
   struct Parts {
-    std::array<Slots, 64> size{};
+    Slots* size = nullptr;
     bool kept = false;  // by place, for the next window
   };
 
   Slots make_slots(index_t count, index_t elems);
+  Slots* make_sizes(index_t most);
   void make_levels();
   void make_parts(int stage, index_t elems);
   void make_window_scratch();
@@ -96,7 +97,7 @@ class RowFolder {
   void fold_taps(const RowIn* taps, index_t count, index_t n, RowOut out);
   RowIn power(const RowIn* taps, index_t count, index_t n);
   LowerParams lower_params(const Coords& c) const;
-  bool steps_in_pairs() const;
+  bool steps_in_pairs(const Axis& axis) const;
   bool is_simple() const;
   bool fold_simple(Range rows);
   Coords first_row(index_t number) const;
@@ -123,8 +124,8 @@ class RowFolder {
   Slots staging_;       // a row with its margins
   Slots result_;
   // For the windows along rows:
-  std::array<Slots, 64> doubled_{};  // folds of 2^i taps at every place
-  std::array<Slots, 64> powers_{};   // folds of 2^i taps of one window, or of all windows at once
+  Slots* doubled_ = nullptr;  // folds of 2^i taps at every place
+  Slots* powers_ = nullptr;   // folds of 2^i taps of one window, or of all windows at once
   Slots phases_;
   index_t phase_count_ = 0;
   index_t* phase_residue_ = nullptr;  // of every phase that a tap reads

@@ -14,7 +14,7 @@ constexpr index_t kLineBytes = 64;
 bool RowFolder::is_simple() const {
   const Axis& along = tile_.axis;
   return rows_ascend_ && row_stage_ == 1 && how_.extra_bytes == 0 && along.out > 0 && along.kernel <= kMaxFold &&
-         !along.adaptive && along.spacing == 1 && (along.stride == 1 || steps_in_pairs()) &&
+         !along.adaptive && along.spacing == 1 && (along.stride == 1 || steps_in_pairs(along)) &&
          !stage_[0].axis->adaptive && stage_[0].axis->spacing == 1;
 }
 

@@ -40,17 +40,19 @@ void RowFolder::make_window_scratch() {
   const Axis& axis = layout_.axis[at(layout_.row_axis)].axis;
   const index_t lanes = layout_.lanes.n, kernel = axis.kernel;
   taps_ = arena_.take_array<RowIn>(kernel);
-  if (axis.adaptive || axis.stride > 1) {
+  if (kernel > kMaxFold && (axis.adaptive || axis.stride > 1)) {
+    powers_ = make_sizes(kernel);
     for (index_t m = 2; m <= kernel; m *= 2) {
-      powers_[at(log2_of(m))] = make_slots(kTurns, std::max(lanes, axis.adaptive ? lanes : tiling_.out_elems));
+      powers_[log2_of(m)] = make_slots(kTurns, std::max(lanes, axis.adaptive ? lanes : tiling_.out_elems));
     }
-  } else {
+  } else if (kernel > kMaxFold) {
+    doubled_ = make_sizes(kernel);
     for (index_t m = 2; m <= kernel; m *= 2) {
       const index_t more = m < kMaxFold ? 0 : (kernel - m) * axis.dilation * lanes;
-      doubled_[at(log2_of(m))] = make_slots(1, tiling_.out_elems + more);
+      doubled_[log2_of(m)] = make_slots(1, tiling_.out_elems + more);
     }
   }
-  if (axis.adaptive || axis.stride == 1 || lanes >= kWideLanes) return;
+  if (axis.adaptive || axis.stride == 1 || lanes >= kWideLanes || steps_in_pairs(axis)) return;
   tap_phase_ = arena_.take_array<index_t>(kernel);
   phase_residue_ = arena_.take_array<index_t>(std::min(kernel, axis.stride));
   for (index_t t = 0; t < kernel; ++t) {
@@ -101,9 +103,8 @@ RowIn RowFolder::with_margins(RowIn src) {
 }
 
 // Windows that fold_windows takes: two apart, of neighbours.
-bool RowFolder::steps_in_pairs() const {
-  const Axis& axis = tile_.axis;
-  return axis.stride == 2 && axis.dilation == 1 && tile_.lanes == 1 && axis.kernel >= 2 && axis.kernel <= kMaxFold &&
+bool RowFolder::steps_in_pairs(const Axis& axis) const {
+  return axis.stride == 2 && axis.dilation == 1 && layout_.lanes.n == 1 && axis.kernel >= 2 && axis.kernel <= kMaxFold &&
          how_.fold.fold_windows != nullptr;
 }
 
@@ -116,7 +117,7 @@ void RowFolder::fold_along(int stage, Coords& c, RowOut out) {
   if (axis.adaptive || (axis.stride > 1 && (tile_.lanes >= kWideLanes || axis.out == 1))) return fold_each(origin, out);
   const RowIn first = shifted(origin, axis.start(0) * tile_.lanes, 0);
   if (axis.stride == 1) return fold_step_one(first, out);
-  if (!steps_in_pairs()) return fold_phases(first, out);
+  if (!steps_in_pairs(axis)) return fold_phases(first, out);
   const bool slack = row_stage_ != 0 || !in_place_ || origin.value != src.value;
   how_.fold.fold_windows(first, static_cast<int>(axis.kernel), axis.out, out, slack);
 }
@@ -133,7 +134,7 @@ void RowFolder::fold_step_one(RowIn first, RowOut out) {
   if (axis.kernel <= kMaxFold) return taps(first, axis.kernel, n, out);
   RowIn doubled[64];
   for (index_t m = kMaxFold; m <= axis.kernel; m *= 2) {
-    const RowOut to = slot(doubled_[at(log2_of(m))], 0, 0);
+    const RowOut to = slot(doubled_[log2_of(m)], 0, 0);
     const index_t length = n + (axis.kernel - m) * move;
     if (m == kMaxFold) {
       taps(first, m, length, to);
@@ -154,7 +155,7 @@ void RowFolder::fold_step_one(RowIn first, RowOut out) {
     } else if (m == 1) {
       parts[count++] = shifted(first, t * move, t * radix);
     } else {
-      const RowOut to = slot(doubled_[at(log2_of(m))], 0, 0);
+      const RowOut to = slot(doubled_[log2_of(m)], 0, 0);
       taps(shifted(first, t * move, 0), m, n, to);
       parts[count++] = {to.value, to.extra, t * radix};
     }
@@ -212,7 +213,7 @@ void RowFolder::fold_taps(const RowIn* taps, index_t count, index_t n, RowOut ou
 
 RowIn RowFolder::power(const RowIn* taps, index_t count, index_t n) {
   if (count == 1) return taps[0];
-  Slots& slots = powers_[at(log2_of(count))];
+  Slots& slots = powers_[log2_of(count)];
   const RowOut out = slot(slots, slots.turn++ % slots.count, 0);
   if (count <= kMaxFold) {
     how_.fold.fold_rows(taps, static_cast<int>(count), n, out);

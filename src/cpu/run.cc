@@ -7,31 +7,21 @@ namespace oriel::cpu {
 
 void run(const Problem& problem, const ConstTensor& x, const Tensor& y, const Tensor* index, IndexSpace space,
          int threads) {
-  FoldJob job;
-  job.layout = make_layout(problem, problem.axis, x, y, index, space);
-  job.x = x;
-  job.y = y;
-  job.index = index;
-  job.space = space;
-  RowReduction careful;
-  if (index != nullptr) {
-    job.plain = careful_recipe(problem);
-  } else {
-    job.plain = plain_recipe(problem);
-    if (job.plain.scan != nullptr) {
-      careful = careful_recipe(problem);
-      job.careful = &careful;
-    }
-  }
+  const FoldJob job{.layout = make_layout(problem, problem.axis, x, y, index, space),
+                    .plain = index != nullptr ? careful_recipe(problem) : plain_recipe(problem),
+                    .problem = &problem,
+                    .x = x.data,
+                    .y = y.data,
+                    .index = index != nullptr ? index->data : nullptr,
+                    .space = space};
   run_fold(job, threads);
 }
 
 void run(const Problem& problem, const RowReduction& reduction, const ConstTensor& x, const Tensor& y, int threads) {
-  FoldJob job;
-  job.layout = make_layout(problem, problem.axis, x, y, nullptr, IndexSpace::plane);
-  job.x = x;
-  job.y = y;
-  job.plain = reduction;
+  const FoldJob job{.layout = make_layout(problem, problem.axis, x, y, nullptr, IndexSpace::plane),
+                    .plain = reduction,
+                    .x = x.data,
+                    .y = y.data};
   run_fold(job, threads);
 }
 
