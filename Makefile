@@ -3,7 +3,7 @@ JOBS ?= $(shell nproc)
 CTEST = ctest --output-on-failure --no-tests=error -j$(JOBS)
 BUILD = cmake --build --preset
 
-.PHONY: help demo test check build bench fuzz lint format docs install packages venv clean
+.PHONY: help demo test check build python bench fuzz lint format docs install packages venv clean
 .DEFAULT_GOAL := help
 
 help: ## List what can be made
@@ -25,6 +25,10 @@ check: packages venv ## Build and run the tests of the release build only; L=fas
 build: packages ## Build the library and the command into build/ (build/bin/oriel)
 	@test -f build/build.ninja || cmake --preset release
 	@$(BUILD) release --target oriel_cli oriel_completions
+
+python: packages ## Install the Python package oriel into .venv
+	@scripts/venv.sh test demo
+	@scripts/install_python.sh
 
 bench: build ## Time the problems of bench/suite.txt; results in build/bench.json
 	@scripts/bench.sh
