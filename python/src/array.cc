@@ -23,12 +23,14 @@ namespace {
 constexpr std::string_view kDtypes =
     "float64, float32, float16, bfloat16, int8 to int64, uint8 to uint64 or bool";
 
-std::string kind_of(nb::handle object) { return nb::cast<std::string>(nb::str(object.type().attr("__name__"))); }
+std::string text_of(nb::handle object) { return nb::cast<std::string>(nb::str(object)); }
+std::string kind_of(nb::handle object) { return text_of(nb::object(object.type().attr("__name__"))); }
+std::string dtype_of(nb::handle array) { return text_of(nb::object(array.attr("dtype"))); }
 
 // The first line of the Python exception that is set, which is cleared. (torch adds a stack trace.)
 std::string take_python_error() {
   const nb::python_error error;
-  std::string text = nb::cast<std::string>(nb::str(error.value()));
+  const std::string text = text_of(error.value());
   return text.substr(0, text.find('\n'));
 }
 
@@ -104,12 +106,12 @@ Array from_numpy(std::string_view function, const char* argument, nb::handle obj
   PyArray_Descr* descr = PyArray_DESCR(array);
   const std::optional<Dtype> dtype = dtype_of_numpy(descr);
   if (!dtype) {
-    refuse_dtype(function, argument, nb::cast<std::string>(nb::str(nb::handle(reinterpret_cast<PyObject*>(descr)))));
+    refuse_dtype(function, argument, text_of(reinterpret_cast<PyObject*>(descr)));
   }
   if (PyArray_ISBYTESWAPPED(array)) {
     throw TypeFault(fmt::format("{}: {} must be in the machine's byte order, but its dtype is {}; "
                                 "{}.astype({}.dtype.newbyteorder('=')) converts it",
-                                function, argument, nb::str(nb::handle(reinterpret_cast<PyObject*>(descr))).c_str(),
+                                function, argument, text_of(reinterpret_cast<PyObject*>(descr)),
                                 argument, argument));
   }
   const npy_intp item = PyDataType_ELSIZE(descr);
@@ -244,7 +246,7 @@ Array from_exchange(std::string_view function, const char* argument, nb::handle 
   }
   check_cpu(function, argument, t.device.type);
   const std::optional<Dtype> dtype = dtype_of_dlpack(t.dtype.code, t.dtype.bits, t.dtype.lanes);
-  if (!dtype) refuse_dtype(function, argument, nb::str(object.attr("dtype")).c_str());
+  if (!dtype) refuse_dtype(function, argument, dtype_of(object));
   result.view.data = static_cast<const std::byte*>(t.data) + t.byte_offset;
   result.view.dtype = *dtype;
   for (int d = 0; d < t.ndim; ++d) result.view.shape.push_back(t.shape[d]);
@@ -264,7 +266,7 @@ Array from_view(std::string_view function, const char* argument, nb::handle obje
   result.object = nb::borrow(object);
   check_cpu(function, argument, view.device_type());
   const std::optional<Dtype> dtype = dtype_of_dlpack(view.dtype().code, view.dtype().bits, view.dtype().lanes);
-  if (!dtype) refuse_dtype(function, argument, nb::str(object.attr("dtype")).c_str());
+  if (!dtype) refuse_dtype(function, argument, dtype_of(object));
   result.view.data = view.data();
   result.view.dtype = *dtype;
   for (std::size_t d = 0; d < view.ndim(); ++d) {
@@ -273,6 +275,12 @@ Array from_view(std::string_view function, const char* argument, nb::handle obje
   }
   result.owner = nb::cast(view);
   return result;
+}
+
+// JAX's arrays are immutable, but not every version marks their memory as read-only.
+bool is_immutable(nb::handle object) {
+  const std::string module = text_of(nb::object(object.type().attr("__module__")));
+  return module.starts_with("jax");
 }
 
 bool has_dlpack(nb::handle object) { return nb::hasattr(object, "__dlpack__"); }
@@ -373,7 +381,7 @@ Array read_output(std::string_view function, const char* argument, nb::handle ob
   Array result;
   if (PyArray_Check(object.ptr()) || exchange_of(object) != nullptr) {
     result = read_array(function, argument, object);
-  } else if (nb::ndarray<> view; has_dlpack(object) && nb::try_cast(object, view)) {
+  } else if (nb::ndarray<> view; has_dlpack(object) && !is_immutable(object) && nb::try_cast(object, view)) {
     result = from_view(function, argument, object, view);
     result.writable = true;
   } else {

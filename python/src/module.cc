@@ -4,6 +4,8 @@
 #include <nanobind/stl/vector.h>
 
 #include <optional>
+#include <string>
+#include <utility>
 
 #include "arguments.h"
 #include "array.h"
@@ -60,7 +62,7 @@ nb::object forward_indices(const PythonPool& p, nb::handle x_object, nb::handle 
     if (PyTuple_Check(out.ptr()) == 0 || PyTuple_GET_SIZE(out.ptr()) != 2) {
       throw TypeFault(fmt::format("{}: out must be a tuple of two arrays (result, indices) where indices are returned, "
                                   "but is {}",
-                                  p.function(), nb::repr(out).c_str()));
+                                  p.function(), nb::cast<std::string>(nb::str(out.type()))));
     }
     out_y = out[0];
     out_indices = out[1];
@@ -211,7 +213,9 @@ void bind_pool(nb::module_& m) {
       [](const PythonPool& p, nb::handle shape) {
         const Extents extents = read_shape(p.function(), "shape", shape);
         p.check_rank(extents);
-        const Problem problem = make_problem(p.pool, Dtype::f32, extents);
+        Pool anywhere{.op = p.pool.op, .kind = WindowKind::global};  // whether the windows fit plays no part
+        anywhere.axes = p.pool.axes.empty() ? default_axes(p.pool, extents.size()) : p.pool.axes;
+        const Problem problem = make_problem(anywhere, Dtype::f32, Extents(extents.size(), 1));
         Extents axes;
         for (int a = 0; a < problem.pooled; ++a) axes.push_back(problem.axes[static_cast<std::size_t>(a)]);
         return to_tuple(axes);
@@ -240,6 +244,15 @@ void bind_functions(nb::module_& m) {
   m.attr("version") = version();
 }
 
+// The door names the fields of its Pool; Python's arguments have the frameworks' names.
+std::string in_python_words(std::string text) {
+  for (const auto& [field, argument] : {std::pair(": kernel must", ": kernel_size must"), {": norm must", ": norm_type must"}}) {
+    const std::size_t at = text.find(field);
+    if (at != std::string::npos) text.replace(at, std::string_view(field).size(), argument);
+  }
+  return text;
+}
+
 void bind_errors() {
   nb::register_exception_translator([](const std::exception_ptr& p, void*) {
     try {
@@ -247,7 +260,7 @@ void bind_errors() {
     } catch (const TypeFault& e) {
       PyErr_SetString(PyExc_TypeError, e.what());
     } catch (const Error& e) {
-      PyErr_SetString(PyExc_ValueError, e.what());
+      PyErr_SetString(PyExc_ValueError, in_python_words(e.what()).c_str());
     }
   });
 }
