@@ -10,6 +10,8 @@ array([[6, 8]])
 `oriel.torch`, `oriel.jax`, `oriel.keras` and `oriel.onnx` are the layers of those frameworks, with gradients; they are imported by name.
 """
 
+import inspect
+
 from oriel import _core
 from oriel.adaptive import (
     adaptive_avg_pool,
@@ -23,6 +25,7 @@ from oriel.adaptive import (
     global_min_pool,
     global_sum_pool,
 )
+from oriel.execution import active_target, get_threads, set_target, set_threads, supported_targets, threads
 from oriel.fixed_rank import (
     adaptive_avg_pool1d,
     adaptive_avg_pool2d,
@@ -58,8 +61,7 @@ from oriel.gradients import (
 )
 from oriel.pool import Pool
 from oriel.pools import avg_pool, lp_pool, max_pool, max_unpool, min_pool, sum_pool
-from oriel.threads import get_threads, set_threads, threads
 
 __version__ = _core.version
 
-__all__ = [name for name in dir() if not name.startswith("_")]
+__all__ = [name for name in dir() if not name.startswith("_") and not inspect.ismodule(globals()[name])]

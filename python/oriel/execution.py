@@ -1,4 +1,4 @@
-"""How many threads calls use. It never changes a result."""
+"""How calls run: threads and instruction set. Neither ever changes a result."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 from oriel import _core
 
-__all__ = ["get_threads", "set_threads", "threads"]
+__all__ = ["active_target", "get_threads", "set_target", "set_threads", "supported_targets", "threads"]
 
 
 def set_threads(n: int) -> None:
@@ -38,3 +38,25 @@ def threads(n: int) -> Iterator[None]:
         yield
     finally:
         _core.set_threads(before)
+
+
+def supported_targets() -> list[str]:
+    """The instruction sets that this build contains and this machine can run, best first, by Highway's names."""
+    return _core.supported_targets()
+
+
+def active_target() -> str:
+    """The instruction set in use: the best, or what the environment variable ORIEL_TARGET or `set_target` named.
+
+    Examples
+    --------
+    >>> import oriel
+    >>> oriel.active_target() in oriel.supported_targets()
+    True
+    """
+    return _core.active_target()
+
+
+def set_target(name: str) -> None:
+    """Use that instruction set from now on; the empty name means the best. Raises ValueError when it cannot run here."""
+    _core.set_target(name)
