@@ -1,0 +1,63 @@
+"""Pooling in JAX programs: flax's functions, `reduce_window`, and layers, computed by Oriel on CPUs.
+
+>>> import jax
+>>> import jax.numpy as jnp
+>>> import oriel.jax
+>>> x = jnp.arange(32.0).reshape(1, 4, 4, 2)
+>>> jax.jit(lambda x: oriel.jax.max_pool(x, (2, 2), strides=(2, 2)))(x).shape
+(1, 2, 2, 2)
+
+The calls are primitives of JAX that are lowered to handlers of XLA's foreign function interface: `jit`, `vmap`, `jvp`, `linearize`, `grad` of
+any order, `jax.checkpoint` and `shard_map` over axes that are not pooled work. `jax.export` wants to be told that the handlers (their names
+are in `EXPORTED_CALLS`) will be there where the program runs, which is after `import oriel.jax`:
+
+    jax.export.export(f, disabled_checks=[jax.export.DisabledSafetyCheck.custom_call(name) for name in oriel.jax.EXPORTED_CALLS])
+
+Results have the bits of the functions of `oriel` for arrays. They run on CPU devices only.
+"""
+
+from __future__ import annotations
+
+_OLDEST = (0, 6, 0)
+
+try:
+    import jax
+except ImportError as error:
+    raise ImportError("oriel.jax needs JAX, which is not installed: pip install 'jax>=0.6'") from error
+
+if jax.__version_info__ < _OLDEST:
+    raise ImportError(f"oriel.jax needs JAX {'.'.join(map(str, _OLDEST))} or newer, but JAX {jax.__version__} is installed")
+
+from oriel.jax.adaptive import (  # noqa: E402
+    adaptive_avg_pool,
+    adaptive_max_pool,
+    global_avg_pool,
+    global_lp_pool,
+    global_max_pool,
+    global_min_pool,
+    global_sum_pool,
+)
+from oriel.jax.layers import AvgPool2D, MaxPool2D, MinPool2D  # noqa: E402
+from oriel.jax.pools import avg_pool, lp_pool, max_pool, min_pool, sum_pool  # noqa: E402
+from oriel.jax.primitives import EXPORTED_CALLS  # noqa: E402
+from oriel.jax.windows import reduce_window  # noqa: E402
+
+__all__ = [
+    "EXPORTED_CALLS",
+    "AvgPool2D",
+    "MaxPool2D",
+    "MinPool2D",
+    "adaptive_avg_pool",
+    "adaptive_max_pool",
+    "avg_pool",
+    "global_avg_pool",
+    "global_lp_pool",
+    "global_max_pool",
+    "global_min_pool",
+    "global_sum_pool",
+    "lp_pool",
+    "max_pool",
+    "min_pool",
+    "reduce_window",
+    "sum_pool",
+]

@@ -1,0 +1,95 @@
+"""Arguments of the functions for JAX: checked, and in the form that the engine takes."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+__all__ = ["POOLED_DTYPES", "crop", "pooled_sizes", "read_array", "read_ints", "read_pairs", "spatial_axes"]
+
+# Those that XLA and Oriel share.
+POOLED_DTYPES = frozenset(
+    ["float64", "float32", "float16", "bfloat16", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "bool"]
+)
+
+
+def read_array(function: str, inputs: Any) -> jax.Array:
+    """`inputs` as an array of a dtype that is pooled."""
+    if not isinstance(inputs, jax.Array):
+        try:
+            inputs = jnp.asarray(inputs)
+        except TypeError as error:
+            raise TypeError(f"{function}: inputs must be an array, but is of type {type(inputs).__name__}") from error
+    if inputs.dtype.name not in POOLED_DTYPES:
+        raise TypeError(f"{function}: inputs must have a real dtype of 8 to 64 bits, not {inputs.dtype.name}")
+    return inputs
+
+
+def _read_int(function: str, argument: str, value: Any, whole: Any) -> int:
+    try:
+        if isinstance(value, bool):
+            raise TypeError
+        return operator.index(value)
+    except TypeError:
+        raise TypeError(f"{function}: {argument} must be ints, but is {whole!r}") from None
+
+
+def read_ints(function: str, argument: str, values: Any, count: int | None = None) -> tuple[int, ...]:
+    """A tuple of ints >= 1; where `count` is given, of that many values, of which one int stands for all."""
+    if count is not None and not isinstance(values, (str, bytes)) and not hasattr(values, "__iter__"):
+        values = (_read_int(function, argument, values, values),) * count
+    if isinstance(values, (str, bytes)) or not hasattr(values, "__iter__"):
+        raise TypeError(f"{function}: {argument} must be a sequence of ints, but is {values!r}")
+    read = tuple(_read_int(function, argument, value, values) for value in values)
+    if count is not None and len(read) != count:
+        raise ValueError(f"{function}: {argument} must have {count} values, one for each pooled axis, but is {values!r}")
+    if not read:
+        raise ValueError(f"{function}: {argument} must have at least one value, but is {values!r}")
+    if min(read) < 1:
+        raise ValueError(f"{function}: {argument} must be >= 1, but is {values!r}")
+    return read
+
+
+def read_pairs(function: str, padding: Any, count: int) -> tuple[tuple[int, int], ...]:
+    """Padding as (before, after) for each of `count` axes."""
+    try:
+        pairs = tuple((_read_int(function, "padding", before, padding), _read_int(function, "padding", after, padding))
+                      for before, after in padding)
+    except (TypeError, ValueError):
+        raise TypeError(f"{function}: padding must be 'VALID', 'SAME', 'SAME_LOWER' or a sequence of (before, after) pairs of ints, but is "
+                        f"{padding!r}") from None
+    if len(pairs) != count:
+        raise ValueError(f"{function}: padding must have {count} pairs, one for each pooled axis, but is {padding!r}")
+    return pairs
+
+
+def spatial_axes(function: str, x: jax.Array, count: int, data_format: str) -> tuple[int, ...]:
+    """The `count` axes that are pooled, counted from the end."""
+    if data_format not in ("channels_last", "channels_first"):
+        raise ValueError(f"{function}: data_format must be 'channels_last' or 'channels_first', but is {data_format!r}")
+    if x.ndim < count + 1:
+        raise ValueError(f"{function}: inputs must have {count} pooled axes and one of channels at least, but have shape {x.shape}")
+    last = -1 if data_format == "channels_last" else 0
+    return tuple(range(last - count, last))
+
+
+def pooled_sizes(x: jax.Array, axes: Sequence[int]) -> tuple[int, ...]:
+    """The shape of x, but 1 where it is not pooled: a pool is the same for every batch, of unknown extent too."""
+    sizes = [1] * x.ndim
+    for axis in axes:
+        sizes[axis] = x.shape[axis]
+    return tuple(sizes)
+
+
+def crop(x: jax.Array, axes: Sequence[int], pairs: Sequence[tuple[int, int]]) -> tuple[jax.Array, tuple[tuple[int, int], ...]]:
+    """x without what negative padding takes away, and the padding that is left."""
+    for axis, (before, after) in zip(axes, pairs):
+        if before < 0 or after < 0:
+            n = x.shape[axis]
+            first = min(max(-before, 0), n)
+            x = jax.lax.slice_in_dim(x, first, max(n - max(-after, 0), first), axis=axis)
+    return x, tuple((max(before, 0), max(after, 0)) for before, after in pairs)

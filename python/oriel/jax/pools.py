@@ -1,0 +1,200 @@
+"""Pools with flax.linen's arguments: `max_pool`, `min_pool`, `avg_pool`, `sum_pool`, `lp_pool`."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import jax
+import numpy as np
+
+from oriel.jax.arguments import crop, pooled_sizes, read_array, read_ints, read_pairs, spatial_axes
+from oriel.jax.lp import lp_pool_p
+from oriel.jax.primitives import select_indices_p, select_p, sum_pool_p
+from oriel.jax.spec import PoolSpec, make_spec
+
+__all__ = ["avg_pool", "lp_pool", "max_pool", "min_pool", "sum_pool"]
+
+Padding = str | Sequence[tuple[int, int]]
+
+_PRIMITIVES = {"max": select_p, "min": select_p, "avg": sum_pool_p, "sum": sum_pool_p, "lp": lp_pool_p}
+
+
+def pool_as(x: jax.Array, spec: PoolSpec) -> jax.Array:
+    """The pool of x that `spec` says."""
+    return _PRIMITIVES[spec.op].bind(x, spec=spec)
+
+
+def pool_with_indices(function: str, x: jax.Array, spec: PoolSpec, space: str) -> tuple[jax.Array, jax.Array]:
+    """The same for a maximum or minimum, and where each came from, as JAX's widest enabled int."""
+    dtype = jax.dtypes.canonicalize_dtype(np.int64)
+    if math.prod(spec.inputs) > np.iinfo(dtype).max:
+        raise ValueError(f"{function}: indices of a plane of shape {spec.inputs} need 64 bits: enable jax_enable_x64")
+    y, indices = select_indices_p.bind(x, spec=spec, space=space, index_dtype=dtype)
+    return y, indices
+
+
+def _read_pool(function: str, op: str, inputs: Any, window_shape: Sequence[int], strides: Sequence[int] | None, padding: Padding,
+               dilation: int | Sequence[int], data_format: str, count_include_pad: bool = True,
+               norm_type: float | None = None) -> tuple[jax.Array, PoolSpec]:
+    """The inputs as an array, cropped where padding is negative, and the pool."""
+    x = read_array(function, inputs)
+    window = read_ints(function, "window_shape", window_shape)
+    k = len(window)
+    stride = (1,) * k if strides is None else read_ints(function, "strides", strides, k)
+    dilation = read_ints(function, "dilation", dilation, k)
+    axes = spatial_axes(function, x, k, data_format)
+    if isinstance(padding, str):
+        padding = padding.lower()
+    else:
+        x, padding = crop(x, axes, read_pairs(function, padding, k))
+    if type(count_include_pad) is not bool:
+        raise TypeError(f"{function}: count_include_pad must be True or False, but is {count_include_pad!r}")
+    return x, make_spec(op, window, stride, padding, dilation, None, axes, pooled_sizes(x, axes), count_include_pad, norm_type)
+
+
+def _read_indices(function: str, return_indices: bool | str) -> str:
+    if return_indices is True:
+        return "plane"
+    if return_indices in ("plane", "window"):
+        return return_indices
+    raise ValueError(f"{function}: return_indices must be True, False, 'plane' or 'window', but is {return_indices!r}")
+
+
+def max_pool(inputs: Any, window_shape: Sequence[int], strides: Sequence[int] | None = None, padding: Padding = "VALID", *,
+             dilation: int | Sequence[int] = 1, data_format: str = "channels_last", return_indices: bool | str = False) -> Any:
+    """The largest element of each window, as `flax.linen.max_pool`.
+
+    Parameters
+    ----------
+    inputs : array of shape (…, window dims…, channels)
+        Any number of batch axes, also none; any real dtype of 8 to 64 bits.
+    window_shape : sequence of int
+        Taps of a window along each pooled axis; as many axes before the channels are pooled as it has values.
+    strides : sequence of int, optional
+        Step of the window, by default 1 along each axis.
+    padding : "VALID", "SAME", "SAME_LOWER" or a sequence of (before, after)
+        Places added around the input, which hold no value; negative ones take inputs away.
+    dilation : int or sequence of int
+        Distance of taps.
+    data_format : {"channels_last", "channels_first"}
+        Whether the channels are the last axis or stand before the pooled axes.
+    return_indices : bool or {"plane", "window"}
+        Also return where each maximum was; True: flat in the pooled axes (S10). Their dtype is int32, or int64 with `jax_enable_x64`.
+
+    Returns
+    -------
+    jax.Array, or (jax.Array, jax.Array)
+        Of the dtype of `inputs`; along a pooled axis of n elements floor((n + before + after - dilation (window - 1) - 1) / stride) + 1.
+
+    Raises
+    ------
+    ValueError, TypeError
+        For an argument of the wrong value or type, named in the text. A window that does not fit is such a value, while flax returns an
+        empty array.
+
+    Notes
+    -----
+    The rules are S1-S4, S6, S9 and S10 of docs/semantics.md; the results are those of `oriel.max_pool`, bit for bit. `jit`, `vmap`, `jvp`,
+    `grad` of any order, `shard_map` and `export` work. The derivative belongs to the first of equal maxima.
+
+    Examples
+    --------
+    >>> import jax
+    >>> import jax.numpy as jnp
+    >>> import oriel.jax
+    >>> x = jnp.arange(16.0).reshape(1, 4, 4, 1)
+    >>> oriel.jax.max_pool(x, (2, 2), (2, 2)).reshape(2, 2)
+    Array([[ 5.,  7.],
+           [13., 15.]], dtype=float32)
+    >>> jax.grad(lambda x: oriel.jax.max_pool(x, (2, 2), (2, 2)).sum())(x).reshape(4, 4)
+    Array([[0., 0., 0., 0.],
+           [0., 1., 0., 1.],
+           [0., 0., 0., 0.],
+           [0., 1., 0., 1.]], dtype=float32)
+    """
+    x, spec = _read_pool("max_pool", "max", inputs, window_shape, strides, padding, dilation, data_format)
+    if return_indices is False:
+        return select_p.bind(x, spec=spec)
+    return pool_with_indices("max_pool", x, spec, _read_indices("max_pool", return_indices))
+
+
+def min_pool(inputs: Any, window_shape: Sequence[int], strides: Sequence[int] | None = None, padding: Padding = "VALID", *,
+             dilation: int | Sequence[int] = 1, data_format: str = "channels_last", return_indices: bool | str = False) -> Any:
+    """The smallest element of each window, as `flax.linen.min_pool`. Parameters, result and errors are those of `max_pool`.
+
+    Examples
+    --------
+    >>> import jax.numpy as jnp
+    >>> import oriel.jax
+    >>> oriel.jax.min_pool(jnp.array([4.0, 3.0, 5.0, 2.0]).reshape(4, 1), (2,)).ravel()
+    Array([3., 3., 2.], dtype=float32)
+    """
+    x, spec = _read_pool("min_pool", "min", inputs, window_shape, strides, padding, dilation, data_format)
+    if return_indices is False:
+        return select_p.bind(x, spec=spec)
+    return pool_with_indices("min_pool", x, spec, _read_indices("min_pool", return_indices))
+
+
+def avg_pool(inputs: Any, window_shape: Sequence[int], strides: Sequence[int] | None = None, padding: Padding = "VALID",
+             count_include_pad: bool = True, *, dilation: int | Sequence[int] = 1, data_format: str = "channels_last") -> jax.Array:
+    """The mean of each window, as `flax.linen.avg_pool`. Other parameters, result and errors are those of `max_pool`.
+
+    Parameters
+    ----------
+    count_include_pad : bool
+        Whether padding counts in the divisor. Where it does not, a window without any tap gives 0 (S6), while flax gives NaN.
+
+    Notes
+    -----
+    Rules S5, S7 and S8: a fixed order of addition, float32 accumulators for 16-bit types, one rounding; means of integers are rounded half
+    to even.
+
+    Examples
+    --------
+    >>> import jax.numpy as jnp
+    >>> import oriel.jax
+    >>> x = jnp.array([2.0, 4.0, 6.0, 8.0]).reshape(4, 1)
+    >>> oriel.jax.avg_pool(x, (3,), (2,), "SAME", count_include_pad=False).ravel()
+    Array([4., 7.], dtype=float32)
+    """
+    x, spec = _read_pool("avg_pool", "avg", inputs, window_shape, strides, padding, dilation, data_format, count_include_pad)
+    return sum_pool_p.bind(x, spec=spec)
+
+
+def sum_pool(inputs: Any, window_shape: Sequence[int], strides: Sequence[int] | None = None, padding: Padding = "VALID", *,
+             dilation: int | Sequence[int] = 1, data_format: str = "channels_last") -> jax.Array:
+    """The sum of each window; integers of 8 to 32 bits that do not fit saturate (S7). See `max_pool` for the rest.
+
+    Examples
+    --------
+    >>> import jax.numpy as jnp
+    >>> import oriel.jax
+    >>> oriel.jax.sum_pool(jnp.array([[200], [100], [3]], jnp.uint8), (2,)).ravel()
+    Array([255, 103], dtype=uint8)
+    """
+    x, spec = _read_pool("sum_pool", "sum", inputs, window_shape, strides, padding, dilation, data_format)
+    return sum_pool_p.bind(x, spec=spec)
+
+
+def lp_pool(inputs: Any, norm_type: float, window_shape: Sequence[int], strides: Sequence[int] | None = None,
+            padding: Padding = "VALID", *, dilation: int | Sequence[int] = 1, data_format: str = "channels_last") -> jax.Array:
+    """The p-norm of each window, (|x1|^p + |x2|^p + …)^(1/p). See `max_pool` for the rest.
+
+    Parameters
+    ----------
+    norm_type : float
+        p, at least 1 or infinity; integers take 1 and 2.
+
+    Examples
+    --------
+    >>> import jax.numpy as jnp
+    >>> import oriel.jax
+    >>> oriel.jax.lp_pool(jnp.array([3.0, -4.0, 5.0, 12.0]).reshape(4, 1), 2, (2,), (2,)).ravel()
+    Array([ 5., 13.], dtype=float32)
+    """
+    if isinstance(norm_type, bool) or not isinstance(norm_type, (int, float, np.number)):
+        raise TypeError(f"lp_pool: norm_type must be a number, but is {norm_type!r}")
+    x, spec = _read_pool("lp_pool", "lp", inputs, window_shape, strides, padding, dilation, data_format, norm_type=float(norm_type))
+    return lp_pool_p.bind(x, spec=spec)

@@ -1,0 +1,215 @@
+"""JAX's primitives over the handlers in oriel_xla.so, and their rules.
+
+Sums and averages are linear: `sum_pool_p` and `sum_pool_transpose_p` are each other's transpose. A maximum (minimum) picks elements: its
+derivative along t is `pick_p(x, t)`, t at the places of the maxima of x, which is linear in t; the transpose of that is
+`pick_transpose_p(x, ct)`, and the transpose of this `pick_p` again. So the set is closed under differentiation of any order. Lp pools
+(lp.py) are smooth functions of such sums.
+
+A batch stays where it is: the pooled axes are renumbered instead.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import pathlib
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.extend.core import Primitive
+from jax.interpreters import ad, batching, mlir
+
+import oriel
+from oriel.jax.spec import PoolSpec
+
+__all__ = [
+    "EXPORTED_CALLS",
+    "define",
+    "pick_p",
+    "pick_transpose_p",
+    "select_indices_p",
+    "select_p",
+    "sum_pool_p",
+    "sum_pool_transpose_p",
+    "varying_alike",
+    "wrapped_sum_p",
+]
+
+# The symbols of python/src/xla.cc, which are also the names of the custom calls in a program.
+EXPORTED_CALLS = (
+    "oriel_pool",
+    "oriel_pool_wrapped",
+    "oriel_pool_indices",
+    "oriel_pool_pick",
+    "oriel_pool_backward_linear",
+    "oriel_pool_backward",
+)
+INDEX_SPACES = {"plane": 0, "tensor": 1, "window": 2}  # IndexSpace of include/oriel/problem.h
+
+
+def _register_targets() -> None:
+    library = pathlib.Path(oriel.__file__).with_name("oriel_xla.so")
+    try:
+        handlers = ctypes.CDLL(str(library))
+        for name in EXPORTED_CALLS:
+            jax.ffi.register_ffi_target(name, jax.ffi.pycapsule(getattr(handlers, name)), platform="cpu")
+    except OSError as error:
+        raise ImportError(f"oriel.jax needs {library.name}, which this build of oriel lacks: install oriel where jaxlib is installed "
+                          f"({error})") from error
+    except RuntimeError as error:
+        raise ImportError(f"oriel.jax was built for another version of jaxlib: install oriel again ({error})") from error
+
+
+_register_targets()
+
+
+def _varying(x: Any) -> frozenset[Any]:
+    """The axes of shard_map's mesh along which x varies, where that is tracked (check_vma)."""
+    aval = jax.typeof(x)
+    if hasattr(aval, "mat"):  # JAX 0.10
+        return aval.mat.varying
+    return getattr(aval, "vma", frozenset())
+
+
+def varying_alike(*arrays: Any) -> list[Any]:
+    """The arrays, marked as varying along all mesh axes along which one of them varies: JAX wants operands to agree."""
+    axes = [_varying(x) for x in arrays]
+    wanted = frozenset().union(*axes)
+    if all(have == wanted for have in axes):
+        return list(arrays)
+    cast = functools.partial(jax.lax.pcast, to="varying") if hasattr(jax.lax, "pcast") else jax.lax.pvary
+    return [cast(x, tuple(sorted(wanted - have))) if have != wanted else x for x, have in zip(arrays, axes)]
+
+
+def _unary_batcher(primitive: Primitive) -> Callable[..., Any]:
+    def batch(args: Sequence[Any], dims: Sequence[int], *, spec: PoolSpec, **params: Any) -> Any:
+        (x,), (at,) = args, dims
+        out = primitive.bind(x, spec=spec.with_batch_axis(x.ndim, at), **params)
+        return (out, [at] * len(out)) if primitive.multiple_results else (out, at)
+
+    return batch
+
+
+def _binary_batcher(primitive: Primitive) -> Callable[..., Any]:
+    def batch(args: Sequence[Any], dims: Sequence[int | None], *, spec: PoolSpec) -> Any:
+        (x, t), (x_at, t_at) = args, dims
+        if t_at is None:
+            t_at = x_at
+            t = jnp.broadcast_to(jnp.expand_dims(t, t_at), (*t.shape[:t_at], x.shape[x_at], *t.shape[t_at:]))
+        if x_at is None:
+            x = jnp.expand_dims(x, t_at)  # extent 1 serves the whole batch
+        elif x_at != t_at:
+            x = jnp.moveaxis(x, x_at, t_at)
+        return primitive.bind(x, t, spec=spec.with_batch_axis(t.ndim, t_at)), t_at
+
+    return batch
+
+
+def define(name: str, abstract: Callable[..., Any], lowering: Callable[..., Any], *, binary: bool = False, platform: str | None = "cpu",
+           multiple_results: bool = False) -> Primitive:
+    """A primitive with its shape rule, its lowering, its batching, and its evaluation outside of jit (compiled once per shape)."""
+    primitive = Primitive(name)
+    primitive.multiple_results = multiple_results
+    primitive.def_abstract_eval(abstract)
+
+    @functools.lru_cache(maxsize=4096)
+    def compiled(**params: Any) -> Callable[..., Any]:
+        return jax.jit(functools.partial(primitive.bind, **params))
+
+    primitive.def_impl(lambda *args, **params: compiled(**params)(*args))
+    mlir.register_lowering(primitive, lowering, platform=platform)
+    batching.primitive_batchers[primitive] = _binary_batcher(primitive) if binary else _unary_batcher(primitive)
+    return primitive
+
+
+def call_handler(target: str) -> Callable[..., Any]:
+    """The lowering to a handler of oriel_xla.so."""
+    lower = jax.ffi.ffi_lowering(target)
+
+    def lowering(ctx: Any, *operands: Any, spec: PoolSpec, space: str | None = None, **_: Any) -> Any:
+        attributes = {"words": spec.all_words()}
+        if space is not None:
+            attributes["space"] = np.int32(INDEX_SPACES[space])
+        return lower(ctx, *operands, **attributes)
+
+    return lowering
+
+
+def pooled_aval(x: Any, *, spec: PoolSpec) -> Any:
+    return x.update(shape=spec.output_shape(x.shape), weak_type=False)
+
+
+def unpooled_aval(dy: Any, *, spec: PoolSpec) -> Any:
+    return dy.update(shape=spec.input_shape(dy.shape), weak_type=False)
+
+
+def _indexed_avals(x: Any, *, spec: PoolSpec, space: str, index_dtype: Any) -> Any:
+    y = pooled_aval(x, spec=spec)
+    return [y, y.update(dtype=index_dtype)]
+
+
+def linear_in_second(primitive: Primitive, transposed: Primitive) -> None:
+    """Gives `primitive(x, t)` the rules of a function that is linear in t and whose transpose is `transposed(x, ct)`."""
+
+    def transpose(ct: Any, x: Any, t: Any, *, spec: PoolSpec) -> list[Any]:
+        if type(ct) is ad.Zero:
+            return [None, ad.Zero(t.aval)]
+        return [None, transposed.bind(*varying_alike(x, ct), spec=spec)]
+
+    ad.primitive_transposes[primitive] = transpose
+
+
+sum_pool_p = define("oriel_sum_pool", pooled_aval, call_handler("oriel_pool"))
+sum_pool_transpose_p = define("oriel_sum_pool_transpose", unpooled_aval, call_handler("oriel_pool_backward_linear"))
+ad.deflinear2(sum_pool_p, lambda ct, _, *, spec: [sum_pool_transpose_p.bind(ct, spec=spec)])
+ad.deflinear2(sum_pool_transpose_p, lambda ct, _, *, spec: [sum_pool_p.bind(ct, spec=spec)])
+
+wrapped_sum_p = define("oriel_wrapped_sum_pool", pooled_aval, call_handler("oriel_pool_wrapped"))
+
+select_p = define("oriel_select_pool", pooled_aval, call_handler("oriel_pool"))
+select_indices_p = define("oriel_select_pool_indices", _indexed_avals, call_handler("oriel_pool_indices"), multiple_results=True)
+pick_p = define("oriel_pick", lambda x, t, *, spec: pooled_aval(t, spec=spec), call_handler("oriel_pool_pick"), binary=True)
+pick_transpose_p = define("oriel_pick_transpose", lambda x, dy, *, spec: unpooled_aval(dy, spec=spec), call_handler("oriel_pool_backward"),
+                          binary=True)
+linear_in_second(pick_p, pick_transpose_p)
+linear_in_second(pick_transpose_p, pick_p)
+
+
+def _pick(x: Any, t: Any, spec: PoolSpec) -> Any:
+    return pick_p.bind(*varying_alike(x, t), spec=spec)
+
+
+def _select_jvp(primals: Sequence[Any], tangents: Sequence[Any], *, spec: PoolSpec) -> Any:
+    (x,), (t,) = primals, tangents
+    y = select_p.bind(x, spec=spec)
+    return y, ad.Zero.from_primal_value(y) if type(t) is ad.Zero else _pick(x, t, spec)
+
+
+def _select_indices_jvp(primals: Sequence[Any], tangents: Sequence[Any], *, spec: PoolSpec, **params: Any) -> Any:
+    (x,), (t,) = primals, tangents
+    y, indices = select_indices_p.bind(x, spec=spec, **params)
+    y_t = ad.Zero.from_primal_value(y) if type(t) is ad.Zero else _pick(x, t, spec)
+    return [y, indices], [y_t, ad.Zero.from_primal_value(indices)]
+
+
+def _constant_in_first_jvp(primitive: Primitive) -> Callable[..., Any]:
+    """The rule of a function of x and t that is linear in t and, where it has a derivative in x, constant in x."""
+
+    def jvp(primals: Sequence[Any], tangents: Sequence[Any], *, spec: PoolSpec) -> Any:
+        x, _ = primals
+        out = primitive.bind(*primals, spec=spec)
+        t = tangents[1]
+        return out, ad.Zero.from_primal_value(out) if type(t) is ad.Zero else primitive.bind(*varying_alike(x, t), spec=spec)
+
+    return jvp
+
+
+ad.primitive_jvps[select_p] = _select_jvp
+ad.primitive_jvps[select_indices_p] = _select_indices_jvp
+ad.primitive_jvps[pick_p] = _constant_in_first_jvp(pick_p)
+ad.primitive_jvps[pick_transpose_p] = _constant_in_first_jvp(pick_transpose_p)
+ad.primitive_jvps[wrapped_sum_p] = lambda primals, tangents, *, spec: (
+    (y := wrapped_sum_p.bind(*primals, spec=spec)), ad.Zero.from_primal_value(y))
