@@ -1,0 +1,249 @@
+"""`block_reduce` and `downscale_local_mean` with the arguments and results of scikit-image."""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from oriel import _core
+
+__all__ = ["block_reduce", "downscale_local_mean"]
+
+# What the engine computes. NumPy has two functions for some, which are not the same object.
+_OPS = {np.sum: "sum", np.add.reduce: "sum", "sum": "sum", np.mean: "mean", np.average: "mean", "mean": "mean",
+        np.max: "max", np.amax: "max", np.maximum.reduce: "max", "max": "max",
+        np.min: "min", np.amin: "min", np.minimum.reduce: "min", "min": "min"}
+_METHODS = {"median": np.median, "std": np.std, "var": np.var, "prod": np.prod, "any": np.any, "all": np.all}
+_DTYPES = frozenset(("float64", "float32", "float16", "bfloat16", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
+                     "bool"))
+# Bytes of converted input that exist at one time: they stay in a core's cache.
+_SLAB_BYTES = 1 << 20
+
+
+def block_reduce(image: Any, block_size: int | Sequence[int] = 2, func: Callable | str = np.sum, cval: float = 0,
+                 func_kwargs: dict[str, Any] | None = None) -> np.ndarray:
+    """`func` of each block of an image, as `skimage.measure.block_reduce`.
+
+    Parameters
+    ----------
+    image : array_like of shape (…)
+        Read in place, whatever its strides.
+    block_size : int or sequence of int, one per axis
+        Extents of a block.
+    func : callable or str
+        `numpy.max`, `numpy.min`, `numpy.mean`, `numpy.average` and `numpy.sum`, or their names "max", "min", "mean" and "sum", are computed by
+        Oriel. Any other function that takes `axis` is applied by NumPy to a view of the blocks.
+    cval : float
+        What completes the blocks at the upper edges of an image that the blocks do not divide, converted to the image's dtype as `numpy.pad`
+        does it: -1 becomes 255 in an image of uint8.
+    func_kwargs : dict, optional
+        More arguments of `func`; with any, NumPy computes.
+
+    Returns
+    -------
+    numpy.ndarray
+        One element per block, of the dtype that `func` gives: sums of integers are int64 or uint64, means of them float64, everything else has
+        the image's dtype.
+
+    Raises
+    ------
+    ValueError, TypeError
+        For an argument of the wrong value or type, named in the text.
+
+    Notes
+    -----
+    Nothing is padded: partial blocks are reduced as they are (S2) and `cval` is combined with them. Sums and means of integers are exact, but
+    that 64-bit sums wrap as NumPy's do. Where a sum would not fit the image's dtype, a part of at most 1 MiB at a time is converted to the
+    narrowest type that holds it. Floating sums are added in the order of S8, NumPy's in another: they agree within rounding.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import oriel
+    >>> image = np.arange(12, dtype=np.uint8).reshape(3, 4)
+    >>> oriel.block_reduce(image, 2)
+    array([[10, 18],
+           [17, 21]], dtype=uint64)
+    >>> oriel.block_reduce(image, (3, 2), np.mean)
+    array([[4.5, 6.5]])
+    >>> oriel.block_reduce(image, 2, "min", cval=255)
+    array([[0, 2],
+           [8, 10]], dtype=uint8)
+    """
+    image = np.asarray(image)
+    if np.size(cval) != 1:
+        raise ValueError(f"block_reduce: cval must be one number, but is {cval!r}")
+    block = _block_of(block_size, image.ndim)
+    missing = tuple(-n % k for n, k in zip(image.shape, block))
+    try:
+        op = _OPS.get(func)
+    except TypeError:  # a callable that cannot be hashed
+        op = None
+    if op is None or func_kwargs or image.size == 0 or not 0 < image.ndim <= 16 or image.dtype.name not in _DTYPES:
+        return _reduced_by_numpy(image, block, missing, func, cval, func_kwargs or {})
+    if not image.dtype.isnative:
+        image = image.astype(image.dtype.newbyteorder("="))
+    fill = _fill(cval, image.dtype) if any(missing) else image.dtype.type(0)
+    if op in ("max", "min"):
+        return _extrema(op, image, block, missing, fill)
+    return _sums(image, block, missing, fill) if op == "sum" else _means(image, block, missing, fill)
+
+
+def downscale_local_mean(image: Any, factors: int | Sequence[int], cval: float = 0, clip: bool = True) -> np.ndarray:
+    """The mean of each block, as `skimage.transform.downscale_local_mean`.
+
+    Parameters
+    ----------
+    image, factors, cval
+        The `image`, `block_size` and `cval` of `block_reduce`.
+    clip : bool
+        Not used; scikit-image has it for the sake of its other transforms.
+
+    Returns
+    -------
+    numpy.ndarray
+        Of dtype float64 for an image of integers, else of the image's.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import oriel
+    >>> oriel.downscale_local_mean(np.arange(15).reshape(3, 5), (2, 3))
+    array([[3.5, 4. ],
+           [5.5, 4.5]])
+    """
+    return block_reduce(image, factors, np.mean, cval)
+
+
+def _block_of(block_size: Any, rank: int) -> tuple[int, ...]:
+    try:
+        block = (operator.index(block_size),) * rank if np.ndim(block_size) == 0 else tuple(map(operator.index, block_size))
+    except TypeError:
+        raise TypeError(f"block_reduce: block_size must be an int or a sequence of ints, but is {block_size!r}") from None
+    if len(block) != rank:
+        raise ValueError(f"block_reduce: block_size must be an int or have {rank} values, as the image has axes, but has {len(block)}")
+    for axis, k in enumerate(block):
+        if k < 1:
+            raise ValueError(f"block_reduce: block_size must be >= 1, but axis {axis} has {k}")
+    return block
+
+
+def _reduced_by_numpy(image: np.ndarray, block: tuple[int, ...], missing: tuple[int, ...], func: Any, cval: Any,
+                      func_kwargs: dict[str, Any]) -> np.ndarray:
+    if isinstance(func, str):
+        known = {name: function for function, name in _OPS.items() if not isinstance(function, str)} | _METHODS
+        if func not in known:
+            raise ValueError(f"block_reduce: func must be a callable or one of {', '.join(sorted(known))}, but is {func!r}")
+        func = known[func]
+    if not callable(func):
+        raise TypeError(f"block_reduce: func must be a callable, but is {func!r}")
+    if any(missing):
+        image = np.pad(image, [(0, m) for m in missing], constant_values=cval)
+    # [m, n] -> [m/k, k, n/l, l] -> blocks first, then the axes within a block: no copy, as only axes are split.
+    split = image.reshape([v for n, k in zip(image.shape, block) for v in (n // k, k)])
+    blocks = split.transpose(*range(0, 2 * image.ndim, 2), *range(1, 2 * image.ndim, 2))
+    return func(blocks, axis=tuple(range(image.ndim, 2 * image.ndim)), **func_kwargs)
+
+
+def _fill(cval: Any, dtype: np.dtype) -> Any:
+    """`cval` as np.pad writes it into an image of this dtype: as an element of an array, which is converted whatever it is."""
+    cell = np.empty(1, dtype)
+    try:
+        cell[:] = np.asarray(cval).ravel()
+    except (OverflowError, TypeError, ValueError) as error:
+        raise ValueError(f"block_reduce: cval must be a value of the image's dtype {dtype}, but is {cval!r}") from error
+    return cell[0]
+
+
+def _pool(op: str, block: tuple[int, ...], missing: tuple[int, ...]) -> _core.Pool:
+    """A pool of whole and partial blocks. Only axes that shrink are named: fewer axes are faster."""
+    axes = [a for a, k in enumerate(block) if k > 1] or [0]
+    sizes = [block[a] for a in axes]
+    return _core.Pool(op, sizes, sizes, [(0, missing[a]) for a in axes], 1, None, axes)
+
+
+def _partial_blocks(y: np.ndarray, block: tuple[int, ...], missing: tuple[int, ...]) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """(a view of blocks that lack elements, how many each lacks), which together are all of those, each once."""
+    counts = []
+    for axis, (k, m) in enumerate(zip(block, missing)):
+        count = np.full(y.shape[axis], k)
+        count[-1] -= m
+        counts.append(count.reshape([-1 if a == axis else 1 for a in range(y.ndim)]))
+    places = [slice(None)] * y.ndim
+    for axis, m in enumerate(missing):
+        if m:
+            last = [*places[:axis], slice(-1, None), *places[axis + 1:]]
+            present = math.prod(count[tuple(s if n > 1 else slice(None) for s, n in zip(last, count.shape))] for count in counts)
+            yield y[tuple(last)], math.prod(block) - present
+            places[axis] = slice(None, -1)  # the later axes leave out what this one gave
+
+
+def _extrema(op: str, image: np.ndarray, block: tuple[int, ...], missing: tuple[int, ...], fill: Any) -> np.ndarray:
+    y = _core.forward(_pool(op, block, missing), image, None)
+    combine = np.maximum if op == "max" else np.minimum
+    for part, _ in _partial_blocks(y, block, missing):
+        combine(part, fill, out=part)
+    return y
+
+
+def _sums(image: np.ndarray, block: tuple[int, ...], missing: tuple[int, ...], fill: Any) -> np.ndarray:
+    if image.dtype.kind not in "iub":
+        y = _core.forward(_pool("sum", block, missing), image, None)
+    else:
+        y = _integer_sums(image, block, missing)
+    if fill:
+        for part, absent in _partial_blocks(y, block, missing):
+            # Integers multiply in the result's dtype, where they wrap as NumPy's sums do; floats in float64, as f16 holds no large counts.
+            part += (absent.astype(y.dtype) * y.dtype.type(fill) if y.dtype.kind in "iu" else absent * np.float64(fill)).astype(y.dtype)
+    return y
+
+
+def _means(image: np.ndarray, block: tuple[int, ...], missing: tuple[int, ...], fill: Any) -> np.ndarray:
+    total = math.prod(block)
+    if image.dtype.kind not in "iub":
+        y = _core.forward(_pool("avg", block, missing), image, None)  # padding counts in the divisor: a mean with zeros
+    elif image.dtype.itemsize < 8:
+        return _sums(image, block, missing, fill) / total  # an exact sum, divided once
+    else:
+        # A 64-bit sum might wrap, so the means are those of doubles, as NumPy's are.
+        y = np.empty([-(-n // k) for n, k in zip(image.shape, block)])
+        _by_slabs(_pool("avg", block, missing), image, np.float64, block, missing, y)
+    if fill:
+        for part, absent in _partial_blocks(y, block, missing):
+            part += (absent * (np.float64(fill) / total)).astype(y.dtype)
+    return y
+
+
+def _integer_sums(image: np.ndarray, block: tuple[int, ...], missing: tuple[int, ...]) -> np.ndarray:
+    """Exact sums in NumPy's dtype for them, int64 or uint64."""
+    result = np.dtype(np.uint64 if image.dtype.kind == "u" else np.int64)
+    if image.dtype.kind == "b":
+        image = image.view(np.uint8)
+        lowest, highest = 0, math.prod(block)
+    else:
+        lowest, highest = (int(v) * math.prod(block) for v in (np.iinfo(image.dtype).min, np.iinfo(image.dtype).max))
+    bits = [b for b in (8, 16, 32, 64) if b >= image.dtype.itemsize * 8]
+    types = [np.dtype(f"{image.dtype.kind}{b // 8}") for b in bits]
+    wide = next((t for t in types if np.iinfo(t).min <= lowest and highest <= np.iinfo(t).max), types[-1])
+    pool = _pool("sum", block, missing)
+    if wide == image.dtype:
+        return _core.forward(pool, image, None).astype(result, copy=False)
+    y = np.empty([-(-n // k) for n, k in zip(image.shape, block)], wide)
+    _by_slabs(pool, image, wide, block, missing, y)
+    return y.astype(result, copy=False)
+
+
+def _by_slabs(pool: _core.Pool, image: np.ndarray, dtype: Any, block: tuple[int, ...], missing: tuple[int, ...], y: np.ndarray) -> None:
+    """Pool a converted copy of a few rows of blocks at a time."""
+    row = block[0] * math.prod(image.shape[1:]) * np.dtype(dtype).itemsize
+    rows = max(_SLAB_BYTES // max(row, 1), 1)
+    whole = _pool(pool.op, block, (0, *missing[1:])) if missing[0] else pool  # for slabs before the last
+    for start in range(0, y.shape[0], rows):
+        slab = image[start * block[0]:(start + rows) * block[0]].astype(dtype)
+        last = start + rows >= y.shape[0]
+        _core.forward(pool if last else whole, slab, y[start:start + rows])
+
