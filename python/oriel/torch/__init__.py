@@ -1,0 +1,38 @@
+"""Pooling for PyTorch with the names and arguments of `torch.nn` and `torch.nn.functional`, on Oriel's engine.
+
+Functions and modules have gradients (any order), work under `torch.compile`, `torch.export`, `torch.func.vmap` and `torch.func.grad`, keep
+the channels-last memory formats and are deterministic. They take CPU tensors; a tensor's dtype is that of the result, under autocast too.
+Operators are registered as `torch.ops.oriel.*`.
+
+>>> import torch
+>>> import oriel.torch
+>>> x = torch.arange(16.0).reshape(1, 4, 4)
+>>> oriel.torch.max_pool2d(x, 2)
+tensor([[[ 5.,  7.],
+         [13., 15.]]])
+>>> oriel.torch.AvgPool2d(2)(x)
+tensor([[[ 2.5000,  4.5000],
+         [10.5000, 12.5000]]])
+>>> model = torch.nn.Sequential(torch.nn.Conv2d(1, 4, 3), torch.nn.MaxPool2d(2))
+>>> print(oriel.torch.replace_pooling(model))
+1 pooling layers swapped, 0 left
+  1: torch.nn.MaxPool2d -> oriel.torch.MaxPool2d
+"""
+
+try:
+    import torch as _torch
+except ModuleNotFoundError as error:
+    if error.name != "torch":
+        raise
+    raise ImportError("oriel.torch needs PyTorch 2.10 or newer, which is not installed: pip install torch") from None
+
+if not hasattr(_torch.Tensor, "__dlpack_c_exchange_api__"):  # how the engine reads tensors; since 2.10
+    raise ImportError(f"oriel.torch needs PyTorch 2.10 or newer, but {_torch.__version__} is installed: pip install --upgrade torch")
+
+from oriel.torch import functional
+from oriel.torch.functional import *  # noqa: F403
+from oriel.torch.modules import *  # noqa: F403
+from oriel.torch.replace import PoolingReport, replace_pooling
+from oriel.torch import modules as _modules
+
+__all__ = ["PoolingReport", "functional", "replace_pooling", *functional.__all__, *_modules.__all__]

@@ -1,0 +1,72 @@
+"""Calls of the engine on plain CPU tensors: no gradients, no transforms. They use as many threads as PyTorch is told to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+import torch
+from torch import Tensor
+from torch._prims_common import suggest_memory_format
+
+from oriel import _core
+
+__all__ = ["backward", "forward", "forward_indices", "is_channels_last", "memory_format", "unpool"]
+
+_ALL_THREADS = _core.default_threads()
+_torch_threads = torch.get_num_threads
+_forward = _core.forward
+_backward = _core.backward
+
+
+@contextmanager
+def _as_many_threads_as_torch() -> Iterator[None]:
+    before = _core.get_threads()
+    _core.set_threads(min(_torch_threads(), before or _ALL_THREADS))
+    try:
+        yield
+    finally:
+        _core.set_threads(before)
+
+
+def memory_format(channels_last: bool, rank: int) -> torch.memory_format:
+    """The memory format of a new tensor of that rank."""
+    if not channels_last:
+        return torch.contiguous_format
+    return torch.channels_last if rank == 4 else torch.channels_last_3d
+
+
+def is_channels_last(x: Tensor) -> bool:
+    """Whether results of `x` lie in memory channels last: PyTorch's rule, which reads the strides of tensors of rank 4 and 5."""
+    return suggest_memory_format(x) != torch.contiguous_format
+
+
+def forward(pool: _core.Pool, x: Tensor) -> Tensor:
+    """The pool of `x`, in x's memory format."""
+    if _torch_threads() == _ALL_THREADS:
+        return _forward(pool, x)
+    with _as_many_threads_as_torch():
+        return _forward(pool, x)
+
+
+def forward_indices(pool: _core.Pool, x: Tensor) -> tuple[Tensor, Tensor]:
+    """The pool of `x`, and where in the plane of the pooled axes each result was."""
+    with _as_many_threads_as_torch():
+        return _core.forward_indices(pool, x, "plane")
+
+
+def backward(pool: _core.Pool, dy: Tensor, x: Tensor | None, shape: Sequence[int], channels_last: bool) -> Tensor:
+    """The gradient of the input: like `x` in memory, or as `channels_last` says where x is not needed."""
+    out = None
+    if x is None and (channels_last or not dy.is_contiguous()) and channels_last != is_channels_last(dy):
+        out = torch.empty(shape, dtype=dy.dtype, memory_format=memory_format(channels_last, len(shape)))
+    if _torch_threads() == _ALL_THREADS:
+        return _backward(pool, dy, x, shape, out)
+    with _as_many_threads_as_torch():
+        return _backward(pool, dy, x, shape, out)
+
+
+def unpool(y: Tensor, indices: Tensor, shape: Sequence[int], axes: Sequence[int]) -> Tensor:
+    """Zeros of that shape, but each element of `y` at its index in the plane of the axes."""
+    with _as_many_threads_as_torch():
+        return _core.unpool(y, indices, "plane", axes, shape)

@@ -1,0 +1,353 @@
+"""Modules with the names and constructors of `torch.nn`, and keyword arguments beyond them.
+
+Each holds its arguments as attributes of the same names as in `torch.nn` and nothing else: no parameters, no buffers, nothing in a
+state_dict. Attributes may be changed; the next call uses them. What a layer computes is said by the function of the same name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from torch import Tensor
+from torch.nn import Module
+
+from oriel.torch.pools import Ints, Padding, complete_sizes, omits_nan, unpooled_shape
+from oriel.torch.run import pool, pool_with_indices, unpool
+
+__all__ = [
+    "AdaptiveAvgPool1d", "AdaptiveAvgPool2d", "AdaptiveAvgPool3d", "AdaptiveMaxPool1d", "AdaptiveMaxPool2d", "AdaptiveMaxPool3d",
+    "AvgPool1d", "AvgPool2d", "AvgPool3d", "LPPool1d", "LPPool2d", "LPPool3d", "MaxPool1d", "MaxPool2d", "MaxPool3d",
+    "MaxUnpool1d", "MaxUnpool2d", "MaxUnpool3d", "MinPool1d", "MinPool2d", "MinPool3d", "SumPool1d", "SumPool2d", "SumPool3d",
+]
+
+
+class _Layer(Module):
+    """What all layers share: how they print. Class attributes are the arguments that a constructor may not have."""
+
+    _ndim = 0
+    _shown: tuple[str, ...] = ()  # always printed
+    _shown_if_changed: tuple[str, ...] = ()  # printed where they differ from the class attribute
+
+    nan_policy = "propagate"
+
+    def extra_repr(self) -> str:
+        """The arguments, those beyond `torch.nn` only where they are not the default."""
+        words = [f"{name}={getattr(self, name)!r}" for name in self._shown]
+        words += [f"{name}={getattr(self, name)!r}" for name in (*self._shown_if_changed, "nan_policy")
+                  if getattr(self, name) != getattr(type(self), name)]
+        return ", ".join(words)
+
+    def _set_beyond(self, **arguments: Any) -> None:
+        for name, value in arguments.items():
+            if value != getattr(type(self), name):
+                setattr(self, name, value)
+
+
+class _ExtremumPool(_Layer):
+    _op = ""
+    _shown = ("kernel_size", "stride", "padding", "dilation", "ceil_mode")
+
+    def __init__(self, kernel_size: Ints, stride: Ints | None = None, padding: Padding = 0, dilation: Ints = 1,
+                 return_indices: bool = False, ceil_mode: bool = False, *, nan_policy: str = "propagate") -> None:
+        super().__init__()
+        self.kernel_size = kernel_size
+        self.stride = stride if stride is not None else kernel_size
+        self.padding = padding
+        self.dilation = dilation
+        self.return_indices = return_indices
+        self.ceil_mode = ceil_mode
+        self._set_beyond(nan_policy=nan_policy)
+
+    def forward(self, input: Tensor) -> Tensor | tuple[Tensor, Tensor]:
+        """The pool of `input`, with indices where `return_indices` is set."""
+        run = pool_with_indices if self.return_indices else pool
+        return run(input, self._op, self.kernel_size, self.stride, self.padding, self.dilation, None, None, self.ceil_mode, True, None,
+                   None, omits_nan(self.nan_policy), self._ndim)
+
+
+class _AvgPool(_Layer):
+    _shown = ("kernel_size", "stride", "padding")
+    _shown_if_changed = ("dilation", "ceil_mode", "count_include_pad", "divisor_override")
+
+    dilation: Ints = 1
+    ceil_mode = False
+    count_include_pad = True
+    divisor_override: int | None = None
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The pool of `input`."""
+        return pool(input, "avg", self.kernel_size, self.stride, self.padding, self.dilation, None, None, self.ceil_mode,
+                    self.count_include_pad, self.divisor_override, None, omits_nan(self.nan_policy), self._ndim)
+
+
+class _WideAvgPool(_AvgPool):
+    """Averages over two and three axes, whose constructors have a divisor."""
+
+    def __init__(self, kernel_size: Ints, stride: Ints | None = None, padding: Padding = 0, ceil_mode: bool = False,
+                 count_include_pad: bool = True, divisor_override: int | None = None, *, dilation: Ints = 1,
+                 nan_policy: str = "propagate") -> None:
+        super().__init__()
+        self.kernel_size = kernel_size
+        self.stride = stride if stride is not None else kernel_size
+        self.padding = padding
+        self.ceil_mode = ceil_mode
+        self.count_include_pad = count_include_pad
+        self.divisor_override = divisor_override
+        self._set_beyond(dilation=dilation, nan_policy=nan_policy)
+
+
+class _SumPool(_Layer):
+    _shown = ("kernel_size", "stride", "padding", "dilation", "ceil_mode")
+
+    def __init__(self, kernel_size: Ints, stride: Ints | None = None, padding: Padding = 0, dilation: Ints = 1,
+                 ceil_mode: bool = False, *, nan_policy: str = "propagate") -> None:
+        super().__init__()
+        self.kernel_size = kernel_size
+        self.stride = stride if stride is not None else kernel_size
+        self.padding = padding
+        self.dilation = dilation
+        self.ceil_mode = ceil_mode
+        self._set_beyond(nan_policy=nan_policy)
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The pool of `input`."""
+        return pool(input, "sum", self.kernel_size, self.stride, self.padding, self.dilation, None, None, self.ceil_mode, True, None, None,
+                    omits_nan(self.nan_policy), self._ndim)
+
+
+class _LPPool(_Layer):
+    _shown = ("norm_type", "kernel_size", "stride", "ceil_mode")
+    _shown_if_changed = ("padding", "dilation")
+
+    padding: Padding = 0
+    dilation: Ints = 1
+
+    def __init__(self, norm_type: float, kernel_size: Ints, stride: Ints | None = None, ceil_mode: bool = False, *,
+                 padding: Padding = 0, dilation: Ints = 1, nan_policy: str = "propagate") -> None:
+        super().__init__()
+        self.norm_type = norm_type
+        self.kernel_size = kernel_size
+        self.stride = stride
+        self.ceil_mode = ceil_mode
+        self._set_beyond(padding=padding, dilation=dilation, nan_policy=nan_policy)
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The pool of `input`."""
+        return pool(input, "lp", self.kernel_size, self.stride, self.padding, self.dilation, None, None, self.ceil_mode, True, None,
+                    self.norm_type, omits_nan(self.nan_policy), self._ndim)
+
+
+class _AdaptivePool(_Layer):
+    _op = ""
+    _shown = ("output_size",)
+
+    return_indices = False
+
+    def forward(self, input: Tensor) -> Tensor | tuple[Tensor, Tensor]:
+        """The pool of `input`, with indices where `return_indices` is set."""
+        sizes = complete_sizes(f"adaptive_{self._op}_pool{self._ndim}d", input, self.output_size)
+        run = pool_with_indices if self.return_indices else pool
+        return run(input, self._op, None, None, 0, 1, sizes, None, False, True, None, None, omits_nan(self.nan_policy), self._ndim)
+
+
+class _AdaptiveMaxPool(_AdaptivePool):
+    _op = "max"
+
+    def __init__(self, output_size: Ints, return_indices: bool = False, *, nan_policy: str = "propagate") -> None:
+        super().__init__()
+        self.output_size = output_size
+        self.return_indices = return_indices
+        self._set_beyond(nan_policy=nan_policy)
+
+
+class _AdaptiveAvgPool(_AdaptivePool):
+    _op = "avg"
+
+    def __init__(self, output_size: Ints, *, nan_policy: str = "propagate") -> None:
+        super().__init__()
+        self.output_size = output_size
+        self._set_beyond(nan_policy=nan_policy)
+
+
+class _MaxUnpool(_Layer):
+    _shown = ("kernel_size", "stride", "padding")
+
+    def __init__(self, kernel_size: Ints, stride: Ints | None = None, padding: Ints = 0) -> None:
+        super().__init__()
+        self.kernel_size = kernel_size
+        self.stride = stride if stride is not None else kernel_size
+        self.padding = padding
+
+    def forward(self, input: Tensor, indices: Tensor, output_size: Sequence[int] | None = None) -> Tensor:
+        """Zeros, but each element of `input` at the place that its index names."""
+        axes = range(-self._ndim, 0)
+        function = f"max_unpool{self._ndim}d"
+        shape = unpooled_shape(function, input, self.kernel_size, self.stride, self.padding, output_size, axes, exactly=True)
+        return unpool(input, indices, shape, axes)
+
+
+class MaxPool1d(_ExtremumPool):
+    """The largest element of each window over the last axis, as `torch.nn.MaxPool1d`; see `max_pool1d`."""
+
+    _op, _ndim = "max", 1
+
+
+class MaxPool2d(_ExtremumPool):
+    """The largest element of each window over the last two axes, as `torch.nn.MaxPool2d`; see `max_pool2d`.
+
+    Examples
+    --------
+    >>> import torch
+    >>> import oriel.torch
+    >>> layer = oriel.torch.MaxPool2d(3, stride=2, padding="same")
+    >>> layer
+    MaxPool2d(kernel_size=3, stride=2, padding='same', dilation=1, ceil_mode=False)
+    >>> layer(torch.zeros(8, 16, 15, 15)).shape
+    torch.Size([8, 16, 8, 8])
+    """
+
+    _op, _ndim = "max", 2
+
+
+class MaxPool3d(_ExtremumPool):
+    """The largest element of each window over the last three axes, as `torch.nn.MaxPool3d`; see `max_pool3d`."""
+
+    _op, _ndim = "max", 3
+
+
+class MinPool1d(_ExtremumPool):
+    """The smallest element of each window over the last axis, with the arguments of `MaxPool1d`; see `min_pool1d`."""
+
+    _op, _ndim = "min", 1
+
+
+class MinPool2d(_ExtremumPool):
+    """The smallest element of each window over the last two axes, with the arguments of `MaxPool2d`; see `min_pool2d`."""
+
+    _op, _ndim = "min", 2
+
+
+class MinPool3d(_ExtremumPool):
+    """The smallest element of each window over the last three axes, with the arguments of `MaxPool3d`; see `min_pool3d`."""
+
+    _op, _ndim = "min", 3
+
+
+class AvgPool1d(_AvgPool):
+    """The mean of each window over the last axis, as `torch.nn.AvgPool1d`; see `avg_pool1d`."""
+
+    _ndim = 1
+
+    def __init__(self, kernel_size: Ints, stride: Ints | None = None, padding: Padding = 0, ceil_mode: bool = False,
+                 count_include_pad: bool = True, *, divisor_override: int | None = None, dilation: Ints = 1,
+                 nan_policy: str = "propagate") -> None:
+        super().__init__()
+        self.kernel_size = kernel_size
+        self.stride = stride if stride is not None else kernel_size
+        self.padding = padding
+        self.ceil_mode = ceil_mode
+        self.count_include_pad = count_include_pad
+        self._set_beyond(divisor_override=divisor_override, dilation=dilation, nan_policy=nan_policy)
+
+
+class AvgPool2d(_WideAvgPool):
+    """The mean of each window over the last two axes, as `torch.nn.AvgPool2d`; see `avg_pool2d`."""
+
+    _ndim = 2
+
+
+class AvgPool3d(_WideAvgPool):
+    """The mean of each window over the last three axes, as `torch.nn.AvgPool3d`; see `avg_pool3d`."""
+
+    _ndim = 3
+
+
+class SumPool1d(_SumPool):
+    """The sum of each window over the last axis; see `sum_pool1d`."""
+
+    _ndim = 1
+
+
+class SumPool2d(_SumPool):
+    """The sum of each window over the last two axes; see `sum_pool2d`."""
+
+    _ndim = 2
+
+
+class SumPool3d(_SumPool):
+    """The sum of each window over the last three axes; see `sum_pool3d`."""
+
+    _ndim = 3
+
+
+class LPPool1d(_LPPool):
+    """The p-norm of each window over the last axis, as `torch.nn.LPPool1d` but for what `lp_pool` says."""
+
+    _ndim = 1
+
+
+class LPPool2d(_LPPool):
+    """The p-norm of each window over the last two axes, as `torch.nn.LPPool2d` but for what `lp_pool` says."""
+
+    _ndim = 2
+
+
+class LPPool3d(_LPPool):
+    """The p-norm of each window over the last three axes, as `torch.nn.LPPool3d` but for what `lp_pool` says."""
+
+    _ndim = 3
+
+
+class AdaptiveMaxPool1d(_AdaptiveMaxPool):
+    """The largest element of each of `output_size` windows over the last axis, as `torch.nn.AdaptiveMaxPool1d`."""
+
+    _ndim = 1
+
+
+class AdaptiveMaxPool2d(_AdaptiveMaxPool):
+    """The largest element of each of `output_size` windows over the last two axes, as `torch.nn.AdaptiveMaxPool2d`."""
+
+    _ndim = 2
+
+
+class AdaptiveMaxPool3d(_AdaptiveMaxPool):
+    """The largest element of each of `output_size` windows over the last three axes, as `torch.nn.AdaptiveMaxPool3d`."""
+
+    _ndim = 3
+
+
+class AdaptiveAvgPool1d(_AdaptiveAvgPool):
+    """The mean of each of `output_size` windows over the last axis, as `torch.nn.AdaptiveAvgPool1d`."""
+
+    _ndim = 1
+
+
+class AdaptiveAvgPool2d(_AdaptiveAvgPool):
+    """The mean of each of `output_size` windows over the last two axes, as `torch.nn.AdaptiveAvgPool2d`."""
+
+    _ndim = 2
+
+
+class AdaptiveAvgPool3d(_AdaptiveAvgPool):
+    """The mean of each of `output_size` windows over the last three axes, as `torch.nn.AdaptiveAvgPool3d`."""
+
+    _ndim = 3
+
+
+class MaxUnpool1d(_MaxUnpool):
+    """Zeros, but each element at the place that its index names, as `torch.nn.MaxUnpool1d`; see `max_unpool1d`."""
+
+    _ndim = 1
+
+
+class MaxUnpool2d(_MaxUnpool):
+    """Zeros, but each element at the place that its index names, as `torch.nn.MaxUnpool2d`; see `max_unpool2d`."""
+
+    _ndim = 2
+
+
+class MaxUnpool3d(_MaxUnpool):
+    """Zeros, but each element at the place that its index names, as `torch.nn.MaxUnpool3d`; see `max_unpool3d`."""
+
+    _ndim = 3

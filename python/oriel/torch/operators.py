@@ -1,0 +1,127 @@
+"""The operators of the namespace `oriel`: schemas, kernels for the CPU, kernels for fake tensors, gradients and batching rules.
+
+    oriel::pool(Tensor x, WINDOWS) -> Tensor
+    oriel::pool_with_indices(Tensor x, WINDOWS) -> (Tensor, Tensor)
+    oriel::pool_backward(Tensor dy, Tensor? x, SymInt[] input_size, bool channels_last, WINDOWS) -> Tensor
+    oriel::unpool(Tensor y, Tensor indices, SymInt[] output_size, int[] axes) -> Tensor
+
+WINDOWS is `WINDOWS_SCHEMA`. Axes count from the end, so a batching rule moves the mapped axis to the front and calls the operator again.
+No operator has a rule for autocast: each works in the dtype that its tensors have.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from oriel.torch import engine, gradients
+from oriel.torch.arguments import WINDOWS_SCHEMA, core_pool, output_shape
+
+__all__ = ["pool", "pool_backward", "pool_with_indices", "unpool"]
+
+_library = torch.library.Library("oriel", "DEF")
+_TAGS = (torch.Tag.pt2_compliant_tag,)
+
+
+# -- Kernels
+
+
+def _pool_kernel(x: Tensor, *arguments: Any) -> Tensor:
+    return engine.forward(core_pool(*arguments), x)
+
+
+def _pool_with_indices_kernel(x: Tensor, *arguments: Any) -> tuple[Tensor, Tensor]:
+    return engine.forward_indices(core_pool(*arguments), x)
+
+
+def _pool_backward_kernel(dy: Tensor, x: Tensor | None, input_size: Sequence[int], channels_last: bool, *arguments: Any) -> Tensor:
+    return engine.backward(core_pool(*arguments), dy, x, input_size, channels_last)
+
+
+def _unpool_kernel(y: Tensor, indices: Tensor, output_size: Sequence[int], axes: Sequence[int]) -> Tensor:
+    return engine.unpool(y, indices, output_size, axes)
+
+
+# -- Fake kernels: shape, dtype and strides of what the kernels return
+
+
+def _empty(like: Tensor, shape: Sequence[Any], channels_last: bool, dtype: torch.dtype | None = None) -> Tensor:
+    return torch.empty(shape, dtype=dtype or like.dtype, device=like.device,
+                       memory_format=engine.memory_format(channels_last, len(shape)))
+
+
+def _pool_fake(x: Tensor, *arguments: Any) -> Tensor:
+    return _empty(x, output_shape(x.shape, *arguments), engine.is_channels_last(x))
+
+
+def _pool_with_indices_fake(x: Tensor, *arguments: Any) -> tuple[Tensor, Tensor]:
+    shape, channels_last = output_shape(x.shape, *arguments), engine.is_channels_last(x)
+    return _empty(x, shape, channels_last), _empty(x, shape, channels_last, torch.int64)
+
+
+def _pool_backward_fake(dy: Tensor, x: Tensor | None, input_size: Sequence[Any], channels_last: bool, *arguments: Any) -> Tensor:
+    if x is not None:
+        return _empty(x, x.shape, engine.is_channels_last(x))
+    return _empty(dy, input_size, channels_last)
+
+
+def _unpool_fake(y: Tensor, indices: Tensor, output_size: Sequence[Any], axes: Sequence[int]) -> Tensor:
+    return _empty(y, output_size, engine.is_channels_last(y))
+
+
+# -- Batching rules
+
+
+def _to_front(tensor: Tensor | None, mapped: int | None, batch: int) -> Tensor | None:
+    """The tensor with the mapped axis first; one that is not mapped is repeated."""
+    if tensor is None:
+        return None
+    return tensor.movedim(mapped, 0) if mapped is not None else tensor.unsqueeze(0).expand(batch, *tensor.shape)
+
+
+def _pool_batched(info: Any, mapped: tuple, x: Tensor, *arguments: Any) -> tuple[Tensor, int]:
+    return pool(x.movedim(mapped[0], 0), *arguments), 0
+
+
+def _pool_with_indices_batched(info: Any, mapped: tuple, x: Tensor, *arguments: Any) -> tuple[tuple[Tensor, Tensor], tuple[int, int]]:
+    return pool_with_indices(x.movedim(mapped[0], 0), *arguments), (0, 0)
+
+
+def _pool_backward_batched(info: Any, mapped: tuple, dy: Tensor, x: Tensor | None, input_size: Sequence[int], channels_last: bool,
+                           *arguments: Any) -> tuple[Tensor, int]:
+    batch = info.batch_size
+    dx = pool_backward(_to_front(dy, mapped[0], batch), _to_front(x, mapped[1], batch), [batch, *input_size], False, *arguments)
+    return dx, 0
+
+
+def _unpool_batched(info: Any, mapped: tuple, y: Tensor, indices: Tensor, output_size: Sequence[int],
+                    axes: Sequence[int]) -> tuple[Tensor, int]:
+    batch = info.batch_size
+    return unpool(_to_front(y, mapped[0], batch), _to_front(indices, mapped[1], batch), [batch, *output_size], axes), 0
+
+
+def _define(name: str, schema: str, kernel: Any, fake: Any, batched: Any, setup_context: Any, gradient: Any) -> Any:
+    """Register an operator; its overload, which is what to call."""
+    _library.define(f"{name}{schema}", tags=_TAGS)
+    _library.impl(name, kernel, "CPU")
+    qualified = f"oriel::{name}"
+    torch.library.register_fake(qualified, fake, lib=_library)
+    torch.library.register_autograd(qualified, gradient, setup_context=setup_context, lib=_library)
+    torch.library.register_vmap(qualified, batched, lib=_library)
+    return getattr(torch.ops.oriel, name).default
+
+
+pool = _define("pool", f"(Tensor x, {WINDOWS_SCHEMA}) -> Tensor", _pool_kernel, _pool_fake, _pool_batched,
+               gradients.pool_setup, gradients.pool_gradient)
+pool_with_indices = _define("pool_with_indices", f"(Tensor x, {WINDOWS_SCHEMA}) -> (Tensor, Tensor)", _pool_with_indices_kernel,
+                            _pool_with_indices_fake, _pool_with_indices_batched, gradients.pool_with_indices_setup,
+                            gradients.pool_with_indices_gradient)
+pool_backward = _define("pool_backward",
+                        f"(Tensor dy, Tensor? x, SymInt[] input_size, bool channels_last, {WINDOWS_SCHEMA}) -> Tensor",
+                        _pool_backward_kernel, _pool_backward_fake, _pool_backward_batched, gradients.pool_backward_setup,
+                        gradients.pool_backward_gradient)
+unpool = _define("unpool", "(Tensor y, Tensor indices, SymInt[] output_size, int[] axes) -> Tensor", _unpool_kernel, _unpool_fake,
+                 _unpool_batched, gradients.unpool_setup, gradients.unpool_gradient)

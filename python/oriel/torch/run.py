@@ -1,0 +1,136 @@
+"""How a call runs: at once on a plain CPU tensor, through the registered operator everywhere else.
+
+The dispatcher and `torch.library` cost some 10 us per call. A plain call (an ordinary tensor in CPU memory, nothing that compiles, traces, maps
+or watches) needs none of it: without gradients the engine is called, with gradients an `autograd.Function` whose derivative is the operator's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.autograd import Function, forward_ad
+from torch.nn import Parameter
+from torch.overrides import handle_torch_function, has_torch_function
+
+from oriel import _core
+from oriel.torch import engine, gradients, operators
+from oriel.torch.arguments import function_name, operator_arguments
+
+__all__ = ["pool", "pool_with_indices", "unpool"]
+
+_Pool = _core.Pool
+_is_compiling = torch.compiler.is_compiling
+_transform_level = torch._C._functorch.maybe_current_level
+_dispatch_modes = torch._C._len_torch_dispatch_stack
+_function_modes = torch._C._len_torch_function_stack
+_is_traced = torch._C._is_tracing
+_is_grad_enabled = torch.is_grad_enabled
+
+
+def is_plain(x: Any) -> bool:
+    """Whether a call on `x` may go past the dispatcher: nothing that acts through it is active."""
+    return (not _is_compiling() and (type(x) is Tensor or type(x) is Parameter) and x.is_cpu and _transform_level() is None
+            and not _dispatch_modes() and not _function_modes() and not _is_traced() and forward_ad._current_level < 0)
+
+
+def _gradient(ctx: Any, dy: Tensor) -> Tensor:
+    if is_plain(dy) and not _is_grad_enabled():
+        x = ctx.saved_tensors
+        return engine.backward(ctx.core, dy, x[0] if x else None, ctx.input_shape, ctx.channels_last)
+    ctx.arguments = operator_arguments(len(ctx.input_shape), *ctx.pool)
+    return gradients.pool_gradient(ctx, dy)[0]
+
+
+class _PoolFunction(Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, core: _core.Pool, pool: tuple) -> Tensor:
+        gradients.keep_input(ctx, x, pool[0], pool[11])
+        ctx.core = core
+        ctx.pool = pool
+        return engine.forward(core, x)
+
+    @staticmethod
+    def backward(ctx: Any, dy: Tensor) -> tuple[Tensor | None, ...]:
+        return _gradient(ctx, dy), None, None
+
+
+class _PoolWithIndicesFunction(Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, core: _core.Pool, pool: tuple) -> tuple[Tensor, Tensor]:
+        gradients.keep_input(ctx, x, pool[0], pool[11])
+        ctx.core = core
+        ctx.pool = pool
+        y, indices = engine.forward_indices(core, x)
+        ctx.mark_non_differentiable(indices)
+        ctx.set_materialize_grads(False)
+        return y, indices
+
+    @staticmethod
+    def backward(ctx: Any, dy: Tensor | None, _: Any) -> tuple[Tensor | None, ...]:
+        return None if dy is None else _gradient(ctx, dy), None, None
+
+
+class _UnpoolFunction(Function):
+    @staticmethod
+    def forward(ctx: Any, y: Tensor, indices: Tensor, shape: Sequence[int], axes: Sequence[int]) -> Tensor:
+        ctx.save_for_backward(indices)
+        ctx.axes = axes
+        return engine.unpool(y, indices, shape, axes)
+
+    @staticmethod
+    def backward(ctx: Any, dx: Tensor) -> tuple[Tensor | None, ...]:
+        return gradients.unpool_places(dx, ctx.saved_tensors[0], ctx.axes), None, None, None
+
+
+# Function.apply would look for transforms, which is_plain has excluded: 2.5 us.
+_apply_pool = super(Function, _PoolFunction).apply
+_apply_pool_with_indices = super(Function, _PoolWithIndicesFunction).apply
+_apply_unpool = super(Function, _UnpoolFunction).apply
+
+
+def check_tensor(function: str, argument: str, x: Any) -> None:
+    """Throws TypeError unless `x` is a tensor."""
+    if not isinstance(x, Tensor):
+        raise TypeError(f"{function}: {argument} must be a torch.Tensor, but is {type(x).__name__}")
+
+
+def pool(x: Tensor, *pool_arguments: Any) -> Tensor:
+    """The pool of `x`; the other arguments are those of `oriel._core.Pool`."""
+    if is_plain(x):
+        core = _Pool(*pool_arguments)
+        if x.requires_grad and _is_grad_enabled():
+            return _apply_pool(x, core, pool_arguments)
+        return engine.forward(core, x)
+    if has_torch_function((x,)):
+        return handle_torch_function(pool, (x,), x, *pool_arguments)
+    check_tensor(function_name(pool_arguments[0], pool_arguments[-1]), "input", x)
+    return operators.pool(x, *operator_arguments(x.dim(), *pool_arguments))
+
+
+def pool_with_indices(x: Tensor, *pool_arguments: Any) -> tuple[Tensor, Tensor]:
+    """The pool of `x`, and int64 indices in the plane of the pooled axes."""
+    if is_plain(x):
+        core = _Pool(*pool_arguments)
+        if x.requires_grad and _is_grad_enabled():
+            return _apply_pool_with_indices(x, core, pool_arguments)
+        return engine.forward_indices(core, x)
+    if has_torch_function((x,)):
+        return handle_torch_function(pool_with_indices, (x,), x, *pool_arguments)
+    check_tensor(function_name(pool_arguments[0], pool_arguments[-1]), "input", x)
+    return operators.pool_with_indices(x, *operator_arguments(x.dim(), *pool_arguments))
+
+
+def unpool(y: Tensor, indices: Tensor, shape: Sequence[int], axes: Sequence[int]) -> Tensor:
+    """Zeros of that shape, but each element of `y` at its index in the plane of the axes."""
+    if is_plain(y) and is_plain(indices):
+        if y.requires_grad and _is_grad_enabled():
+            return _apply_unpool(y, indices, shape, axes)
+        return engine.unpool(y, indices, shape, axes)
+    if has_torch_function((y, indices)):
+        return handle_torch_function(unpool, (y, indices), y, indices, shape, axes)
+    check_tensor("max_unpool", "input", y)
+    check_tensor("max_unpool", "indices", indices)
+    return operators.unpool(y, indices, list(shape), list(axes))
