@@ -24,8 +24,16 @@ template <class... Values>
   throw Error(fmt::format("{}{}: ", what.name, what.rest) + fmt::format(text, std::forward<Values>(values)...));
 }
 
+// A tensor of the call that has been checked, under the name that texts give it.
+struct Argument {
+  const char* name;
+  const void* data;
+  Device device;
+  ByteSpan span;
+};
+
 // What every tensor must be: laid out as it says, on a device that this build serves.
-void check_tensor(Caller what, const char* argument, const ConstTensor& t) {
+Argument check_tensor(Caller what, const char* argument, const ConstTensor& t) {
   if (t.pitch.size() != t.shape.size()) {
     fail(what, "{} must have one pitch per axis, but has {} for {} axes", argument, t.pitch.size(), t.shape.size());
   }
@@ -40,30 +48,32 @@ void check_tensor(Caller what, const char* argument, const ConstTensor& t) {
   if (t.data == nullptr && element_count(t.shape) != 0) {
     fail(what, "{} must point to its {} elements, but its data is null", argument, element_count(t.shape));
   }
-  byte_span(t);  // throws where an offset would not fit index_t
+  return {argument, t.data, t.device, byte_span(t)};  // throws where an offset would not fit index_t
 }
 
-void check_same(Caller what, const char* argument, const ConstTensor& t, Dtype dtype, const Extents& shape) {
-  check_tensor(what, argument, t);
+Argument check_same(Caller what, const char* argument, const ConstTensor& t, Dtype dtype, const Extents& shape) {
+  const Argument checked = check_tensor(what, argument, t);
   if (t.dtype != dtype) {
     fail(what, "{} must have dtype {}, but has {}", argument, name(dtype), name(t.dtype));
   }
   if (!(t.shape == shape)) {
     fail(what, "{} must have shape {}, but has {}", argument, to_string(shape), to_string(t.shape));
   }
+  return checked;
 }
 
-void check_output(Caller what, const char* argument, const Tensor& t, Dtype dtype, const Extents& shape) {
-  check_same(what, argument, t, dtype, shape);
+Argument check_output(Caller what, const char* argument, const ConstTensor& t, Dtype dtype, const Extents& shape) {
+  const Argument checked = check_same(what, argument, t, dtype, shape);
   if (may_self_overlap(t)) {
     fail(what, "{} is written, so its elements must not share memory, but its pitches {} make them", argument,
          to_string(t.pitch));
   }
+  return checked;
 }
 
-void check_apart(Caller what, const char* a_name, const ConstTensor& a, const char* b_name, const ConstTensor& b) {
-  if (may_overlap(a, b)) {
-    fail(what, "{} and {} must not share memory, but they overlap", a_name, b_name);
+void check_apart(Caller what, const Argument& a, const Argument& b) {
+  if (a.device == b.device && may_overlap(a.data, a.span, b.data, b.span)) {
+    fail(what, "{} and {} must not share memory, but they overlap", a.name, b.name);
   }
 }
 
@@ -97,10 +107,10 @@ Extents output_shape(const Pool& pool, const Extents& shape) {
 
 void forward(const Pool& pool, const ConstTensor& x, const Tensor& y, const Options& options) {
   const Caller what = caller_of(pool);
-  check_tensor(what, "x", x);
+  const Argument x_arg = check_tensor(what, "x", x);
   const Problem problem = make_problem(pool, x.dtype, x.shape);
-  check_output(what, "y", y, x.dtype, problem.output_shape);
-  check_apart(what, "x", x, "y", y);
+  const Argument y_arg = check_output(what, "y", y, x.dtype, problem.output_shape);
+  check_apart(what, x_arg, y_arg);
   check_threads(what, options);
   cpu::run(problem, x, y, nullptr, IndexSpace::plane, options.threads);
 }
@@ -109,13 +119,13 @@ void forward(const Pool& pool, const ConstTensor& x, const Tensor& y, const Tens
              const Options& options) {
   const Caller what = caller_of(pool);
   check_indexed(what, pool);
-  check_tensor(what, "x", x);
+  const Argument x_arg = check_tensor(what, "x", x);
   const Problem problem = make_problem(pool, x.dtype, x.shape);
-  check_output(what, "y", y, x.dtype, problem.output_shape);
-  check_output(what, "indices", indices, Dtype::i64, problem.output_shape);
-  check_apart(what, "x", x, "y", y);
-  check_apart(what, "x", x, "indices", indices);
-  check_apart(what, "y", y, "indices", indices);
+  const Argument y_arg = check_output(what, "y", y, x.dtype, problem.output_shape);
+  const Argument indices_arg = check_output(what, "indices", indices, Dtype::i64, problem.output_shape);
+  check_apart(what, x_arg, y_arg);
+  check_apart(what, x_arg, indices_arg);
+  check_apart(what, y_arg, indices_arg);
   check_threads(what, options);
   cpu::run(problem, x, y, &indices, space, options.threads);
 }
@@ -123,13 +133,13 @@ void forward(const Pool& pool, const ConstTensor& x, const Tensor& y, const Tens
 void forward(const Pool& pool, const RowReduction& reduction, const ConstTensor& x, const Tensor& y,
              const Options& options) {
   const Caller what = {"forward with a reduction of the caller's", ""};
-  check_tensor(what, "x", x);
+  const Argument x_arg = check_tensor(what, "x", x);
   if (pool.op != Op::sum || pool.nan != NanPolicy::propagate) {
     fail(what, "pool.op must be sum and pool.nan propagate, but op is {}", name(pool.op));
   }
   const Problem problem = make_problem(pool, x.dtype, x.shape);
-  check_output(what, "y", y, y.dtype, problem.output_shape);
-  check_apart(what, "x", x, "y", y);
+  const Argument y_arg = check_output(what, "y", y, y.dtype, problem.output_shape);
+  check_apart(what, x_arg, y_arg);
   check_threads(what, options);
   if (reduction.in_bytes != size_bytes(x.dtype) || reduction.out_bytes != size_bytes(y.dtype)) {
     fail(what, "elements of x and y must have {} and {} bytes, but have {} and {}", reduction.in_bytes,
@@ -149,22 +159,22 @@ void backward(const Pool& pool, const ConstTensor& dy, const Tensor& dx, const O
   check_tensor(what, "dx", dx);
   check_gradient(what, pool, dx.dtype);
   const Problem problem = make_problem(pool, dx.dtype, dx.shape);
-  check_output(what, "dx", dx, dx.dtype, dx.shape);
-  check_same(what, "dy", dy, dx.dtype, problem.output_shape);
-  check_apart(what, "dy", dy, "dx", dx);
+  const Argument dx_arg = check_output(what, "dx", dx, dx.dtype, dx.shape);
+  const Argument dy_arg = check_same(what, "dy", dy, dx.dtype, problem.output_shape);
+  check_apart(what, dy_arg, dx_arg);
   check_threads(what, options);
   cpu::run_sum_backward(problem, nullptr, dy, dx, options.threads);
 }
 
 void backward(const Pool& pool, const ConstTensor& x, const ConstTensor& dy, const Tensor& dx, const Options& options) {
   const Caller what = caller_of(pool, "_pool backward");
-  check_tensor(what, "x", x);
+  const Argument x_arg = check_tensor(what, "x", x);
   check_gradient(what, pool, x.dtype);
   const Problem problem = make_problem(pool, x.dtype, x.shape);
-  check_output(what, "dx", dx, x.dtype, x.shape);
-  check_same(what, "dy", dy, x.dtype, problem.output_shape);
-  check_apart(what, "dy", dy, "dx", dx);
-  check_apart(what, "x", x, "dx", dx);
+  const Argument dx_arg = check_output(what, "dx", dx, x.dtype, x.shape);
+  const Argument dy_arg = check_same(what, "dy", dy, x.dtype, problem.output_shape);
+  check_apart(what, dy_arg, dx_arg);
+  check_apart(what, x_arg, dx_arg);
   check_threads(what, options);
   if (is_extremum(pool)) {
     cpu::run_extremum_backward(problem, x, dy, dx, options.threads);
@@ -179,11 +189,11 @@ void backward(const Pool& pool, const ConstTensor& dy, const ConstTensor& indice
   check_indexed(what, pool);
   check_tensor(what, "dx", dx);
   const Problem problem = make_problem(pool, dx.dtype, dx.shape);
-  check_output(what, "dx", dx, dx.dtype, dx.shape);
-  check_same(what, "dy", dy, dx.dtype, problem.output_shape);
-  check_same(what, "indices", indices, Dtype::i64, problem.output_shape);
-  check_apart(what, "dy", dy, "dx", dx);
-  check_apart(what, "indices", indices, "dx", dx);
+  const Argument dx_arg = check_output(what, "dx", dx, dx.dtype, dx.shape);
+  const Argument dy_arg = check_same(what, "dy", dy, dx.dtype, problem.output_shape);
+  const Argument indices_arg = check_same(what, "indices", indices, Dtype::i64, problem.output_shape);
+  check_apart(what, dy_arg, dx_arg);
+  check_apart(what, indices_arg, dx_arg);
   check_threads(what, options);
   cpu::run_indexed_backward(problem, dy, indices, space, dx, options.threads);
 }
@@ -198,7 +208,7 @@ void unpool(const ConstTensor& y, const ConstTensor& indices, IndexSpace space, 
   Pool pool;  // a problem over x with the pooled axes; its windows play no part
   pool.kernel = {1};
   pool.axes = axes;
-  check_output(what, "x", x, y.dtype, x.shape);
+  const Argument x_arg = check_output(what, "x", x, y.dtype, x.shape);
   Problem problem;
   try {
     problem = make_problem(pool, x.dtype, x.shape);
@@ -213,10 +223,10 @@ void unpool(const ConstTensor& y, const ConstTensor& indices, IndexSpace space, 
     const int d = problem.axes[static_cast<std::size_t>(a)];
     expected[d] = y.shape[d];
   }
-  check_same(what, "y", y, y.dtype, expected);
-  check_same(what, "indices", indices, Dtype::i64, y.shape);
-  check_apart(what, "y", y, "x", x);
-  check_apart(what, "indices", indices, "x", x);
+  const Argument y_arg = check_same(what, "y", y, y.dtype, expected);
+  const Argument indices_arg = check_same(what, "indices", indices, Dtype::i64, y.shape);
+  check_apart(what, y_arg, x_arg);
+  check_apart(what, indices_arg, x_arg);
   check_threads(what, options);
   cpu::run_unpool(problem, y, indices, space, x, options.threads);
 }

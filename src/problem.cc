@@ -42,7 +42,7 @@ struct Checker {
   void check_options() const;
   void resolve_axes(Problem& p) const;
   void check_lists(const Problem& p) const;
-  Axis resolve(const Problem& p, int i) const;
+  void resolve(Problem& p, int i) const;
   Axis resolve_uniform(index_t in, int i, int number) const;
 };
 
@@ -150,18 +150,16 @@ Axis Checker::resolve_uniform(index_t in, int i, int number) const {
   return Axis::uniform(in, kernel, stride, lo, hi, dilation, pool.ceil_mode);
 }
 
-Axis Checker::resolve(const Problem& p, int i) const {
+void Checker::resolve(Problem& p, int i) const {
   const int number = p.axes[static_cast<std::size_t>(i)];
   const index_t in = p.shape[number];
-  switch (pool.kind) {
-    case WindowKind::uniform:
-      return resolve_uniform(in, i, number);
-    case WindowKind::adaptive:
-      return Axis::make_adaptive(in, value_of(pool.output_size, i, 1));
-    case WindowKind::global:
-      return Axis::make_adaptive(in, 1);
+  Axis& axis = p.axis[static_cast<std::size_t>(i)];
+  if (pool.kind == WindowKind::uniform) {
+    axis = resolve_uniform(in, i, number);
+  } else {
+    axis = Axis::make_adaptive(in, pool.kind == WindowKind::global ? 1 : value_of(pool.output_size, i, 1));
   }
-  fail("kind must be uniform, adaptive or global");
+  p.output_shape[number] = axis.out;
 }
 
 }  // namespace
@@ -191,15 +189,16 @@ Problem make_problem(const Pool& pool, Dtype dtype, const Extents& shape) {
   name(dtype);  // refuses a value that names no dtype
   checker.check_shape(shape);
   checker.check_options();
-  Problem p{.pool = pool, .dtype = dtype, .shape = shape, .output_shape = shape};
+  Problem p;  // not by a list of its members: g++ 12 would first set all of it to zero
+  p.pool = pool;
+  p.dtype = dtype;
+  p.shape = p.output_shape = shape;
   checker.resolve_axes(p);
   checker.check_lists(p);
   index_t taps = 1;
   for (int i = 0; i < p.pooled; ++i) {
-    Axis& axis = p.axis[static_cast<std::size_t>(i)];
-    axis = checker.resolve(p, i);
-    p.output_shape[p.axes[static_cast<std::size_t>(i)]] = axis.out;
-    if (__builtin_mul_overflow(taps, axis.kernel, &taps))
+    checker.resolve(p, i);
+    if (__builtin_mul_overflow(taps, p.axis[static_cast<std::size_t>(i)].kernel, &taps))
       checker.fail("a window must have at most 2^63 - 1 taps, but has more");
   }
   index_t count = 1;

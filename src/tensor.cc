@@ -5,7 +5,11 @@
 namespace oriel {
 namespace {
 
-bool has_zero(const Extents& shape) { return std::find(shape.begin(), shape.end(), 0) != shape.end(); }
+bool has_zero(const Extents& shape) {
+  for (index_t extent : shape)
+    if (extent == 0) return true;
+  return false;
+}
 
 void check_shapes(const ConstTensor& t) {
   if (t.pitch.size() != t.shape.size())
@@ -67,14 +71,16 @@ ByteSpan byte_span(const ConstTensor& t) {
 }
 
 bool may_overlap(const ConstTensor& a, const ConstTensor& b) {
-  if (a.device != b.device) return false;
-  const ByteSpan sa = byte_span(a), sb = byte_span(b);
+  return a.device == b.device && may_overlap(a.data, byte_span(a), b.data, byte_span(b));
+}
+
+bool may_overlap(const void* a, ByteSpan sa, const void* b, ByteSpan sb) {
   if (sa.begin == sa.end || sb.begin == sb.end) return false;
   // Unsigned arithmetic: an address plus a negative offset wraps to the right place.
   const auto at = [](const void* data, index_t offset) {
     return reinterpret_cast<std::uintptr_t>(data) + static_cast<std::uintptr_t>(offset);
   };
-  return at(a.data, sa.begin) < at(b.data, sb.end) && at(b.data, sb.begin) < at(a.data, sa.end);
+  return at(a, sa.begin) < at(b, sb.end) && at(b, sb.begin) < at(a, sa.end);
 }
 
 bool may_self_overlap(const ConstTensor& t) {

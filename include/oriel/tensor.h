@@ -64,6 +64,8 @@ ORIEL_API ByteSpan byte_span(const ConstTensor& t);
 
 /// True when some bytes may belong to both views (judged by the memory they span).
 ORIEL_API bool may_overlap(const ConstTensor& a, const ConstTensor& b);
+/// The same of two pointers and the bytes that the views at them can touch, on one device.
+ORIEL_API bool may_overlap(const void* a, ByteSpan a_span, const void* b, ByteSpan b_span);
 
 /// True when two elements of the view may share memory, as in a broadcast view: such a view cannot be written.
 ORIEL_API bool may_self_overlap(const ConstTensor& t);

@@ -158,7 +158,7 @@ ORIEL_API bool is_floating(Dtype dtype);
 /// A short list of extents, pitches or axes, without allocation: at most kMaxRank values.
 class Extents {
  public:
-  constexpr Extents() = default;
+  constexpr Extents() {}  // not defaulted: `{}` would set all values
   constexpr Extents(std::initializer_list<index_t> values) {
     for (index_t v : values) push_back(v);
   }
@@ -184,7 +184,7 @@ class Extents {
   }
 
  private:
-  std::array<index_t, kMaxRank> values_{};
+  std::array<index_t, kMaxRank> values_;  // set up to size_ only: a small call has dozens of these
   int size_ = 0;
 };
 

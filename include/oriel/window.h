@@ -141,6 +141,13 @@ struct Axis {
     return {begin, end < begin ? begin : end};
   }
 
+  /// Outputs whose taps all exist, of an axis whose inputs stand together: between the borders nothing changes from one
+  /// window to the next. Empty for adaptive axes.
+  ORIEL_HD constexpr Range full() const {
+    if (adaptive || spacing != 1 || in < extent()) return {0, 0};
+    return intersect({ceil_div(-first, stride), floor_div(in - extent() - first, stride) + 1}, {0, out});
+  }
+
   /// How many taps an average divides by along this axis: all that count for padding, or those that exist (S5).
   ORIEL_HD constexpr index_t divisor(index_t o, bool include_padding) const {
     if (!include_padding || adaptive) return taps(o).size();

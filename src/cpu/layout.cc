@@ -1,7 +1,7 @@
 #include "cpu/layout.h"
 
-#include <algorithm>
 #include <cstdlib>
+#include <utility>
 
 namespace oriel::cpu {
 namespace {
@@ -31,8 +31,15 @@ bool continues(const LoopDim& inner, const LoopDim& outer) {
   return true;
 }
 
+// Outermost first; broadcast dimensions are planes.
+bool is_outside(const LoopDim& a, const LoopDim& b) {
+  const index_t pa = std::abs(a.pitch[kX]), pb = std::abs(b.pitch[kX]);
+  if (pa == 0 || pb == 0) return pa == 0 && pb != 0;
+  return pa > pb;
+}
+
 // Takes the innermost dimensions that are one run of memory out of `dims` (sorted, innermost last).
-LoopDim take_lanes(std::vector<LoopDim>& dims) {
+LoopDim take_lanes(InlineList<LoopDim, kMaxRank>& dims) {
   LoopDim lanes = dims.back();
   dims.pop_back();
   while (!dims.empty() && continues(lanes, dims.back())) {
@@ -44,9 +51,9 @@ LoopDim take_lanes(std::vector<LoopDim>& dims) {
 
 // The pooled axis whose inputs lie closest together; axes of one input tell nothing.
 int closest_axis(const RowLayout& layout) {
-  int best = layout.pooled - 1;
+  int best = layout.pooled() - 1;
   bool found = false;
-  for (int a = layout.pooled - 1; a >= 0; --a) {
+  for (int a = layout.pooled() - 1; a >= 0; --a) {
     const PooledAxis& p = layout.axis[static_cast<std::size_t>(a)];
     const PooledAxis& q = layout.axis[static_cast<std::size_t>(best)];
     if (p.axis.in <= 1 || p.pitch[kX] == 0) continue;
@@ -66,7 +73,8 @@ index_t RowLayout::plane_count() const {
 
 index_t RowLayout::plane_offset(index_t plane, Operand operand) const {
   index_t offset = 0;
-  for (auto d = planes.rbegin(); d != planes.rend(); ++d) {
+  for (const LoopDim* d = planes.end(); d != planes.begin();) {
+    --d;
     offset += plane % d->n * d->pitch[operand];
     plane /= d->n;
   }
@@ -76,7 +84,6 @@ index_t RowLayout::plane_offset(index_t plane, Operand operand) const {
 RowLayout make_layout(const Problem& problem, const std::array<Axis, kMaxPooledAxes>& axis, const ConstTensor& x,
                       const Tensor& y, const Tensor* index, IndexSpace space) {
   RowLayout layout;
-  layout.pooled = problem.pooled;
   const Extents flat = flat_pitch(problem, x.shape, space);
   const auto pitches = [&](int d) {
     return Pitches{x.pitch[d], y.pitch[d], index == nullptr ? 0 : index->pitch[d], flat[d]};
@@ -85,18 +92,14 @@ RowLayout make_layout(const Problem& problem, const std::array<Axis, kMaxPooledA
   for (int a = 0; a < problem.pooled; ++a) {
     const int d = problem.axes[static_cast<std::size_t>(a)];
     is_pooled[static_cast<std::size_t>(d)] = true;
-    layout.axis[static_cast<std::size_t>(a)] = {axis[static_cast<std::size_t>(a)], pitches(d)};
+    layout.axis.push_back({axis[static_cast<std::size_t>(a)], pitches(d)});
   }
-  std::vector<LoopDim> dims;
+  InlineList<LoopDim, kMaxRank>& dims = layout.planes;
   for (int d = 0; d < x.rank(); ++d) {
-    if (!is_pooled[static_cast<std::size_t>(d)] && x.shape[d] != 1) dims.push_back({x.shape[d], pitches(d)});
+    if (is_pooled[static_cast<std::size_t>(d)] || x.shape[d] == 1) continue;
+    dims.push_back({x.shape[d], pitches(d)});
+    for (LoopDim* at = dims.end() - 1; at != dims.begin() && is_outside(at[0], at[-1]); --at) std::swap(at[0], at[-1]);
   }
-  // Outermost first; broadcast dimensions are planes.
-  std::stable_sort(dims.begin(), dims.end(), [](const LoopDim& a, const LoopDim& b) {
-    const index_t pa = std::abs(a.pitch[kX]), pb = std::abs(b.pitch[kX]);
-    if (pa == 0 || pb == 0) return pa == 0 && pb != 0;
-    return pa > pb;
-  });
   const int closest = closest_axis(layout);
   const PooledAxis& row = layout.axis[static_cast<std::size_t>(closest)];
   layout.row_axis = closest;
@@ -108,7 +111,6 @@ RowLayout make_layout(const Problem& problem, const std::array<Axis, kMaxPooledA
     const bool joined = row.pitch[kX] == lanes.n * lanes.pitch[kX] && lanes.n <= kMostLanesInRow;
     if (!joined && lanes.n >= kFewLanes) layout.row_axis = -1;
   }
-  layout.planes = std::move(dims);
   return layout;
 }
 

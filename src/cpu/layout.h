@@ -3,8 +3,8 @@
 #pragma once
 
 #include <array>
-#include <vector>
 
+#include "cpu/inline_list.h"
 #include "oriel/problem.h"
 #include "oriel/tensor.h"
 
@@ -27,11 +27,12 @@ struct PooledAxis {
 
 /// A row is `width` positions along the row axis times `lanes` independent elements at each.
 struct RowLayout {
-  std::vector<LoopDim> planes;  // dimensions outside rows, outermost first
+  InlineList<LoopDim, kMaxRank> planes;  // dimensions outside rows, outermost first
   LoopDim lanes;
-  int pooled = 0;
-  std::array<PooledAxis, kMaxPooledAxes> axis{};  // in the order that sums follow
-  int row_axis = -1;                              // which of them runs along rows; -1: none, rows are lanes only
+  InlineList<PooledAxis, kMaxPooledAxes> axis;  // in the order that sums follow
+  int row_axis = -1;                            // which of them runs along rows; -1: none, rows are lanes only
+
+  int pooled() const { return axis.size(); }
 
   index_t plane_count() const;
   /// The offset of plane number `plane` in an operand, in elements.

@@ -28,7 +28,7 @@ RowFolder::RowFolder(const FoldJob& job, const RowReduction& reduction, const Ti
     : job_(job), layout_(job.layout), how_(reduction), tiling_(tiling), arena_(arena) {
   index_t radix = 1;
   std::uint64_t step = 1;
-  for (int a = layout_.pooled - 1; a >= 0; --a) {
+  for (int a = layout_.pooled() - 1; a >= 0; --a) {
     const Axis& axis = layout_.axis[at(a)].axis;
     radix_[at(a)] = radix;
     radix *= axis.kernel;
@@ -38,10 +38,10 @@ RowFolder::RowFolder(const FoldJob& job, const RowReduction& reduction, const Ti
   // Sums follow the problem's order (S8); where order does not matter the row axis comes last and works on least.
   const auto add_stage = [this](int a) {
     const Axis& axis = layout_.axis[at(a)].axis;
-    if (a == layout_.row_axis) row_stage_ = stages_;
-    stage_[at(stages_++)] = {a, &axis, radix_[at(a)], ring(axis)};
+    if (a == layout_.row_axis) row_stage_ = stage_.size();
+    stage_.push_back({a, &axis, radix_[at(a)], ring(axis), how_.lower != nullptr ? axis.full() : Range{}});
   };
-  for (int a = 0; a < layout_.pooled; ++a) {
+  for (int a = 0; a < layout_.pooled(); ++a) {
     if (!(how_.any_order && a == layout_.row_axis)) add_stage(a);
   }
   if (how_.any_order && layout_.row_axis >= 0) add_stage(layout_.row_axis);
@@ -52,7 +52,7 @@ RowFolder::RowFolder(const FoldJob& job, const RowReduction& reduction, const Ti
   dense_x_ = (lanes == 1 || layout_.lanes.pitch[kX] == 1) && (!axis || axis->in == 1 || row[kX] == lanes);
   dense_y_ = (lanes == 1 || layout_.lanes.pitch[kY] == 1) && (!axis || axis->out == 1 || row[kY] == lanes);
   in_place_ = how_.lift == nullptr && dense_x_;
-  rows_ascend_ = in_place_ && layout_.pooled == (layout_.row_axis >= 0 ? 2 : 1) && row_stage_ != 0 &&
+  rows_ascend_ = in_place_ && layout_.pooled() == (layout_.row_axis >= 0 ? 2 : 1) && row_stage_ != 0 &&
                  stage_[0].axis->dilation == 1 && stage_[0].axis->kernel <= kMaxFold;
   make_levels();
   if (row_stage_ >= 0) make_window_scratch();
@@ -96,7 +96,7 @@ void RowFolder::make_levels() {
   identity_ = slot(identity, 0, 0);
   fill(identity.value, how_.identity.data(), how_.value_bytes, widest);
   if (identity.extra) fill(identity.extra, how_.absent_extra.data(), how_.extra_bytes, widest);
-  for (int level = 0; level < stages_; ++level) {
+  for (int level = 0; level < stage_.size(); ++level) {
     index_t elems = row_stage_ >= 0 && row_stage_ < level ? tiling_.out_elems : tiling_.in_elems;
     if (level == row_stage_) elems += tiling_.before_elems + tiling_.after_elems;
     const bool in_place = level == 0 && in_place_;  // then only what has been scanned is remembered
@@ -104,27 +104,28 @@ void RowFolder::make_levels() {
     index_t count = 1;
     if (level != row_stage_) {
       count = stage_[at(level)].ring;
-      for (int s = level + 1; s < stages_ && count < most; ++s) {
+      for (int s = level + 1; s < stage_.size() && count < most; ++s) {
         if (s != row_stage_) count *= std::max<index_t>(1, stage_[at(s)].axis->in);
       }
       count = std::max(stage_[at(level)].ring, std::min(count, most) / stage_[at(level)].ring * stage_[at(level)].ring);
     }
-    levels_[at(level)] = make_slots(count, in_place ? 0 : elems);
-    if (level != row_stage_) make_parts(level, elems);
+    levels_.push_back(level == 0 && rows_ascend_ ? Slots{} : make_slots(count, in_place ? 0 : elems));
+    parts_.push_back(level != row_stage_ ? make_parts(*stage_[at(level)].axis, elems) : Parts{});
   }
   if (how_.lift != nullptr && how_.scan != nullptr && !dense_x_) {
     raw_.value = arena_.take(tiling_.in_elems * how_.in_bytes);
   }
   result_ = make_slots(1, tiling_.out_elems);
-  staging_ = make_slots(1, tiling_.before_elems + tiling_.place_elems + tiling_.after_elems);
+  if (row_stage_ >= 0 && (row_stage_ == 0 || stage_[at(row_stage_)].axis->spacing != 1)) {
+    staging_ = make_slots(1, tiling_.before_elems + tiling_.place_elems + tiling_.after_elems);
+  }
   runs_ = arena_.take_array<RowRun>(tiling_.out_elems);
 }
 
 // A long window is its powers of two (S8), and each of those two halves: those at one place serve several windows.
-void RowFolder::make_parts(int stage, index_t elems) {
-  const Axis& axis = *stage_[at(stage)].axis;
-  if (axis.kernel <= kMaxFold) return;
-  Parts& parts = parts_[at(stage)];
+RowFolder::Parts RowFolder::make_parts(const Axis& axis, index_t elems) {
+  Parts parts;
+  if (axis.kernel <= kMaxFold) return parts;
   const index_t top = detail::floor_power_of_two(axis.kernel);
   std::array<index_t, 64> count{};
   index_t last = 0;      // furthest tap at which a part of twice the size begins
@@ -150,6 +151,7 @@ void RowFolder::make_parts(int stage, index_t elems) {
   for (index_t m = 2; m <= top; m *= 2) {
     parts.size[log2_of(m)] = make_slots(parts.kept ? count[at(log2_of(m))] : kTurns, elems);
   }
+  return parts;
 }
 
 RowOut RowFolder::slot(const Slots& slots, index_t i, index_t offset) const {
@@ -165,7 +167,7 @@ index_t RowFolder::slot_index(int level, const Coords& c) const {
   const Stage& first = stage_[at(level)];
   index_t index = c[at(first.number)] & (first.ring - 1);
   index_t step = first.ring;
-  for (int s = level + 1; s < stages_; ++s) {
+  for (int s = level + 1; s < stage_.size(); ++s) {
     if (s == row_stage_) continue;
     index += step * c[at(stage_[at(s)].number)];
     step *= stage_[at(s)].axis->in;
@@ -177,7 +179,7 @@ index_t RowFolder::slot_index(int level, const Coords& c) const {
 // A row's number among all rows of a task.
 std::uint64_t RowFolder::row_number(const Coords& c) const {
   std::uint64_t number = 0;
-  for (int a = 0; a < layout_.pooled; ++a) number += static_cast<std::uint64_t>(c[at(a)]) * number_step_[at(a)];
+  for (int a = 0; a < layout_.pooled(); ++a) number += static_cast<std::uint64_t>(c[at(a)]) * number_step_[at(a)];
   return number;
 }
 
@@ -191,7 +193,7 @@ bool RowFolder::find(const Slots& slots, index_t i, std::uint64_t row, index_t p
 
 index_t RowFolder::offset_of(const Coords& c, Operand operand) const {
   index_t offset = 0;
-  for (int a = 0; a < layout_.pooled; ++a) {
+  for (int a = 0; a < layout_.pooled(); ++a) {
     if (a != layout_.row_axis) offset += c[at(a)] * layout_.axis[at(a)].pitch[operand];
   }
   return offset;
@@ -348,13 +350,22 @@ void RowFolder::set_tile(index_t number) {
   if (number == tile_number_) return;
   tile_number_ = number;
   tile_ = tiling_.tile(number);
+  if (how_.lower != nullptr) count_taps();
+}
+
+// The runs of outputs of the tile that count alike.
+void RowFolder::count_taps() {
   run_count_ = 0;
-  for (index_t o = 0; o < tile_.axis.out; ++o) {
-    const RowRun one = {o, o + 1, tile_.axis.divisor(o, how_.count_include_pad), tile_.axis.taps(o).size()};
-    if (run_count_ > 0 && runs_[run_count_ - 1].divisor == one.divisor && runs_[run_count_ - 1].taps == one.taps) {
-      runs_[run_count_ - 1].end = one.end;
+  const Range full = tile_.axis.full();
+  for (index_t o = 0; o < tile_.axis.out;) {
+    RowRun run = {o, o + 1, tile_.axis.divisor(o, how_.count_include_pad), tile_.axis.taps(o).size()};
+    if (full.contains(o)) run.end = full.end;
+    o = run.end;
+    RowRun& last = runs_[std::max<index_t>(0, run_count_ - 1)];
+    if (run_count_ > 0 && last.divisor == run.divisor && last.taps == run.taps) {
+      last.end = run.end;
     } else {
-      runs_[run_count_++] = one;
+      runs_[run_count_++] = run;
     }
   }
 }
@@ -364,11 +375,12 @@ LowerParams RowFolder::lower_params(const Coords& c) const {
   p.norm = how_.norm;
   p.missing = how_.missing;
   p.fixed_divisor = how_.divisor > 0;
-  for (int a = 0; a < layout_.pooled; ++a) {
-    if (a == layout_.row_axis) continue;
-    const Axis& axis = layout_.axis[at(a)].axis;
-    p.divisor *= axis.divisor(c[at(a)], how_.count_include_pad);
-    p.taps *= axis.taps(c[at(a)]).size();
+  for (const Stage& s : stage_) {
+    if (s.number == layout_.row_axis) continue;
+    const index_t o = c[at(s.number)];
+    const bool full = s.full.contains(o);
+    p.divisor *= full ? s.axis->kernel : s.axis->divisor(o, how_.count_include_pad);
+    p.taps *= full ? s.axis->kernel : s.axis->taps(o).size();
   }
   if (p.fixed_divisor) p.divisor = how_.divisor;
   p.runs = runs_;
@@ -379,9 +391,9 @@ LowerParams RowFolder::lower_params(const Coords& c) const {
 // The last fold, and the result from it.
 void RowFolder::finish(Coords& c) {
   std::byte* y = y_ + offset_of(c, kY) * how_.out_bytes;
-  if (how_.lower == nullptr && dense_y_ && job_.index == nullptr) return fold_stage(stages_ - 1, c, {y, nullptr});
+  if (how_.lower == nullptr && dense_y_ && job_.index == nullptr) return fold_stage(stage_.size() - 1, c, {y, nullptr});
   const RowOut out = slot(result_, 0, 0);
-  fold_stage(stages_ - 1, c, out);
+  fold_stage(stage_.size() - 1, c, out);
   const index_t pitch = layout_.row_axis >= 0 ? layout_.axis[at(layout_.row_axis)].pitch[kY] : tile_.lanes;
   const LowerRow lower = how_.lower != nullptr ? how_.lower : how_.store;
   const RowIn folded = {out.value, out.extra, 0};
@@ -404,7 +416,7 @@ void RowFolder::write_indices(const Coords& c, RowIn row) {
         value = -1;
       } else if (job_.space != IndexSpace::window) {
         value = flat_ + l * layout_.lanes.pitch[kFlat];
-        for (int a = 0; a < layout_.pooled; ++a) {
+        for (int a = 0; a < layout_.pooled(); ++a) {
           const index_t o = a == layout_.row_axis ? p : c[at(a)];
           const Axis& axis = a == layout_.row_axis ? tile_.axis : layout_.axis[at(a)].axis;
           const index_t input = axis.at(o, code / radix_[at(a)]);
@@ -449,7 +461,7 @@ bool RowFolder::fold(index_t plane, index_t tile, Range rows) {
 
 RowFolder::Coords RowFolder::first_row(index_t number) const {
   Coords c{};
-  for (int a = layout_.pooled - 1; a >= 0; --a) {
+  for (int a = layout_.pooled() - 1; a >= 0; --a) {
     if (a == layout_.row_axis) continue;
     c[at(a)] = number % layout_.axis[at(a)].axis.out;
     number /= layout_.axis[at(a)].axis.out;
@@ -458,7 +470,7 @@ RowFolder::Coords RowFolder::first_row(index_t number) const {
 }
 
 void RowFolder::next_row(Coords& c) const {
-  for (int a = layout_.pooled - 1; a >= 0; --a) {
+  for (int a = layout_.pooled() - 1; a >= 0; --a) {
     if (a == layout_.row_axis) continue;
     if (++c[at(a)] < layout_.axis[at(a)].axis.out) return;
     c[at(a)] = 0;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "cpu/arena.h"
+#include "cpu/inline_list.h"
 #include "cpu/row_fold.h"
 #include "cpu/tiling.h"
 
@@ -49,6 +50,7 @@ class RowFolder {
     const Axis* axis = nullptr;
     index_t radix = 1;  // what one tap adds to a code
     index_t ring = 1;   // inputs at hand at a time, a power of two
+    Range full;         // outputs with all their taps, where they are counted
   };
   // The folds of 2^i taps of a long window along an axis of rows.
   struct Parts {
@@ -59,10 +61,11 @@ class RowFolder {
   Slots make_slots(index_t count, index_t elems);
   Slots* make_sizes(index_t most);
   void make_levels();
-  void make_parts(int stage, index_t elems);
+  Parts make_parts(const Axis& axis, index_t elems);
   void make_window_scratch();
   static index_t ring(const Axis& axis);
   void set_tile(index_t number);
+  void count_taps();
 
   RowOut slot(const Slots& slots, index_t i, index_t offset) const;
   RowIn shifted(RowIn row, index_t elems, index_t step) const {
@@ -112,16 +115,15 @@ class RowFolder {
   const Tiling& tiling_;
   Arena& arena_;
 
-  int stages_ = 0;
-  std::array<Stage, kMaxPooledAxes> stage_{};
-  std::array<index_t, kMaxPooledAxes> radix_{};              // of tap codes, by pooled axis
-  std::array<std::uint64_t, kMaxPooledAxes> number_step_{};  // of coordinates, in the number of a row
-  std::array<Slots, kMaxPooledAxes + 1> levels_{};           // rows after so many stages
-  std::array<Parts, kMaxPooledAxes> parts_{};
-  int row_stage_ = -1;  // the stage of the row axis
-  RowOut identity_;     // a row of absent taps
-  Slots raw_;           // gathered elements before they are lifted
-  Slots staging_;       // a row with its margins
+  InlineList<Stage, kMaxPooledAxes> stage_;
+  std::array<index_t, kMaxPooledAxes> radix_;              // of tap codes, by pooled axis
+  std::array<std::uint64_t, kMaxPooledAxes> number_step_;  // of coordinates, in the number of a row
+  InlineList<Slots, kMaxPooledAxes> levels_;               // rows after so many stages
+  InlineList<Parts, kMaxPooledAxes> parts_;                // by stage
+  int row_stage_ = -1;                                     // the stage of the row axis
+  RowOut identity_;                                        // a row of absent taps
+  Slots raw_;                                              // gathered elements before they are lifted
+  Slots staging_;                                          // a row with its margins
   Slots result_;
   // For the windows along rows:
   Slots* doubled_ = nullptr;  // folds of 2^i taps at every place

@@ -26,8 +26,8 @@ bool RowFolder::fold_simple(Range outputs) {
   const RowOut folded = slot(levels_[1], 0, tiling_.before_elems);
   fill_margins(levels_[1], folded);
   const RowIn first = shifted({folded.value, nullptr, 0}, along.start(0) * tile_.lanes, 0);
-  RowIn taps[kMaxFold];
-  for (index_t t = 0; t < along.kernel; ++t) taps[t] = shifted(first, t * along.dilation * tile_.lanes, 0);
+  InlineList<RowIn, kMaxFold> taps;
+  for (index_t t = 0; t < along.kernel; ++t) taps.push_back(shifted(first, t * along.dilation * tile_.lanes, 0));
   const bool direct = how_.lower == nullptr && dense_y_;
   const LowerRow lower = how_.lower != nullptr ? how_.lower : how_.store;
   const index_t along_pitch = layout_.axis[at(layout_.row_axis)].pitch[kY];
@@ -35,22 +35,23 @@ bool RowFolder::fold_simple(Range outputs) {
   const index_t new_bytes = std::min(across.stride, across.kernel) * tile_.in_elems() * how_.in_bytes;
   const index_t ahead = how_.scan != nullptr ? kScanBytes + kAheadBytes : kAheadBytes;  // a scan reads ahead itself
   Coords c{};
+  InlineList<RowIn, kMaxFold> in;
   for (index_t o = outputs.begin; o < outputs.end; ++o) {
     const index_t start = across.start(o);
-    RowIn in[kMaxFold];
+    in.clear();
     for (index_t t = 0; t < across.kernel; ++t) {
       const index_t i = start + t;
-      in[t].value = i >= 0 && i < across.in ? x_ + i * x_pitch : identity_.value;
+      in.push_back({i >= 0 && i < across.in ? x_ + i * x_pitch : identity_.value, nullptr, 0});
       if (how_.scan != nullptr && i >= scanned_ && i < across.in) scan_ahead(i);
     }
     if (special_) return false;
     const std::byte* soon = x_ + (start + across.kernel) * x_pitch + ahead;
     for (index_t b = 0; b < new_bytes; b += kLineBytes) __builtin_prefetch(soon + b);
-    how_.fold.fold_rows(in, static_cast<int>(across.kernel), tile_.in_elems(), folded);
+    how_.fold.fold_rows(in.begin(), static_cast<int>(across.kernel), tile_.in_elems(), folded);
     std::byte* y = y_ + o * y_pitch;
     const RowOut out = direct ? RowOut{y, nullptr} : result;
     if (along.stride == 1)
-      how_.fold.fold_rows(taps, static_cast<int>(along.kernel), tile_.out_elems(), out);
+      how_.fold.fold_rows(taps.begin(), static_cast<int>(along.kernel), tile_.out_elems(), out);
     else
       how_.fold.fold_windows(first, static_cast<int>(along.kernel), along.out, out, true);
     if (direct) continue;

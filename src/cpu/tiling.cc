@@ -50,7 +50,7 @@ Tiling::Tiling(const RowLayout& layout, const RowReduction& reduction, int threa
   if (whole <= tile_size_ + tile_size_ / 2) tile_size_ = std::max<index_t>(1, whole);
   tiles = std::max<index_t>(1, round_up_div(whole, tile_size_));
   index_t in_rows = 1;
-  for (int a = 0; a < layout.pooled; ++a) {
+  for (int a = 0; a < layout.pooled(); ++a) {
     if (a == layout.row_axis) continue;
     rows *= layout.axis[static_cast<std::size_t>(a)].axis.out;
     in_rows *= layout.axis[static_cast<std::size_t>(a)].axis.in;

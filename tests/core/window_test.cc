@@ -11,6 +11,7 @@ namespace {
 
 static_assert(Axis::uniform(112, 3, 2, 1, 1).out == 56);
 static_assert(Axis::uniform(112, 3, 2, 1, 1).taps(0) == Range{1, 3});
+static_assert(Axis::uniform(112, 3, 2, 1, 1).full() == Range{1, 56});
 static_assert(Axis::uniform(5, 2, 2, 0, 0, 1, true).out == 3);
 static_assert(Axis::uniform(5, 2, 2, 0, 0, 1, true).divisor(2, true) == 1, "S5: the overhang of ceil does not count");
 static_assert(Axis::uniform(7, 3, 2, 0, 0).slice({1, 3}).in == 5);
@@ -46,6 +47,8 @@ bool check_outputs(const Axis& a, const Truth& t, const std::string& where) {
   index_t o = -1;
   CHECK_THAT(a.in == t.in);
   CHECK_THAT(a.out == t.out());
+  const Range full = a.full();
+  CHECK_THAT(full.empty() || (full.begin >= 0 && full.end <= a.out));
   for (o = 0; o < a.out; ++o) {
     const auto& places = t.of(o);
     CHECK_THAT(a.width(o) == static_cast<index_t>(places.size()));
@@ -62,6 +65,7 @@ bool check_outputs(const Axis& a, const Truth& t, const std::string& where) {
         including += t.counted[static_cast<std::size_t>(o)][static_cast<std::size_t>(tap)] ? 1 : 0;
     }
     CHECK_THAT(a.taps(o).begin >= 0 && a.taps(o).end <= a.width(o));
+    CHECK_THAT(full.contains(o) == (!a.adaptive && a.spacing == 1 && existing == a.kernel));
     if (t.counted.empty()) continue;
     CHECK_THAT(a.divisor(o, false) == existing);
     CHECK_THAT(a.divisor(o, true) == including);
