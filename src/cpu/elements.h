@@ -1,23 +1,24 @@
 // Loops over all elements of tensors of one shape, for the steps that are not folds.
 #pragma once
 
-#include <vector>
+#include <memory>
 
 #include "cpu/parallel.h"
 #include "oriel/tensor.h"
 
 namespace oriel::cpu {
 
-/// Dense scratch memory with a tensor's shape.
+/// Dense scratch memory with a tensor's shape; its elements are not set.
 class TemporaryTensor {
  public:
   TemporaryTensor(Dtype dtype, const Extents& shape)
-      : memory_(static_cast<std::size_t>(element_count(shape) * size_bytes(dtype) / 8 + 1)),
-        view_(memory_.data(), dtype, shape) {}
+      : memory_(std::make_unique_for_overwrite<std::uint64_t[]>(
+            static_cast<std::size_t>(element_count(shape) * size_bytes(dtype) / 8 + 1))),
+        view_(memory_.get(), dtype, shape) {}
   const Tensor& view() const { return view_; }
 
  private:
-  std::vector<std::uint64_t> memory_;
+  std::unique_ptr<std::uint64_t[]> memory_;
   Tensor view_;
 };
 

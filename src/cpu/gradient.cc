@@ -1,5 +1,6 @@
 // Backward of sums, averages and Lp: each output's share, then a fold over the adjoint axes (S9).
 #include <cmath>
+#include <vector>
 
 #include "cpu/elements.h"
 #include "cpu/kernels.h"
@@ -26,6 +27,19 @@ struct Divisors {
       }
     }
     return d;
+  }
+
+  // Whether every divisor is below 2^bits, so that a significand of that many bits holds it.
+  bool fit(int bits) const {
+    index_t most = problem.pool.divisor > 0 ? problem.pool.divisor : 1;
+    if (problem.pool.divisor <= 0) {
+      for (int a = 0; a < problem.pooled; ++a) {
+        const index_t kernel = problem.axis[static_cast<std::size_t>(a)].kernel;
+        if (kernel > (index_t{1} << bits) / most) return false;
+        most *= kernel;
+      }
+    }
+    return most < (index_t{1} << bits);
   }
 
   // The factor of output o of the last tensor axis.
@@ -88,6 +102,24 @@ A lp_share_of(A dy, double y, double p) {
   return static_cast<A>(static_cast<double>(dy) / std::pow(y, p - 1));
 }
 
+// The shares of one row of an average's outputs, whose divisors the type holds: factor * along[o].
+template <class T, class A>
+void share_row(const T* dy, index_t pitch, A factor, const std::vector<A>& along, A* out) {
+  const index_t n = static_cast<index_t>(along.size());
+  const A* divisors = along.data();
+  if (pitch == 1) {
+    for (index_t o = 0; o < n; ++o) {
+      const A divisor = factor * divisors[o];
+      out[o] = divisor > A{0} ? static_cast<A>(dy[o]) / divisor : A{0};
+    }
+  } else {
+    for (index_t o = 0; o < n; ++o) {
+      const A divisor = factor * divisors[o];
+      out[o] = divisor > A{0} ? static_cast<A>(dy[o * pitch]) / divisor : A{0};
+    }
+  }
+}
+
 // share = what every tap of an output gets of its gradient, in the accumulator type.
 template <class T>
 void make_shares(const Problem& problem, const ConstTensor* x, const ConstTensor& dy, const Tensor& share,
@@ -103,6 +135,11 @@ void make_shares(const Problem& problem, const ConstTensor* x, const ConstTensor
   const Divisors divisors{problem};
   const double norm = problem.pool.norm;
   const int last = problem.output_shape.size() - 1;
+  const bool by_rows = op == Op::avg && !omit && divisors.fit(std::is_same_v<A, double> ? 53 : 24);
+  std::vector<A> along;
+  for (index_t o = 0; by_rows && o < problem.output_shape[last]; ++o) {
+    along.push_back(static_cast<A>(divisors.along_row(o)));
+  }
   for_each_row(problem.output_shape, threads, [&](const Extents& index, index_t n) {
     const T* in = element<T>(dy, index);
     A* out = element<A>(share, index);
@@ -117,6 +154,7 @@ void make_shares(const Problem& problem, const ConstTensor* x, const ConstTensor
         }
       } else {
         const index_t of_row = divisors.of_row(index);
+        if (by_rows) return share_row(in, pitch, static_cast<A>(of_row), along, out);
         const std::int64_t* gone = omit ? element<std::int64_t>(missing.view(), index) : nullptr;
         for (index_t o = 0; o < n; ++o) {
           const index_t divisor = of_row * divisors.along_row(o) - (gone != nullptr ? gone[o] : 0);
@@ -156,6 +194,51 @@ void finish_gradient(const Problem& problem, const ConstTensor& x, const ConstTe
   });
 }
 
+// By tensor axis and input: the one output that reads it, or -1. Empty where some input has more than one reader.
+std::vector<std::vector<index_t>> single_readers(const Problem& problem) {
+  std::vector<std::vector<index_t>> readers(static_cast<std::size_t>(problem.shape.size()));
+  for (int a = 0; a < problem.pooled; ++a) {
+    const Axis& axis = problem.axis[static_cast<std::size_t>(a)];
+    std::vector<index_t>& of_axis = readers[static_cast<std::size_t>(problem.axes[static_cast<std::size_t>(a)])];
+    for (index_t i = 0; i < axis.in; ++i) {
+      const Range outputs = axis.feeds(i);
+      if (outputs.size() > 1) return {};
+      of_axis.push_back(!outputs.empty() && axis.tap_of(outputs.begin, i) >= 0 ? outputs.begin : -1);
+    }
+  }
+  return readers;
+}
+
+// dx where each input has one reader at most: its share, without any addition but that of 0 (S9).
+template <class T>
+void spread_shares(const std::vector<std::vector<index_t>>& readers, const ConstTensor& share, const Tensor& dx,
+                   int threads) {
+  using A = accumulator_t<T>;
+  const int last = dx.rank() - 1;
+  const std::vector<index_t>& along = readers[static_cast<std::size_t>(last)];
+  const index_t pitch = dx.pitch[last];
+  for_each_row(dx.shape, threads, [&](const Extents& index, index_t n) {
+    Extents source = index;
+    if (!along.empty()) source[last] = 0;
+    bool read = true;
+    for (int d = 0; d < last; ++d) {
+      const std::vector<index_t>& of_axis = readers[static_cast<std::size_t>(d)];
+      if (of_axis.empty()) continue;
+      source[d] = of_axis[static_cast<std::size_t>(index[d])];
+      read = read && source[d] >= 0;
+    }
+    T* out = element<T>(dx, index);
+    if (!read) {
+      for (index_t i = 0; i < n; ++i) out[i * pitch] = T{};
+    } else if (const A* in = element<A>(share, source); along.empty()) {
+      for (index_t i = 0; i < n; ++i) out[i * pitch] = static_cast<T>(in[i] + A{0});
+    } else {
+      const index_t* reader = along.data();
+      for (index_t i = 0; i < n; ++i) out[i * pitch] = reader[i] >= 0 ? static_cast<T>(in[reader[i]] + A{0}) : T{};
+    }
+  });
+}
+
 void fold_shares(const Problem& problem, const ConstTensor& share, const Tensor& dx, int threads) {
   std::array<Axis, kMaxPooledAxes> adjoint{};
   for (int a = 0; a < problem.pooled; ++a) {
@@ -175,6 +258,11 @@ void run_sum_backward(const Problem& problem, const ConstTensor* x, const ConstT
   const TemporaryTensor share(gradient_dtype(problem.dtype), problem.output_shape);
   visit(problem.dtype, [&]<class T>() { make_shares<T>(problem, x, dy, share.view(), threads); });
   const bool by_input = problem.pool.op == Op::lp || problem.pool.nan == NanPolicy::omit;
+  if (const auto readers = single_readers(problem); !by_input && is_floating(problem.dtype) && !readers.empty()) {
+    return visit(problem.dtype, [&]<class T>() {
+      if constexpr (is_floating_v<T>) spread_shares<T>(readers, share.view(), dx, threads);
+    });
+  }
   if (!by_input || !is_floating(problem.dtype)) return fold_shares(problem, share.view(), dx, threads);
   const TemporaryTensor sums(gradient_dtype(problem.dtype), problem.shape);
   fold_shares(problem, share.view(), sums.view(), threads);

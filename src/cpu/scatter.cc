@@ -1,7 +1,9 @@
 // Backward of extrema, and unpooling: values go where indices say, in row-major order of outputs (S9).
 #include <algorithm>
 #include <atomic>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "cpu/elements.h"
 #include "cpu/recipe.h"
@@ -11,7 +13,8 @@
 namespace oriel::cpu {
 namespace {
 
-constexpr index_t kBandBytes = index_t{1} << 20;  // accumulators of one task
+constexpr index_t kBandBytes = index_t{1} << 18;  // accumulators of one task: they stay in the second cache
+constexpr index_t kMostLanes = 64;
 
 std::size_t at(index_t i) { return static_cast<std::size_t>(i); }
 
@@ -150,77 +153,181 @@ void check_indices(const std::string& what, const PlaneWalk& walk, const ConstTe
                   place(output), value_at(output)));
 }
 
-// The gradient of one band of inputs (a range along the first pooled tensor axis) of one plane.
+// How indices are turned into cells of a band: places of the plane, counted from the band's first.
+enum class Decoding { taps, places, any };
+
+Decoding decoding_of(const PlaneWalk& walk, IndexSpace space, const ConstTensor* sign_of) {
+  if (sign_of != nullptr || space == IndexSpace::tensor) return Decoding::any;
+  if (space == IndexSpace::window) return Decoding::taps;
+  const auto& axes = walk.problem.axes;
+  const bool in_order = std::is_sorted(axes.begin(), axes.begin() + walk.problem.pooled);
+  return in_order ? Decoding::places : Decoding::any;  // the plane's order is that of the pooled axes
+}
+
+// Tables for cells of taps: the cell of output o, tap code c is the sum of first[a][o_a] over the axes, plus step[c].
+struct TapCells {
+  std::array<std::vector<index_t>, kMaxPooledAxes> first;  // by place among the inner axes
+  std::vector<index_t> step;
+
+  explicit TapCells(const PlaneWalk& walk) {
+    const Problem& p = walk.problem;
+    index_t cells = 1;
+    Extents cell_step(p.shape.size(), 0);
+    for (int i = walk.inner.size() - 1; i >= 0; --i) {
+      const int d = static_cast<int>(walk.inner[i]);
+      cell_step[d] = cells;
+      cells *= p.shape[d];
+      const Axis& axis = p.axis[at(walk.pooled_number[d])];
+      for (index_t o = 0; o < p.output_shape[d]; ++o) first[at(i)].push_back(axis.at(o, 0) * cell_step[d]);
+    }
+    for (index_t code = 0; code < p.taps(); ++code) {
+      index_t sum = 0, rest = code;
+      for (int a = 0; a < p.pooled; ++a) {
+        const Axis& axis = p.axis[at(a)];
+        sum += (axis.at(0, rest / walk.code_step[at(a)]) - axis.at(0, 0)) * cell_step[p.axes[at(a)]];
+        rest %= walk.code_step[at(a)];
+      }
+      step.push_back(sum);
+    }
+  }
+};
+
+// The gradient of one band of inputs (a range along the first pooled tensor axis) of some planes side by side: the
+// lanes, which lie along the axis that is innermost in memory where that is not a pooled one.
 template <class T>
 class BandGradient {
  public:
   using A = accumulator_t<T>;
 
   BandGradient(const PlaneWalk& walk, const ConstTensor& dy, const ConstTensor& index, IndexSpace space,
-               const ConstTensor* sign_of, const Tensor& dx)
-      : walk_(walk), dy_(dy), index_(index), space_(space), sign_of_(sign_of), dx_(dx) {
+               const ConstTensor* sign_of, const Tensor& dx, const TapCells* taps)
+      : walk_(walk), dy_(dy), index_(index), space_(space), sign_of_(sign_of), dx_(dx), taps_(taps) {
     first_ = static_cast<int>(walk.inner[0]);
-    cells_per_step_ = 1;
+    last_ = static_cast<int>(walk.inner.back());
     for (int i = 1; i < walk.inner.size(); ++i) cells_per_step_ *= walk.problem.shape[static_cast<int>(walk.inner[i])];
+    for (int i = 0; i + 1 < walk.inner.size(); ++i) above_last_.push_back(walk.inner[i]);
+    decoding_ = decoding_of(walk, space, sign_of);
   }
 
   index_t cells_per_step() const { return cells_per_step_; }
 
-  void run(index_t plane, Range band) {
+  // `origin`: the first lane's plane; lanes follow along `lane_axis`.
+  void run(const Extents& origin, int lane_axis, index_t lanes, Range band) {
     const Problem& p = walk_.problem;
-    sums_.assign(at(band.size() * cells_per_step_), A{0});
-    Extents begin(p.shape.size(), 0), end = p.output_shape, output(p.shape.size(), 0);
+    band_ = band;
+    lane_axis_ = lane_axis;
+    lanes_ = lanes;
+    sums_.assign(at(band.size() * cells_per_step_ * lanes), A{0});
+    Extents begin(p.shape.size(), 0), end = p.output_shape, output = origin;
     const Range outputs = p.axis[at(walk_.pooled_number[first_])].feeds(band);
     begin[first_] = outputs.begin;
     end[first_] = outputs.end;
-    walk_.locate(plane, output);
     output[first_] = outputs.begin;
     if (!outputs.empty()) {
       do {
-        add(output, band);
-      } while (next(output, walk_.inner, begin, end));
+        add_row(output, {begin[last_], end[last_]});
+      } while (next(output, above_last_, begin, end));
     }
-    write(plane, band);
+    write(origin);
   }
 
  private:
-  index_t cell(const Extents& input, Range band) const {
-    index_t c = 0;
-    for (index_t axis : walk_.inner) {
-      const int d = static_cast<int>(axis);
-      c = c * (d == first_ ? band.size() : walk_.problem.shape[d]) + input[d] - (d == first_ ? band.begin : 0);
+  index_t lane_pitch(const Extents& pitch) const { return lane_axis_ < 0 ? 0 : pitch[lane_axis_]; }
+
+  // Adds the outputs `along` the last pooled tensor axis; `output` names their row.
+  void add_row(const Extents& output, Range along) {
+    if (decoding_ == Decoding::any) return add_row_slowly(output, along);
+    const index_t origin = -band_.begin * cells_per_step_;
+    if (decoding_ == Decoding::places) {
+      return add_cells(output, along, [origin](index_t, std::int64_t place) { return origin + place; });
     }
-    return c;
+    index_t base = origin;
+    for (int i = 0; i + 1 < walk_.inner.size(); ++i)
+      base += taps_->first[at(i)][at(output[static_cast<int>(walk_.inner[i])])];
+    const index_t* first = taps_->first[at(walk_.inner.size() - 1)].data();
+    const index_t* step = taps_->step.data();
+    add_cells(output, along, [=](index_t o, std::int64_t code) { return base + first[o] + step[code]; });
   }
 
-  void add(const Extents& output, Range band) {
-    const std::int64_t value = static_cast<const std::int64_t*>(index_.data)[offset(output, index_.pitch)];
-    if (value == -1) return;  // a window without taps
-    Extents input = output;
-    walk_.decode(value, space_, output, input);
-    if (!band.contains(input[first_])) return;
-    A term = static_cast<A>(static_cast<const T*>(dy_.data)[offset(output, dy_.pitch)]);
-    if (sign_of_ != nullptr) {
-      if constexpr (is_floating_v<T>) {
-        const A v = static_cast<A>(static_cast<const T*>(sign_of_->data)[offset(input, sign_of_->pitch)]);
-        term *= v > A{0} ? A{1} : v < A{0} ? A{-1} : v == A{0} ? A{0} : v;
+  template <class Cell>
+  void add_cells(Extents output, Range along, Cell cell) {
+    output[last_] = 0;
+    const std::int64_t* index = element<std::int64_t>(index_, output);
+    const T* dy = element<T>(dy_, output);
+    const index_t index_lane = lane_pitch(index_.pitch), dy_lane = lane_pitch(dy_.pitch);
+    const auto cells = static_cast<std::uint64_t>(band_.size() * cells_per_step_);
+    A* sums = sums_.data();
+    for (index_t o = along.begin; o < along.end; ++o) {
+      const std::int64_t* values = index + o * index_.pitch[last_];
+      const T* terms = dy + o * dy_.pitch[last_];
+      for (index_t l = 0; l < lanes_; ++l) {
+        const std::int64_t value = values[l * index_lane];
+        if (value < 0) continue;  // a window without taps
+        const auto c = static_cast<std::uint64_t>(cell(o, value));
+        if (c < cells)
+          add(sums[c * static_cast<std::uint64_t>(lanes_) + static_cast<std::uint64_t>(l)],
+              static_cast<A>(terms[l * dy_lane]));
       }
     }
-    A& sum = sums_[at(cell(input, band))];
+  }
+
+  static void add(A& sum, A term) {
     if constexpr (std::is_integral_v<A>)
       sum = static_cast<A>(static_cast<std::uint64_t>(sum) + static_cast<std::uint64_t>(term));  // modulo 2^64 (S7)
     else
       sum += term;
   }
 
-  void write(index_t plane, Range band) {
-    Extents begin(dx_.rank(), 0), end = walk_.problem.shape, input(dx_.rank(), 0);
-    walk_.locate(plane, input);
-    begin[first_] = input[first_] = band.begin;
-    end[first_] = band.end;
+  index_t cell(const Extents& input) const {
+    index_t c = 0;
+    for (index_t axis : walk_.inner) {
+      const int d = static_cast<int>(axis);
+      c = c * (d == first_ ? band_.size() : walk_.problem.shape[d]) + input[d] - (d == first_ ? band_.begin : 0);
+    }
+    return c;
+  }
+
+  void add_row_slowly(Extents output, Range along) {
+    for (index_t l = 0; l < lanes_; ++l) {
+      for (output[last_] = along.begin; output[last_] < along.end; ++output[last_]) add_slowly(output, l);
+      if (lane_axis_ >= 0) ++output[lane_axis_];
+    }
+  }
+
+  void add_slowly(const Extents& output, index_t lane) {
+    const std::int64_t value = *element<std::int64_t>(index_, output);
+    if (value == -1) return;
+    Extents input = output;
+    walk_.decode(value, space_, output, input);
+    if (!band_.contains(input[first_])) return;
+    A term = static_cast<A>(*element<T>(dy_, output));
+    if (sign_of_ != nullptr) {
+      if constexpr (is_floating_v<T>) {
+        const A v = static_cast<A>(*element<T>(*sign_of_, input));
+        term *= v > A{0} ? A{1} : v < A{0} ? A{-1} : v == A{0} ? A{0} : v;
+      }
+    }
+    add(sums_[at(cell(input) * lanes_ + lane)], term);
+  }
+
+  void write(const Extents& origin) {
+    Extents begin(dx_.rank(), 0), end = walk_.problem.shape, input = origin;
+    begin[first_] = input[first_] = band_.begin;
+    end[first_] = band_.end;
+    const A* sums = sums_.data();
+    const index_t n = end[last_] - begin[last_], pitch = dx_.pitch[last_], lane = lane_pitch(dx_.pitch);
     do {
-      static_cast<T*>(dx_.data)[offset(input, dx_.pitch)] = rounded(sums_[at(cell(input, band))]);
-    } while (next(input, walk_.inner, begin, end));
+      input[last_] = begin[last_];
+      T* out = element<T>(dx_, input);
+      if (lanes_ == 1 && pitch == 1) {
+        for (index_t i = 0; i < n; ++i) out[i] = rounded(sums[i]);
+      } else {
+        for (index_t i = 0; i < n; ++i) {
+          for (index_t l = 0; l < lanes_; ++l) out[i * pitch + l * lane] = rounded(sums[i * lanes_ + l]);
+        }
+      }
+      sums += n * lanes_;
+    } while (next(input, above_last_, begin, end));
   }
 
   static T rounded(A a) {
@@ -241,26 +348,60 @@ class BandGradient {
   IndexSpace space_;
   const ConstTensor* sign_of_;
   const Tensor& dx_;
-  int first_ = 0;
+  const TapCells* taps_;
+  Decoding decoding_ = Decoding::any;
+  int first_ = 0, last_ = 0;
+  Extents above_last_;  // the pooled tensor axes but the last
   index_t cells_per_step_ = 1;
+  Range band_{};
+  int lane_axis_ = -1;
+  index_t lanes_ = 1;
   std::vector<A> sums_;
 };
+
+// The axis along which planes lie side by side in memory, or -1.
+int lane_axis_of(const PlaneWalk& walk, const ConstTensor& dy, const Tensor& dx) {
+  for (index_t axis : walk.outer) {
+    const int d = static_cast<int>(axis);
+    if (dx.shape[d] > 1 && dx.pitch[d] == 1 && dy.pitch[d] == 1) return d;
+  }
+  return -1;
+}
 
 template <class T>
 void indexed_backward(const Problem& problem, const ConstTensor& dy, const ConstTensor& index, IndexSpace space,
                       const ConstTensor* sign_of, const Tensor& dx, int threads) {
-  const PlaneWalk walk(problem);
-  const BandGradient<T> model(walk, dy, index, space, sign_of, dx);
+  PlaneWalk walk(problem);
+  const bool by_taps = decoding_of(walk, space, sign_of) == Decoding::taps;
+  const std::optional<TapCells> taps = by_taps ? std::optional<TapCells>(walk) : std::nullopt;
+  const BandGradient<T> model(walk, dy, index, space, sign_of, dx, by_taps ? &*taps : nullptr);
+  const int lane_axis = lane_axis_of(walk, dy, dx);
+  const index_t lanes = lane_axis < 0 ? 1 : std::min(dx.shape[lane_axis], kMostLanes);
+  Extents groups;  // planes are taken `lanes` at a time along the lane axis
+  index_t tasks = 1;
+  for (index_t d : walk.outer) {
+    const index_t extent = dx.shape[static_cast<int>(d)];
+    groups.push_back(d == lane_axis ? (extent + lanes - 1) / lanes : extent);
+    tasks *= groups.back();
+  }
   const index_t n = problem.shape[static_cast<int>(walk.inner[0])];
-  const index_t cell_bytes = model.cells_per_step() * static_cast<index_t>(sizeof(accumulator_t<T>));
-  index_t band = std::clamp<index_t>(kBandBytes / std::max<index_t>(1, cell_bytes), 1, n);
-  if (threads != 1 && walk.planes < default_threads()) band = std::min(band, (n + 3) / 4);
+  const index_t step_bytes = model.cells_per_step() * lanes * static_cast<index_t>(sizeof(accumulator_t<T>));
+  index_t band = std::clamp<index_t>(kBandBytes / std::max<index_t>(1, step_bytes), 1, n);
+  if (threads != 1 && tasks < default_threads()) band = std::min(band, (n + 3) / 4);
   const index_t bands = (n + band - 1) / band;
-  parallel_for(walk.planes * bands, threads, [&](index_t begin, index_t end) {
+  parallel_for(tasks * bands, threads, [&](index_t begin, index_t end) {
     BandGradient<T> task = model;
     for (index_t i = begin; i < end; ++i) {
+      Extents origin(problem.shape.size(), 0);
+      index_t rest = i / bands, width = 1;
+      for (int g = groups.size() - 1; g >= 0; --g) {
+        const int d = static_cast<int>(walk.outer[g]);
+        origin[d] = rest % groups[g] * (d == lane_axis ? lanes : 1);
+        if (d == lane_axis) width = std::min(lanes, dx.shape[d] - origin[d]);
+        rest /= groups[g];
+      }
       const index_t first = i % bands * band;
-      task.run(i / bands, {first, std::min(n, first + band)});
+      task.run(origin, lane_axis, width, {first, std::min(n, first + band)});
     }
   });
 }
