@@ -10,8 +10,6 @@ array([[6, 8]])
 `oriel.torch`, `oriel.jax`, `oriel.keras` and `oriel.onnx` are the layers of those frameworks, with gradients; they are imported by name.
 """
 
-import inspect
-
 from oriel import _core
 from oriel.adaptive import (
     adaptive_avg_pool,
@@ -25,7 +23,9 @@ from oriel.adaptive import (
     global_min_pool,
     global_sum_pool,
 )
+from oriel.block import block_reduce, downscale_local_mean
 from oriel.execution import active_target, get_threads, set_target, set_threads, supported_targets, threads
+from oriel.filters import maximum_filter, minimum_filter, uniform_filter
 from oriel.fixed_rank import (
     adaptive_avg_pool1d,
     adaptive_avg_pool2d,
@@ -61,7 +61,18 @@ from oriel.gradients import (
 )
 from oriel.pool import Pool
 from oriel.pools import avg_pool, lp_pool, max_pool, max_unpool, min_pool, sum_pool
+from oriel.windows import reduce_window
 
 __version__ = _core.version
 
-__all__ = [name for name in dir() if not name.startswith("_") and not inspect.ismodule(globals()[name])]
+__all__ = [
+    "Pool", "active_target", "adaptive_avg_pool", "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d",
+    "adaptive_lp_pool", "adaptive_max_pool", "adaptive_max_pool1d", "adaptive_max_pool2d", "adaptive_max_pool3d",
+    "adaptive_min_pool", "adaptive_sum_pool", "avg_pool", "avg_pool1d", "avg_pool2d", "avg_pool3d", "avg_pool_backward",
+    "block_reduce", "downscale_local_mean", "get_threads", "global_avg_pool", "global_lp_pool", "global_max_pool",
+    "global_min_pool", "global_sum_pool", "lp_pool", "lp_pool1d", "lp_pool2d", "lp_pool3d", "lp_pool_backward",
+    "max_pool", "max_pool1d", "max_pool2d", "max_pool3d", "max_pool_backward", "max_unpool", "max_unpool1d",
+    "max_unpool2d", "max_unpool3d", "maximum_filter", "min_pool", "min_pool1d", "min_pool2d", "min_pool3d",
+    "min_pool_backward", "minimum_filter", "reduce_window", "set_target", "set_threads", "sum_pool", "sum_pool1d", "sum_pool2d",
+    "sum_pool3d", "sum_pool_backward", "supported_targets", "threads", "uniform_filter",
+]

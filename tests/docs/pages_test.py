@@ -1,6 +1,6 @@
 """What README, CONTRIBUTING and docs/ show is true: programs compile and print what is shown, commands do too, links lead somewhere.
 
-In a page, a block marked `cpp` is a complete program; a block marked `output` after it is what it prints. A block
+In a page, a block marked `cpp` or `python` is a complete program; a block marked `output` after it is what it prints. A block
 marked `console` holds commands after `$ ` and what they print; `…` at the end of a line stands for anything, a line
 that is only `…` for any lines. A block marked `sh` shows commands that a test cannot run. Blocks of other kinds (`pool`: see
 semantics_test.cc; `cmake`, `text`) are not run here.
@@ -10,6 +10,7 @@ import os
 import re
 import shlex
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -17,7 +18,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = Path(os.environ.get("ORIEL_BUILD", ROOT / "build"))
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])
-KINDS = {"cpp", "output", "console", "sh", "pool", "cmake", "text"}
+KINDS = {"cpp", "python", "output", "console", "sh", "pool", "cmake", "text"}
 FENCE = re.compile(r"^```(\S*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -79,6 +80,19 @@ def test_program(text, after, tmp_path):
     kind, shown = after
     assert kind == "output", "no `output` block follows the program"
     assert matches(shown, result.stdout), result.stdout
+
+
+@pytest.mark.parametrize(("text", "after"), cases("python"))
+def test_python_program(text, after, tmp_path):
+    environment = {**os.environ, "JAX_PLATFORMS": "cpu", "KERAS_BACKEND": "torch"}
+    result = subprocess.run([sys.executable, "-W", "error::DeprecationWarning:__main__", "-c", text], cwd=tmp_path,
+                            capture_output=True, text=True, env=environment)
+    assert result.returncode == 0, result.stderr
+    kind, shown = after
+    if kind == "output":
+        assert matches(shown, result.stdout), result.stdout
+    else:
+        assert result.stdout == "", "what the program prints must follow in an `output` block"
 
 
 def commands(text):
