@@ -1,7 +1,8 @@
-"""First and second derivatives of the operators, made of operators, so that they can be differentiated, compiled and mapped again.
+"""Derivatives of the operators, made of operators, so that they can be differentiated, compiled and mapped again.
 
-What the gradients are is S9 of docs/semantics.md. For max and min the places are found again from the input, which is kept anyway: cheaper than
-to store 64-bit indices on the way forward. Sums and averages keep a shape alone.
+`*_setup` keeps what a derivative needs, `*_gradient` takes the gradient of a result to its inputs (backward), `*_tangent` takes the tangent of
+the inputs to the result (forward mode). What the gradients are is S9 of docs/semantics.md. For max and min the places are found again from the
+input, which is kept anyway: cheaper than to store 64-bit indices on the way forward. Sums and averages keep a shape alone.
 """
 
 from __future__ import annotations
@@ -11,50 +12,40 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch.autograd import forward_ad
 
 from oriel.torch import engine
 
-__all__ = [
-    "keep_input", "pick", "pool_backward_gradient", "pool_backward_setup", "pool_gradient", "pool_setup", "pool_with_indices_gradient",
-    "pool_with_indices_setup", "unpool_gradient", "unpool_places", "unpool_setup",
-]
-
 _operators = torch.ops.oriel  # looked up at call time: they are registered with the functions below
 _WINDOWS = 14  # arguments of WINDOWS_SCHEMA
-_OMIT_NAN = 13  # and the places of some among them
-_NORM = 12
+_NORM = 12  # and the places of some among them
+_OMIT_NAN = 13
+_NO_NORM = 2.0
+
+
+def _keep(ctx: Any, *tensors: Tensor | None) -> None:
+    ctx.save_for_backward(*tensors)
+    ctx.save_for_forward(*tensors)
+
+
+def _first_kept(ctx: Any) -> Tensor | None:
+    kept = ctx.saved_tensors
+    return kept[0] if kept else None
+
+
+def _primals(ctx: Any) -> list[Tensor | None]:
+    """What was kept, without the tangents of the level that is being computed."""
+    return [tensor if tensor is None else forward_ad.unpack_dual(tensor).primal for tensor in ctx.saved_tensors]
 
 
 def keep_input(ctx: Any, x: Tensor, op: str, omit_nan: bool) -> None:
     """Keep what the gradient of a pool of `x` needs: the tensor, or its shape and memory format alone."""
     if op in ("avg", "sum") and not omit_nan:
-        ctx.save_for_backward()
         ctx.channels_last = not x.is_contiguous() and engine.is_channels_last(x)
     else:
-        ctx.save_for_backward(x)
+        _keep(ctx, x)
         ctx.channels_last = False
     ctx.input_shape = x.shape
-
-
-def pool_setup(ctx: Any, inputs: tuple, output: Any) -> None:
-    x, *ctx.arguments = inputs
-    keep_input(ctx, x, ctx.arguments[0], ctx.arguments[_OMIT_NAN])
-
-
-def pool_gradient(ctx: Any, dy: Tensor) -> tuple[Tensor | None, ...]:
-    x = ctx.saved_tensors[0] if ctx.saved_tensors else None
-    dx = _operators.pool_backward.default(dy, x, ctx.input_shape, ctx.channels_last, *ctx.arguments)
-    return dx, *(None,) * _WINDOWS
-
-
-def pool_with_indices_setup(ctx: Any, inputs: tuple, output: Any) -> None:
-    pool_setup(ctx, inputs, output)
-    ctx.mark_non_differentiable(output[1])
-    ctx.set_materialize_grads(False)
-
-
-def pool_with_indices_gradient(ctx: Any, dy: Tensor | None, _: Any) -> tuple[Tensor | None, ...]:
-    return (None,) * (1 + _WINDOWS) if dy is None else pool_gradient(ctx, dy)
 
 
 def pick(x: Tensor, indices: Tensor, axes: Sequence[int]) -> Tensor:
@@ -67,56 +58,117 @@ def pick(x: Tensor, indices: Tensor, axes: Sequence[int]) -> Tensor:
     return picked.reshape(places.shape).movedim(last, tuple(axes))
 
 
+# -- oriel::pool and oriel::pool_with_indices
+
+
+def pool_setup(ctx: Any, inputs: tuple, output: Any) -> None:
+    x, *ctx.arguments = inputs
+    keep_input(ctx, x, ctx.arguments[0], ctx.arguments[_OMIT_NAN])
+
+
+def pool_gradient(ctx: Any, dy: Tensor) -> tuple[Tensor | None, ...]:
+    dx = _operators.pool_backward.default(dy, _first_kept(ctx), ctx.input_shape, ctx.channels_last, *ctx.arguments)
+    return dx, *(None,) * _WINDOWS
+
+
+def pool_tangent(ctx: Any, t: Tensor, *_: None) -> Tensor:
+    return _pooled_tangent(t, *(_primals(ctx) or [None]), ctx.arguments)
+
+
+def pool_with_indices_setup(ctx: Any, inputs: tuple, output: Any) -> None:
+    pool_setup(ctx, inputs, output)
+    ctx.mark_non_differentiable(output[1])
+    ctx.set_materialize_grads(False)
+
+
+def pool_with_indices_gradient(ctx: Any, dy: Tensor | None, _: Any) -> tuple[Tensor | None, ...]:
+    return (None,) * (1 + _WINDOWS) if dy is None else pool_gradient(ctx, dy)
+
+
+def pool_with_indices_tangent(ctx: Any, t: Tensor | None, *_: None) -> tuple[Tensor | None, None]:
+    return None if t is None else pool_tangent(ctx, t), None
+
+
+def _pooled_tangent(t: Tensor, x: Tensor | None, arguments: Sequence[Any]) -> Tensor:
+    """The derivative of the pool at `x` in the direction `t`."""
+    op, axes, *_ = arguments
+    if op in ("max", "min"):
+        return pick(t, _operators.pool_with_indices.default(x, *arguments)[1], axes)
+    if op == "lp":
+        return _LpTerms(x, arguments).tangent(t)
+    seen = torch.where(x.isnan(), x, t) if arguments[_OMIT_NAN] else t  # what is left out stays left out
+    return _operators.pool.default(seen, *arguments)
+
+
+# -- oriel::pool_backward
+
+
 def pool_backward_setup(ctx: Any, inputs: tuple, output: Any) -> None:
-    dy, x, _, _, *ctx.arguments = inputs
-    ctx.save_for_backward(x, dy if ctx.arguments[0] == "lp" else None)
+    dy, x, _, ctx.channels_last, *ctx.arguments = inputs
+    ctx.input_shape = output.shape
+    _keep(ctx, x, dy if ctx.arguments[0] == "lp" else None)
 
 
 def pool_backward_gradient(ctx: Any, ddx: Tensor) -> tuple[Tensor | None, ...]:
     x, dy = ctx.saved_tensors
-    op, axes, *_ = arguments = ctx.arguments
-    from_x = None
-    if op in ("max", "min"):
-        from_dy = pick(ddx, _operators.pool_with_indices.default(x, *arguments)[1], axes)
-    elif op == "lp":
-        from_dy, from_x = _lp_backward_gradient(ddx, dy, x, arguments)
-    else:  # linear: the gradient of the gradient is the pool; with omit, what was NaN in x is left out again
-        seen = torch.where(x.isnan(), x, ddx) if arguments[_OMIT_NAN] else ddx
-        from_dy = _operators.pool.default(seen, *arguments)
-    return from_dy, from_x, None, None, *(None,) * _WINDOWS
+    from_x = _LpTerms(x, ctx.arguments).curved(ddx, dy) if ctx.arguments[0] == "lp" else None
+    return _pooled_tangent(ddx, x, ctx.arguments), from_x, None, None, *(None,) * _WINDOWS
 
 
-def _lp_backward_gradient(ddx: Tensor, dy: Tensor, x: Tensor, arguments: Sequence[Any]) -> tuple[Tensor, Tensor | None]:
-    """The gradients with respect to dy and x of dx = s(x) * A'(dy * y^(1-p)), s(x) = sign(x) |x|^(p-1).
+def pool_backward_tangent(ctx: Any, dy_t: Tensor, x_t: Tensor | None, *_: None) -> Tensor:
+    x, dy = _primals(ctx)
+    result = _operators.pool_backward.default(dy_t, x, ctx.input_shape, ctx.channels_last, *ctx.arguments)
+    if ctx.arguments[0] == "lp":
+        bent = _LpTerms(x, ctx.arguments).curved(x_t, dy)  # the derivative of dx by x is a symmetric matrix
+        return result if bent is None else result + bent
+    return result
 
-    A sums windows, A' is its adjoint. Where x or y is 0 the singular factors, |x|^(p-2) and y^(1-p), count as 0, so that all is finite.
+
+class _LpTerms:
+    """Derivatives of y = (sum |x|^p)^(1/p), and of its gradient dx = s(x) * A'(dy * y^(1-p)) with s(x) = sign(x) |x|^(p-1).
+
+    A sums windows, A' is its adjoint. Where x or y is 0 the singular factors, |x|^(p-2) and y^(1-p), count as 0, so that all is finite. For
+    p = infinity the first largest |x| of a window counts alone, as for a maximum.
     """
-    p = arguments[_NORM]
-    if p == float("inf"):
-        extrema = ("max", *arguments[1:])
-        places = _operators.pool_with_indices.default(x.abs(), *extrema)[1]
-        return pick(ddx * x.sign(), places, arguments[1]), None
-    if arguments[_OMIT_NAN]:
-        x = torch.where(x.isnan(), 0, x)
-    sums = ("sum", *arguments[1:])
-    y = _operators.pool.default(x, *arguments)
-    safe_y = torch.where(y == 0, 1, y)
-    weight = torch.where(y == 0, 0, safe_y.pow(1 - p))  # y^(1-p)
-    slope = x.sign() * x.abs().pow(p - 1)  # s(x)
-    gathered = _operators.pool.default(ddx * slope, *sums)
-    from_dy = weight * gathered
-    if p == 1:
-        return from_dy, None
-    safe_x = torch.where(x == 0, 1, x.abs())
-    curvature = torch.where(x == 0, 1.0 if p == 2 else 0.0, (p - 1) * safe_x.pow(p - 2))  # ds/dx
-    spread = _operators.pool_backward.default(dy * weight, None, x.shape, False, *sums)
-    dy_of_y = (1 - p) * dy * gathered * weight / safe_y
-    return from_dy, ddx * curvature * spread + _operators.pool_backward.default(dy_of_y, x, x.shape, False, *arguments)
+
+    def __init__(self, x: Tensor, arguments: Sequence[Any]) -> None:
+        self.p = arguments[_NORM]
+        self.arguments = arguments
+        self.plain = (*arguments[1:_NORM], _NO_NORM, arguments[_OMIT_NAN])
+        if arguments[_OMIT_NAN]:
+            x = torch.where(x.isnan(), 0, x)
+        self.x = x
+        if self.p == float("inf"):
+            return
+        y = _operators.pool.default(x, *arguments)
+        self.safe_y = torch.where(y == 0, 1, y)
+        self.weight = torch.where(y == 0, 0, self.safe_y.pow(1 - self.p))  # y^(1-p)
+        self.slope = x.sign() * x.abs().pow(self.p - 1)  # s(x)
+
+    def tangent(self, t: Tensor) -> Tensor:
+        """The derivative of y in the direction t; also the gradient with respect to dy of <dx, t>."""
+        if self.p == float("inf"):
+            places = _operators.pool_with_indices.default(self.x.abs(), "max", *self.plain)[1]
+            return pick(t * self.x.sign(), places, self.arguments[1])
+        return self.weight * _operators.pool.default(t * self.slope, "sum", *self.plain)
+
+    def curved(self, t: Tensor, dy: Tensor) -> Tensor | None:
+        """The gradient with respect to x of <dx, t>; None where it is zero everywhere."""
+        p, x = self.p, self.x
+        if p in (1, float("inf")):
+            return None
+        bend = torch.where(x == 0, 1.0 if p == 2 else 0.0, (p - 1) * torch.where(x == 0, 1, x.abs()).pow(p - 2))  # ds/dx
+        spread = _operators.pool_backward.default(dy * self.weight, None, x.shape, False, "sum", *self.plain)
+        from_y = (1 - p) * dy * self.tangent(t) / self.safe_y
+        return t * bend * spread + _operators.pool_backward.default(from_y, x, x.shape, False, *self.arguments)
+
+
+# -- oriel::unpool
 
 
 def unpool_setup(ctx: Any, inputs: tuple, output: Any) -> None:
     _, indices, ctx.output_size, ctx.axes = inputs
-    ctx.save_for_backward(indices)
+    _keep(ctx, indices)
 
 
 def unpool_places(dx: Tensor, indices: Tensor, axes: Sequence[int]) -> Tensor:
@@ -128,3 +180,7 @@ def unpool_places(dx: Tensor, indices: Tensor, axes: Sequence[int]) -> Tensor:
 
 def unpool_gradient(ctx: Any, dx: Tensor) -> tuple[Tensor | None, ...]:
     return unpool_places(dx, ctx.saved_tensors[0], ctx.axes), None, None, None
+
+
+def unpool_tangent(ctx: Any, t: Tensor, *_: None) -> Tensor:
+    return _operators.unpool.default(t, *_primals(ctx), ctx.output_size, ctx.axes)

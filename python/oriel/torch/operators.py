@@ -16,6 +16,8 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch._functorch.utils import enable_single_level_autograd_function
+from torch.autograd import Function, forward_ad
 
 from oriel.torch import engine, gradients
 from oriel.torch.arguments import WINDOWS_SCHEMA, core_pool, output_shape
@@ -103,25 +105,72 @@ def _unpool_batched(info: Any, mapped: tuple, y: Tensor, indices: Tensor, output
     return unpool(_to_front(y, mapped[0], batch), _to_front(indices, mapped[1], batch), [batch, *output_size], axes), 0
 
 
-def _define(name: str, schema: str, kernel: Any, fake: Any, batched: Any, setup_context: Any, gradient: Any) -> Any:
+# -- Derivatives
+
+
+def _autograd_kernel(operator: Any, setup: Any, gradient: Any, tangent: Any) -> Any:
+    """The kernel for the key Autograd: an `autograd.Function` around what lies below it.
+
+    `torch.library.register_autograd` would make one without forward mode (a tangent is lost without a word) and without `torch.func.grad`.
+    """
+
+    def below(keyset: Any, arguments: tuple) -> Any:
+        with torch._C._AutoDispatchBelowAutograd():
+            return operator.redispatch(keyset & torch._C._after_autograd_keyset, *arguments)
+
+    class Derivative(Function):
+        @staticmethod
+        def forward(ctx: Any, keyset: Any, *arguments: Any) -> Any:
+            if torch._C._functorch.maybe_current_level() is None:
+                result = below(keyset, arguments)
+            else:  # below lies the next transform, which differentiates, too
+                with torch.enable_grad(), forward_ad._set_fwd_grad_enabled(True):
+                    result = below(keyset, arguments)
+            setup(ctx, arguments, result)
+            return result
+
+        @staticmethod
+        def backward(ctx: Any, *gradients: Any) -> Any:
+            return None, *gradient(ctx, *gradients)
+
+        @staticmethod
+        def jvp(ctx: Any, _: Any, *tangents: Any) -> Any:
+            with forward_ad._set_fwd_grad_enabled(True):  # for the next transform below
+                return tangent(ctx, *tangents)
+
+    Derivative.__name__ = f"oriel_{operator._opname}"
+    # Not Function.apply: that one refuses where a transform is active, which is the rule in a kernel below torch.func.grad.
+    apply = super(Function, Derivative).apply
+
+    def kernel(keyset: Any, *arguments: Any) -> Any:
+        wanted = torch.is_grad_enabled() and any(isinstance(x, Tensor) and x.requires_grad for x in arguments[:2])
+        if not wanted and forward_ad._current_level < 0:
+            return below(keyset, arguments)
+        with enable_single_level_autograd_function():
+            return apply(keyset, *arguments)
+
+    return kernel
+
+
+def _define(name: str, schema: str, kernel: Any, fake: Any, batched: Any, setup: Any, gradient: Any, tangent: Any) -> Any:
     """Register an operator; its overload, which is what to call."""
     _library.define(f"{name}{schema}", tags=_TAGS)
+    operator = getattr(torch.ops.oriel, name).default
     _library.impl(name, kernel, "CPU")
-    qualified = f"oriel::{name}"
-    torch.library.register_fake(qualified, fake, lib=_library)
-    torch.library.register_autograd(qualified, gradient, setup_context=setup_context, lib=_library)
-    torch.library.register_vmap(qualified, batched, lib=_library)
-    return getattr(torch.ops.oriel, name).default
+    _library.impl(name, _autograd_kernel(operator, setup, gradient, tangent), "Autograd", with_keyset=True)
+    torch.library.register_fake(f"oriel::{name}", fake, lib=_library)
+    torch.library.register_vmap(f"oriel::{name}", batched, lib=_library)
+    return operator
 
 
 pool = _define("pool", f"(Tensor x, {WINDOWS_SCHEMA}) -> Tensor", _pool_kernel, _pool_fake, _pool_batched,
-               gradients.pool_setup, gradients.pool_gradient)
+               gradients.pool_setup, gradients.pool_gradient, gradients.pool_tangent)
 pool_with_indices = _define("pool_with_indices", f"(Tensor x, {WINDOWS_SCHEMA}) -> (Tensor, Tensor)", _pool_with_indices_kernel,
                             _pool_with_indices_fake, _pool_with_indices_batched, gradients.pool_with_indices_setup,
-                            gradients.pool_with_indices_gradient)
+                            gradients.pool_with_indices_gradient, gradients.pool_with_indices_tangent)
 pool_backward = _define("pool_backward",
                         f"(Tensor dy, Tensor? x, SymInt[] input_size, bool channels_last, {WINDOWS_SCHEMA}) -> Tensor",
                         _pool_backward_kernel, _pool_backward_fake, _pool_backward_batched, gradients.pool_backward_setup,
-                        gradients.pool_backward_gradient)
+                        gradients.pool_backward_gradient, gradients.pool_backward_tangent)
 unpool = _define("unpool", "(Tensor y, Tensor indices, SymInt[] output_size, int[] axes) -> Tensor", _unpool_kernel, _unpool_fake,
-                 _unpool_batched, gradients.unpool_setup, gradients.unpool_gradient)
+                 _unpool_batched, gradients.unpool_setup, gradients.unpool_gradient, gradients.unpool_tangent)
