@@ -31,7 +31,7 @@ using FoldRows = void (*)(const RowIn* rows, int count, index_t n, RowOut out);
 /// out[i] = ((rows[0][i] + rows[1][i]) + rows[2][i]) + …: joins the blocks of a long window.
 using FoldLeft = void (*)(const RowIn* rows, int count, index_t n, RowOut out);
 /// out[o] = the fold of row[2*o], …, row[2*o + kernel - 1] for o < n and 2 <= kernel <= kMaxFold. May read one element
-/// past the last tap when `slack`.
+/// past the last tap when `slack`. The code of tap t grows by t * row.step.
 using FoldWindows = void (*)(RowIn row, int kernel, index_t n, RowOut out, bool slack);
 
 struct FoldKernels {

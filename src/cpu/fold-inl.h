@@ -63,22 +63,39 @@ HWY_INLINE void fold_rows_at(D d, const hn::TFromD<D>* const* rows, index_t i, h
   hn::StoreU(fold_tree<R, K>(v), d, out + i);
 }
 
-// The last, partial vector overlaps the one before; rows shorter than a vector go lane by lane.
+// Vectors of T no longer than 16 bytes: for rows shorter than the longest ones.
+template <class T>
+using ShortTag = hn::CappedTag<T, 16 / sizeof(T)>;
+
+// Calls at(d, i) for vectors at i that cover n >= Lanes(d) elements; the last one overlaps the one before.
+template <class D, class At>
+HWY_INLINE void cover_by(D d, index_t n, const At& at) {
+  const index_t lanes = static_cast<index_t>(hn::Lanes(d));
+  index_t i = 0;
+  for (; i + lanes <= n; i += lanes) at(d, i);
+  if (i < n) at(d, n - lanes);
+}
+
+// Calls at(d, i) for vectors that cover a row, as long as it allows.
+template <class T, class At>
+HWY_INLINE void cover(index_t n, const At& at) {
+  const hn::ScalableTag<T> d;
+  const ShortTag<T> few;
+  if (n >= static_cast<index_t>(hn::Lanes(d))) {
+    cover_by(d, n, at);
+  } else if (n >= static_cast<index_t>(hn::Lanes(few))) {
+    cover_by(few, n, at);
+  } else {
+    const hn::CappedTag<T, 1> d1;
+    for (index_t i = 0; i < n; ++i) at(d1, i);
+  }
+}
+
 template <class R, class T, int K>
 HWY_INLINE void fold_rows_of(const RowIn* in, index_t n, T* HWY_RESTRICT out) {
   const T* rows[K];
   for (int t = 0; t < K; ++t) rows[t] = static_cast<const T*>(in[t].value);
-  const hn::ScalableTag<T> d;
-  const index_t lanes = static_cast<index_t>(hn::Lanes(d));
-  index_t i = 0;
-  for (; i + lanes <= n; i += lanes) fold_rows_at<R, K>(d, rows, i, out);
-  if (i == n) return;
-  if (n >= lanes) {
-    fold_rows_at<R, K>(d, rows, n - lanes, out);
-  } else {
-    const hn::CappedTag<T, 1> d1;
-    for (; i < n; ++i) fold_rows_at<R, K>(d1, rows, i, out);
-  }
+  cover<T>(n, [&](auto d, index_t i) HWY_ATTR { fold_rows_at<R, K>(d, rows, i, out); });
 }
 
 template <class R, class T>
@@ -115,12 +132,15 @@ HWY_INLINE void fold_left_at(D d, const RowIn* rows, int count, index_t i, hn::T
 template <class R, class T>
 void fold_left(const RowIn* rows, int count, index_t n, RowOut out) {
   T* HWY_RESTRICT y = static_cast<T*>(out.value);
-  const hn::ScalableTag<T> d;
-  const index_t lanes = static_cast<index_t>(hn::Lanes(d));
-  index_t i = 0;
-  for (; i + lanes <= n; i += lanes) fold_left_at<R>(d, rows, count, i, y);
-  const hn::CappedTag<T, 1> d1;
-  for (; i < n; ++i) fold_left_at<R>(d1, rows, count, i, y);
+  cover<T>(n, [&](auto d, index_t i) HWY_ATTR { fold_left_at<R>(d, rows, count, i, y); });
+}
+
+template <class R, int K, class T>
+HWY_INLINE void fold_window(const T* x, index_t o, T* out) {
+  const hn::CappedTag<T, 1> d;
+  hn::Vec<decltype(d)> v[K];
+  for (int t = 0; t < K; ++t) v[t] = hn::LoadU(d, x + 2 * o + t);
+  hn::StoreU(fold_tree<R, K>(v), d, out + o);
 }
 
 // Windows of K taps that step by 2: even and odd taps are split on load, once per pair of taps.
@@ -133,22 +153,15 @@ HWY_INLINE void fold_windows_at(D d, const hn::TFromD<D>* x, index_t o, hn::TFro
 
 template <class R, class T, int K>
 HWY_INLINE void fold_windows_of(const T* x, index_t n, T* HWY_RESTRICT out, bool slack) {
-  const hn::ScalableTag<T> d;
-  const index_t lanes = static_cast<index_t>(hn::Lanes(d));
   const index_t safe = K % 2 == 0 || slack ? n : n - 1;  // an odd K's last load reaches one element further
-  index_t o = 0;
-  for (; o + lanes <= safe; o += lanes) fold_windows_at<R, K>(d, x, o, out);
-  if (o == n) return;
-  if (safe == n && n >= lanes) {
-    fold_windows_at<R, K>(d, x, n - lanes, out);
-    return;
-  }
-  const hn::CappedTag<T, 1> d1;
-  for (; o < n; ++o) {
-    hn::Vec<decltype(d1)> v[K];
-    for (int t = 0; t < K; ++t) v[t] = hn::LoadU(d1, x + 2 * o + t);
-    hn::StoreU(fold_tree<R, K>(v), d1, out + o);
-  }
+  cover<T>(safe, [&](auto d, index_t o) HWY_ATTR {
+    if constexpr (hn::MaxLanes(decltype(d)()) > 1) {
+      fold_windows_at<R, K>(d, x, o, out);
+    } else {
+      fold_window<R, K>(x, o, out);
+    }
+  });
+  if (safe < n) fold_window<R, K>(x, safe, out);
 }
 
 template <class R, class T>

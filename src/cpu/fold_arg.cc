@@ -45,25 +45,79 @@ HWY_INLINE void fold_arg_at(D d, const RowIn* rows, int count, index_t i, RowOut
 
 template <class T>
 void fold_arg(const RowIn* rows, int count, index_t n, RowOut out) {
-  const hn::ScalableTag<T> d;
-  const index_t lanes = static_cast<index_t>(hn::Lanes(d));
-  index_t i = 0;
-  for (; i + lanes <= n; i += lanes) fold_arg_at(d, rows, count, i, out);
-  if (i < n && n >= lanes) return fold_arg_at(d, rows, count, n - lanes, out);
-  const hn::CappedTag<T, 1> d1;
-  for (; i < n; ++i) fold_arg_at(d1, rows, count, i, out);
+  cover<T>(n, [&](auto d, index_t i) HWY_ATTR { fold_arg_at(d, rows, count, i, out); });
+}
+
+// Output o of windows that step by 2; tap t is element 2 * o + t, and adds t * row.step to its code.
+template <class T>
+HWY_INLINE void fold_arg_window(RowIn row, int kernel, index_t o, RowOut out) {
+  const hn::CappedTag<T, 1> d;
+  const hn::RebindToSigned<decltype(d)> di;
+  using Code = hn::TFromD<decltype(di)>;
+  const T* x = static_cast<const T*>(row.value) + 2 * o;
+  const Code* codes = static_cast<const Code*>(row.extra) + 2 * o;
+  auto value = hn::LoadU(d, x);
+  auto code = hn::LoadU(di, codes);
+  for (int t = 1; t < kernel; ++t) {
+    const auto c = hn::Add(hn::LoadU(di, codes + t), hn::Set(di, static_cast<Code>(t * row.step)));
+    ArgMax::combine(d, di, value, code, hn::LoadU(d, x + t), c);
+  }
+  hn::StoreU(value, d, static_cast<T*>(out.value) + o);
+  hn::StoreU(code, di, static_cast<Code*>(out.extra) + o);
+}
+
+// The same of a vector of outputs, whose even and odd taps are split on load.
+template <class D>
+HWY_INLINE void fold_arg_windows_at(D d, RowIn row, int kernel, index_t o, RowOut out) {
+  using T = hn::TFromD<D>;
+  const hn::RebindToSigned<D> di;
+  using Code = hn::TFromD<decltype(di)>;
+  const T* x = static_cast<const T*>(row.value) + 2 * o;
+  const Code* codes = static_cast<const Code*>(row.extra) + 2 * o;
+  hn::Vec<D> value, even, odd;
+  hn::Vec<decltype(di)> code, even_code, odd_code;
+  hn::LoadInterleaved2(d, x, value, odd);
+  hn::LoadInterleaved2(di, codes, code, odd_code);
+  for (int t = 1; t < kernel; ++t) {
+    if (t % 2 == 0) {
+      hn::LoadInterleaved2(d, x + t, even, odd);
+      hn::LoadInterleaved2(di, codes + t, even_code, odd_code);
+    }
+    const auto step = hn::Set(di, static_cast<Code>(t * row.step));
+    ArgMax::combine(d, di, value, code, t % 2 == 0 ? even : odd, hn::Add(t % 2 == 0 ? even_code : odd_code, step));
+  }
+  hn::StoreU(value, d, static_cast<T*>(out.value) + o);
+  hn::StoreU(code, di, static_cast<Code*>(out.extra) + o);
+}
+
+template <class T>
+void fold_arg_windows(RowIn row, int kernel, index_t n, RowOut out, bool slack) {
+  const index_t safe = kernel % 2 == 0 || slack ? n : n - 1;  // an odd kernel's last load reaches one element further
+  cover<T>(safe, [&](auto d, index_t o) HWY_ATTR {
+    if constexpr (hn::MaxLanes(decltype(d)()) > 1) {
+      fold_arg_windows_at(d, row, kernel, o, out);
+    } else {
+      fold_arg_window<T>(row, kernel, o, out);
+    }
+  });
+  if (safe < n) fold_arg_window<T>(row, kernel, safe, out);
+}
+
+template <class T>
+FoldKernels arg_kernels() {
+  return {&fold_arg<T>, &fold_arg<T>, &fold_arg_windows<T>};
 }
 
 FoldKernels arg_max(Lane lane) {
   switch (lane) {
     case Lane::i32:
-      return {&fold_arg<std::int32_t>, &fold_arg<std::int32_t>, nullptr};
+      return arg_kernels<std::int32_t>();
     case Lane::i64:
-      return {&fold_arg<std::int64_t>, &fold_arg<std::int64_t>, nullptr};
+      return arg_kernels<std::int64_t>();
     case Lane::f32:
-      return {&fold_arg<float>, &fold_arg<float>, nullptr};
+      return arg_kernels<float>();
     case Lane::f64:
-      return {&fold_arg<double>, &fold_arg<double>, nullptr};
+      return arg_kernels<double>();
     default:
       return {};
   }

@@ -104,8 +104,8 @@ RowIn RowFolder::with_margins(RowIn src) {
 
 // Windows that fold_windows takes: two apart, of neighbours.
 bool RowFolder::steps_in_pairs(const Axis& axis) const {
-  return axis.stride == 2 && axis.dilation == 1 && layout_.lanes.n == 1 && axis.kernel >= 2 && axis.kernel <= kMaxFold &&
-         how_.fold.fold_windows != nullptr;
+  return axis.stride == 2 && axis.dilation == 1 && layout_.lanes.n == 1 && axis.kernel >= 2 &&
+         axis.kernel <= kMaxFold && how_.fold.fold_windows != nullptr;
 }
 
 // One row of outputs along the row axis.
@@ -115,10 +115,11 @@ void RowFolder::fold_along(int stage, Coords& c, RowOut out) {
   const RowIn src = row(stage, c);
   const RowIn origin = with_margins(src);
   if (axis.adaptive || (axis.stride > 1 && (tile_.lanes >= kWideLanes || axis.out == 1))) return fold_each(origin, out);
-  const RowIn first = shifted(origin, axis.start(0) * tile_.lanes, 0);
+  RowIn first = shifted(origin, axis.start(0) * tile_.lanes, 0);
   if (axis.stride == 1) return fold_step_one(first, out);
   if (!steps_in_pairs(axis)) return fold_phases(first, out);
   const bool slack = row_stage_ != 0 || !in_place_ || origin.value != src.value;
+  first.step = radix_[at(layout_.row_axis)];
   how_.fold.fold_windows(first, static_cast<int>(axis.kernel), axis.out, out, slack);
 }
 
