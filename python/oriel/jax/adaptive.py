@@ -8,7 +8,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from oriel.jax.arguments import pooled_sizes, read_array, read_ints, spatial_axes
+from oriel.jax.arguments import pooled_sizes, read_array, read_ints, read_norm, spatial_axes
 from oriel.jax.pools import pool_as
 from oriel.jax.spec import make_spec
 
@@ -129,7 +129,8 @@ def global_lp_pool(inputs: Any, norm_type: float, *, axes: int | Sequence[int] |
     >>> oriel.jax.global_lp_pool(jnp.array([3.0, -4.0]).reshape(1, 2, 1), 2, keepdims=False)
     Array([[5.]], dtype=float32)
     """
-    return _global_pool("global_lp_pool", "lp", inputs, axes, keepdims, data_format, float(norm_type))
+    return _global_pool("global_lp_pool", "lp", inputs, axes, keepdims, data_format,
+                        read_norm("global_lp_pool", norm_type))
 
 
 def _adaptive_pool(function: str, op: str, inputs: Any, output_size: Sequence[int], data_format: str) -> jax.Array:

@@ -8,12 +8,15 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
-__all__ = ["POOLED_DTYPES", "crop", "pooled_sizes", "read_array", "read_ints", "read_pairs", "spatial_axes"]
+__all__ = ["POOLED_DTYPES", "crop", "pooled_sizes", "read_array", "read_ints", "read_norm", "read_pairs", "spatial_axes"]
 
 # Those that XLA and Oriel share.
 POOLED_DTYPES = frozenset(
-    ["float64", "float32", "float16", "bfloat16", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "bool"]
+    jnp.dtype(dtype)
+    for dtype in (jnp.float64, jnp.float32, jnp.float16, jnp.bfloat16, jnp.int8, jnp.uint8, jnp.int16, jnp.uint16, jnp.int32, jnp.uint32,
+                  jnp.int64, jnp.uint64, jnp.bool_)
 )
 
 
@@ -22,9 +25,9 @@ def read_array(function: str, inputs: Any) -> jax.Array:
     if not isinstance(inputs, jax.Array):
         try:
             inputs = jnp.asarray(inputs)
-        except TypeError as error:
+        except (TypeError, ValueError) as error:
             raise TypeError(f"{function}: inputs must be an array, but is of type {type(inputs).__name__}") from error
-    if inputs.dtype.name not in POOLED_DTYPES:
+    if inputs.dtype not in POOLED_DTYPES:
         raise TypeError(f"{function}: inputs must have a real dtype of 8 to 64 bits, not {inputs.dtype.name}")
     return inputs
 
@@ -36,6 +39,13 @@ def _read_int(function: str, argument: str, value: Any, whole: Any) -> int:
         return operator.index(value)
     except TypeError:
         raise TypeError(f"{function}: {argument} must be ints, but is {whole!r}") from None
+
+
+def read_norm(function: str, norm_type: Any) -> float:
+    """The p of an Lp pool; the engine checks its value."""
+    if isinstance(norm_type, bool) or not isinstance(norm_type, (int, float, np.number)):
+        raise TypeError(f"{function}: norm_type must be a number, but is {norm_type!r}")
+    return float(norm_type)
 
 
 def read_ints(function: str, argument: str, values: Any, count: int | None = None) -> tuple[int, ...]:

@@ -26,6 +26,7 @@ from oriel.jax.primitives import (
     sum_pool_transpose_p,
     unpooled_aval,
     varying_alike,
+    zero_tangent,
 )
 from oriel.jax.spec import PoolSpec
 
@@ -91,7 +92,7 @@ def _jvp_in_both(primitive: Primitive, formula: Callable[..., Any]) -> Callable[
             terms.append(primitive.bind(*varying_alike(x, t_dot), spec=spec))
         if type(x_dot) is not ad.Zero:
             terms.append(jax.jvp(lambda x: formula(*varying_alike(x, t), spec=spec), (x,), (x_dot,))[1])
-        return out, sum(terms[1:], terms[0]) if terms else ad.Zero.from_primal_value(out)
+        return out, sum(terms[1:], terms[0]) if terms else zero_tangent(out)
 
     return jvp
 
@@ -99,7 +100,7 @@ def _jvp_in_both(primitive: Primitive, formula: Callable[..., Any]) -> Callable[
 def _lp_jvp(primals: Sequence[Any], tangents: Sequence[Any], *, spec: PoolSpec) -> Any:
     (x,), (t,) = primals, tangents
     y = lp_pool_p.bind(x, spec=spec)
-    return y, ad.Zero.from_primal_value(y) if type(t) is ad.Zero else lp_tangent_p.bind(*varying_alike(x, t), spec=spec)
+    return y, zero_tangent(y) if type(t) is ad.Zero else lp_tangent_p.bind(*varying_alike(x, t), spec=spec)
 
 
 lp_pool_p = define("oriel_lp_pool", pooled_aval, call_handler("oriel_pool"))

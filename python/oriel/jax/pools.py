@@ -9,7 +9,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from oriel.jax.arguments import crop, pooled_sizes, read_array, read_ints, read_pairs, spatial_axes
+from oriel.jax.arguments import crop, pooled_sizes, read_array, read_ints, read_norm, read_pairs, spatial_axes
 from oriel.jax.lp import lp_pool_p
 from oriel.jax.primitives import select_indices_p, select_p, sum_pool_p
 from oriel.jax.spec import PoolSpec, make_spec
@@ -185,7 +185,7 @@ def lp_pool(inputs: Any, norm_type: float, window_shape: Sequence[int], strides:
     Parameters
     ----------
     norm_type : float
-        p, at least 1 or infinity; integers take 1 and 2.
+        p, at least 1 or infinity.
 
     Examples
     --------
@@ -194,7 +194,6 @@ def lp_pool(inputs: Any, norm_type: float, window_shape: Sequence[int], strides:
     >>> oriel.jax.lp_pool(jnp.array([3.0, -4.0, 5.0, 12.0]).reshape(4, 1), 2, (2,), (2,)).ravel()
     Array([ 5., 13.], dtype=float32)
     """
-    if isinstance(norm_type, bool) or not isinstance(norm_type, (int, float, np.number)):
-        raise TypeError(f"lp_pool: norm_type must be a number, but is {norm_type!r}")
-    x, spec = _read_pool("lp_pool", "lp", inputs, window_shape, strides, padding, dilation, data_format, norm_type=float(norm_type))
+    p = read_norm("lp_pool", norm_type)
+    x, spec = _read_pool("lp_pool", "lp", inputs, window_shape, strides, padding, dilation, data_format, norm_type=p)
     return lp_pool_p.bind(x, spec=spec)

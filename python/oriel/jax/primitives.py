@@ -36,6 +36,7 @@ __all__ = [
     "sum_pool_transpose_p",
     "varying_alike",
     "wrapped_sum_p",
+    "zero_tangent",
 ]
 
 # The symbols of python/src/xla.cc, which are also the names of the custom calls in a program.
@@ -82,6 +83,11 @@ def varying_alike(*arrays: Any) -> list[Any]:
         return list(arrays)
     cast = functools.partial(jax.lax.pcast, to="varying") if hasattr(jax.lax, "pcast") else jax.lax.pvary
     return [cast(x, tuple(sorted(wanted - have))) if have != wanted else x for x, have in zip(arrays, axes)]
+
+
+def zero_tangent(y: Any) -> ad.Zero:
+    """The derivative of a result that depends on nothing differentiable."""
+    return ad.Zero(jax.typeof(y).to_tangent_aval())
 
 
 def _unary_batcher(primitive: Primitive) -> Callable[..., Any]:
@@ -185,14 +191,14 @@ def _pick(x: Any, t: Any, spec: PoolSpec) -> Any:
 def _select_jvp(primals: Sequence[Any], tangents: Sequence[Any], *, spec: PoolSpec) -> Any:
     (x,), (t,) = primals, tangents
     y = select_p.bind(x, spec=spec)
-    return y, ad.Zero.from_primal_value(y) if type(t) is ad.Zero else _pick(x, t, spec)
+    return y, zero_tangent(y) if type(t) is ad.Zero else _pick(x, t, spec)
 
 
 def _select_indices_jvp(primals: Sequence[Any], tangents: Sequence[Any], *, spec: PoolSpec, **params: Any) -> Any:
     (x,), (t,) = primals, tangents
     y, indices = select_indices_p.bind(x, spec=spec, **params)
-    y_t = ad.Zero.from_primal_value(y) if type(t) is ad.Zero else _pick(x, t, spec)
-    return [y, indices], [y_t, ad.Zero.from_primal_value(indices)]
+    y_t = zero_tangent(y) if type(t) is ad.Zero else _pick(x, t, spec)
+    return [y, indices], [y_t, zero_tangent(indices)]
 
 
 def _constant_in_first_jvp(primitive: Primitive) -> Callable[..., Any]:
@@ -202,7 +208,7 @@ def _constant_in_first_jvp(primitive: Primitive) -> Callable[..., Any]:
         x, _ = primals
         out = primitive.bind(*primals, spec=spec)
         t = tangents[1]
-        return out, ad.Zero.from_primal_value(out) if type(t) is ad.Zero else primitive.bind(*varying_alike(x, t), spec=spec)
+        return out, zero_tangent(out) if type(t) is ad.Zero else primitive.bind(*varying_alike(x, t), spec=spec)
 
     return jvp
 
@@ -212,4 +218,4 @@ ad.primitive_jvps[select_indices_p] = _select_indices_jvp
 ad.primitive_jvps[pick_p] = _constant_in_first_jvp(pick_p)
 ad.primitive_jvps[pick_transpose_p] = _constant_in_first_jvp(pick_transpose_p)
 ad.primitive_jvps[wrapped_sum_p] = lambda primals, tangents, *, spec: (
-    (y := wrapped_sum_p.bind(*primals, spec=spec)), ad.Zero.from_primal_value(y))
+    (y := wrapped_sum_p.bind(*primals, spec=spec)), zero_tangent(y))

@@ -68,7 +68,8 @@ class PoolSpec:
 
     def with_op(self, op: str) -> PoolSpec:
         """The same windows with another reduction."""
-        words = (self.words[0], _core.Pool(op, None).words[1], *self.words[2:])
+        plain = _core.Pool(op, None).words  # second is the op, ninth the norm, which is refused where the op is not Lp
+        words = (self.words[0], plain[1], *self.words[2:8], plain[8], *self.words[9:])
         return dataclasses.replace(self, op=op, words=words, text=self.text.replace(f"'{self.op}'", f"'{op}'"))
 
 

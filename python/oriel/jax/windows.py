@@ -132,7 +132,7 @@ def _read_window(shape: tuple[Any, ...], window: Any, strides: Any, padding: Any
 def _reduce(x: jax.Array, init_value: Any, op: str, window: tuple[int, ...], strides: tuple[int, ...], pads: tuple[tuple[int, int], ...],
             base: tuple[int, ...], dilation: tuple[int, ...]) -> Any:
     """The reduction by Oriel; None where it is none of Oriel's."""
-    if x.dtype.name not in POOLED_DTYPES or (op == "sum" and x.dtype == np.bool_) or jnp.shape(init_value) != ():
+    if x.dtype not in POOLED_DTYPES or (op == "sum" and x.dtype == np.bool_) or jnp.shape(init_value) != ():
         return None
     identity = _is_identity(init_value, op, x.dtype)
     if not identity and jnp.asarray(init_value).dtype != x.dtype:
