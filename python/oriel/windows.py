@@ -55,8 +55,8 @@ def reduce_window(operand: Any, init_value: Any, computation: Callable | str, wi
 
     Notes
     -----
-    Integer sums that do not fit saturate (S7), where those of JAX wrap; the order of floating sums is that of S8, `init_value` last. Under
-    `jax.jit`, use `oriel.jax.reduce_window`.
+    Integer sums wrap, as JAX's do and those of `sum_pool` do not (S7); the operand is converted to a wider type for them. The order of floating
+    sums is that of S8, `init_value` last. Under `jax.jit`, use `oriel.jax.reduce_window`.
 
     Examples
     --------
@@ -94,8 +94,8 @@ def reduce_window(operand: Any, init_value: Any, computation: Callable | str, wi
         return y if result else _combine(op, x, y)
     axes = [a for a in range(len(shape)) if (window[a], stride[a], *pads[a]) != (1, 1, 0, 0)] or [0]
     pool = _core.Pool(op, *([values[a] for a in axes] for values in (window, stride, pads, dilation)), None, axes)
-    if op == "sum" and initial != 0 and np.dtype(bool) != _dtype_name(x) and isinstance(initial, int):
-        return _integer_sums(pool, x, initial)
+    if op == "sum" and _dtype_name(x).startswith(("int", "uint")):
+        return _integer_sums(pool, x, math.prod(window), initial)
     y = _core.forward(pool, x, None)
     if initial == _identity(op, _dtype_name(x)):
         return y
@@ -207,12 +207,11 @@ def _combine(op: str, y: Any, initial: Any) -> Any:
     return getattr(_namespace(y), _UFUNCS[op])(y, initial)
 
 
-def _integer_sums(pool: _core.Pool, x: Any, initial: int) -> Any:
-    """Sums from a start other than 0, saturated once: a saturated sum plus the start would be saturated twice."""
+def _integer_sums(pool: _core.Pool, x: Any, taps: int, initial: int) -> Any:
+    """Sums modulo 2^bits, as XLA has them: the engine's saturate (S7), so they are made in a type that holds them and cut off."""
     values = np.asarray(x)
-    wide = np.int64 if values.dtype.kind == "i" else np.uint64
+    kind, bits = values.dtype.kind, 8 * values.dtype.itemsize
+    largest = taps * (2**bits if kind == "u" else 2 ** (bits - 1))
+    wide = next(np.dtype(f"{kind}{b // 8}") for b in (8, 16, 32, 64) if b == 64 or b >= bits and largest <= np.iinfo(f"{kind}{b // 8}").max)
     sums = _core.forward(pool, values.astype(wide, copy=False), None)
-    if values.dtype == wide:
-        return _namespace(x).asarray(sums + wide(initial))  # wraps, as 64-bit sums do (S7)
-    info = np.iinfo(values.dtype)
-    return _namespace(x).asarray(np.clip(sums + wide(initial), info.min, info.max).astype(values.dtype))
+    return _namespace(x).asarray((sums + wide.type(initial)).astype(values.dtype, copy=False))

@@ -131,13 +131,25 @@ def test_negative_zeros_stay_in_sums():
     assert np.signbit(reduce_window(x, 0.0, "add", (2, 2), base_dilation=(2, 2))).all()
 
 
-def test_integer_sums_saturate_once():
-    x = np.array([100, 100, -100, -100], np.int8)
-    assert reduce_window(x, 0, "add", (2,)).tolist() == [127, 0, -128]
-    assert reduce_window(x, -120, "add", (2,)).tolist() == [80, -120, -128]
-    assert reduce_window(x, 120, "add", (2,)).tolist() == [127, 120, -80]
+@pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int16, np.uint16, np.int32, np.uint32])
+def test_integer_sums_wrap(dtype):
+    info = np.iinfo(dtype)
+    x = np.random.default_rng(1).integers(info.min, info.max, (9, 40), dtype, endpoint=True)
+    x[0], x[1] = info.min, info.max
+    for window in ((1, 1), (1, 2), (2, 3), (9, 40)):  # 360 taps: more than 16 bits hold of 8
+        for initial in (0, 7, info.min, info.max):
+            y = reduce_window(x, initial, "add", window)
+            if window != (9, 40) or initial == 0:  # XLA counts another start several times in large windows
+                np.testing.assert_array_equal(y, jax.lax.reduce_window(x, np.asarray(initial, dtype), jax.lax.add, window))
+            views = np.lib.stride_tricks.sliding_window_view(x, window).astype(np.int64)
+            np.testing.assert_array_equal(y, (views.sum((2, 3)) + initial).astype(dtype))
+
+
+def test_sums_of_64_bits_wrap():
     wide = np.array([2**63, 2**63, 5], np.uint64)
-    assert reduce_window(wide, 7, "add", (2,)).tolist() == [7, 2**63 + 12]  # 64 bits wrap (S7)
+    assert reduce_window(wide, 7, "add", (2,)).tolist() == [7, 2**63 + 12]
+    wide = np.array([2**62, 2**62, -1])
+    assert reduce_window(wide, 0, "add", (2,)).tolist() == [-(2**63), 2**62 - 1]
 
 
 def test_arrays_without_axes_and_without_elements():
