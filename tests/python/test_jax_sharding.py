@@ -1,0 +1,61 @@
+"""oriel.jax on two devices: shard_map over the batch, and arrays that are spread over devices."""
+
+import os
+
+# Read by XLA when its first backend starts, which no module of these tests does when it is imported.
+os.environ["XLA_FLAGS"] = os.environ.get("XLA_FLAGS", "") + " --xla_force_host_platform_device_count=2"
+
+import jax  # noqa: E402
+import jax.numpy as jnp  # noqa: E402
+import numpy as np  # noqa: E402
+import oriel.jax  # noqa: E402
+import pytest  # noqa: E402
+from jax.sharding import AxisType, NamedSharding, PartitionSpec  # noqa: E402
+from test_jax_transforms import distinct, energy, every_pool  # noqa: E402
+
+BATCH = PartitionSpec("batch")
+
+
+@pytest.fixture
+def mesh():
+    assert jax.device_count() >= 2, "JAX was started before this module set the number of devices"
+    return jax.make_mesh((2,), ("batch",), axis_types=(AxisType.Auto,))
+
+
+def near(ours, wanted):
+    np.testing.assert_allclose(ours, wanted, rtol=1e-5, atol=1e-5)
+
+
+@every_pool
+@pytest.mark.parametrize("check_vma", [True, False])
+def test_shard_map_over_the_batch(mesh, pool, check_vma):
+    x, t = distinct((4, 5, 4, 2)), distinct((2, 5, 4, 2), 1)
+    spread = lambda f, specs=BATCH: jax.jit(jax.shard_map(f, mesh=mesh, in_specs=specs, out_specs=BATCH, check_vma=check_vma))  # noqa: E731
+    sharded = spread(pool)
+    np.testing.assert_array_equal(sharded(x), pool(x))
+    near(jax.grad(energy(sharded))(x), jax.grad(energy(pool))(x))
+    near(spread(jax.grad(energy(pool)))(x), jax.grad(energy(pool))(x))
+    near(jax.jvp(sharded, (x,), (2 * x,))[1], jax.jvp(pool, (x,), (2 * x,))[1])
+    # A tangent that is the same on all devices beside an x that is not.
+    pushed = spread(lambda x, t: jax.jvp(pool, (x,), (t,))[1], (BATCH, PartitionSpec()))(x, t)
+    near(pushed, jax.jvp(pool, (x,), (jnp.concatenate([t, t]),))[1])
+
+
+@every_pool
+def test_gradients_of_what_all_devices_share(mesh, pool):
+    x, scale = distinct((4, 5, 4, 2)), jnp.float32(1.5)
+
+    def loss(scale, x):
+        return jax.lax.psum((pool(scale * x) ** 2).sum(), "batch")
+
+    sharded = jax.shard_map(loss, mesh=mesh, in_specs=(PartitionSpec(), BATCH), out_specs=PartitionSpec())
+    np.testing.assert_allclose(jax.grad(sharded)(scale, x), jax.grad(lambda s: (pool(s * x) ** 2).sum())(scale), rtol=1e-4)
+
+
+@pytest.mark.parametrize("spec", [PartitionSpec("batch"), PartitionSpec(None, "batch"), PartitionSpec(None, None, None, "batch")])
+def test_spread_arrays_give_the_same_results(mesh, spec):
+    x = distinct((4, 6, 4, 2))
+    spread = jax.device_put(x, NamedSharding(mesh, spec))
+    pool = lambda x: oriel.jax.avg_pool(x, (3, 2), (1, 2), "SAME")  # noqa: E731
+    np.testing.assert_array_equal(jax.jit(pool)(spread), pool(x))
+    np.testing.assert_array_equal(jax.jit(jax.grad(energy(pool)))(spread), jax.grad(energy(pool))(x))
