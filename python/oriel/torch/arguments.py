@@ -136,12 +136,12 @@ def output_extent(n: Any, kernel: Any, stride: Any, before: Any, after: Any, dil
     """Windows along an axis of `n` inputs (S1); any of the sizes may be symbolic, and no branch depends on one."""
     if same:
         return (n + stride - 1) // stride
-    room = n + before + after - dilation * (kernel - 1) - 1
     if not ceil_mode:
-        return room // stride + 1
-    rounded_up = (room + stride - 1) // stride + 1
-    inside = (n + before + stride - 1) // stride  # windows that start before n + before; ceil mode drops one that does not
-    return torch.sym_max(rounded_up - 1, torch.sym_min(rounded_up, inside))
+        return (n + before + after - dilation * (kernel - 1) - 1) // stride + 1
+    # ceil(room / stride) + 1, less one where the last window would start at n + before or later. Both counts are quotients by the stride
+    # whose numerators differ by a number without n, so which of them holds does not depend on n.
+    beyond = after - dilation * (kernel - 1) - 1
+    return (n + before + stride - 1 + torch.sym_max(beyond, torch.sym_min(beyond + stride, 0))) // stride
 
 
 def output_shape(shape: Sequence[Any], *arguments: Any) -> list[Any]:
