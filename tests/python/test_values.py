@@ -1,18 +1,11 @@
 """What the array functions compute, against loops, on random problems."""
 
-import os
-import random
-
 import numpy as np
 import pytest
 
 import naive
 import oriel
-
-
-def seeds():
-    fresh = int(os.environ.get("ORIEL_SEED", random.SystemRandom().randrange(2**31)))
-    return [pytest.param(1, id="fixed"), pytest.param(fresh, id=f"fresh-{fresh}")]
+from random_seeds import seeds
 
 
 def random_problem(rng):
