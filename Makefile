@@ -30,7 +30,8 @@ python: packages ## Install the Python package oriel into .venv
 	@scripts/venv.sh test demo
 	@scripts/install_python.sh
 
-bench: build ## Time the problems of bench/suite.txt; results in build/bench.json
+bench: build python ## Time the problems of bench/suite.txt, and other frameworks beside Oriel; tables in docs/performance.md
+	@scripts/venv.sh bench
 	@scripts/bench.sh
 
 fuzz: packages ## Fuzz every target for 60 s each; SECONDS_EACH=n changes that
