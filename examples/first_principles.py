@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
-"""Two-dimensional max pooling from first principles, against Keras, JAX and Oriel: the same result, and how long each takes.
+"""Two-dimensional max pooling from first principles, against Keras, JAX and Oriel: equality, and how long each takes.
 
-A loop over the outputs in NumPy says what max pooling is. Every other contender pools the same batch of 32 images of 28x28 pixels and 3 channels
-with windows of 4x4 that are 2 apart; a maximum has no rounding, so all results must be equal to the last bit. Each contender gets the batch as an
-array of its own kind before the clock starts, and all are timed in turns. A library that is not installed is named and left out.
+A loop over the outputs in NumPy says what max pooling is. Every other contender pools the same batch of 32 images of
+28x28 pixels and 3 channels with windows of 4x4 that are 2 apart; a maximum has no rounding, so all results must be
+equal to the last bit. Each contender gets the batch as an
+array of its own kind before the clock starts, and all are timed in turns. A library that is not installed is named and
+left out.
 
     python examples/first_principles.py [--repeats N]
 """
@@ -38,7 +40,7 @@ def downsample_images(images: np.ndarray, window: tuple[int, int], step: tuple[i
     for i in range(rows):
         for j in range(columns):
             top, left = i * step[0], j * step[1]
-            y[:, i, j] = images[:, top:top + window[0], left:left + window[1]].max(axis=(1, 2))
+            y[:, i, j] = images[:, top : top + window[0], left : left + window[1]].max(axis=(1, 2))
     return y
 
 
@@ -80,7 +82,13 @@ def contenders(images: np.ndarray) -> dict[str, Callable]:
 def keras_layers(keras, oriel_keras, images: np.ndarray) -> dict[str, Callable]:
     backend = keras.backend.backend()
     tensor = keras.ops.convert_to_tensor(images)
-    words = {"pool_size": WINDOW, "strides": STEP, "padding": "valid", "data_format": "channels_last", "dtype": images.dtype.name}
+    words = {
+        "pool_size": WINDOW,
+        "strides": STEP,
+        "padding": "valid",
+        "data_format": "channels_last",
+        "dtype": images.dtype.name,
+    }
     wait = getattr(type(tensor), "block_until_ready", lambda y: y)  # JAX computes in the background
     layers = {f"keras.layers.MaxPooling2D ({backend})": keras.layers.MaxPooling2D(**words)}
     if oriel_keras:
@@ -133,8 +141,10 @@ def main() -> int:
     for name in missing:
         print(f"missing: {name}")
 
-    print(f"\n{'x'.join(map(str, BATCH))}, window {'x'.join(map(str, WINDOW))}, step {STEP[0]}: "
-          f"microseconds (median of {repeats}), and how many times faster than the loop")
+    print(
+        f"\n{'x'.join(map(str, BATCH))}, window {'x'.join(map(str, WINDOW))}, step {STEP[0]}: "
+        f"microseconds (median of {repeats}), and how many times faster than the loop"
+    )
     print(f"{'':36}{'float64':>10}{'':>8}{'float32':>10}{'':>8}")
     for name in table["float64"]:
         columns = "".join(f"{times[name]:10.1f}{times[LOOP] / times[name]:7.1f}x" for times in table.values())

@@ -14,18 +14,38 @@ from oriel import _core
 __all__ = ["block_reduce", "downscale_local_mean"]
 
 # What the engine computes. NumPy has two functions for some, which are not the same object.
-_OPS = {np.sum: "sum", np.add.reduce: "sum", "sum": "sum", np.mean: "mean", np.average: "mean", "mean": "mean",
-        np.max: "max", np.amax: "max", np.maximum.reduce: "max", "max": "max",
-        np.min: "min", np.amin: "min", np.minimum.reduce: "min", "min": "min"}
+_OPS = {
+    np.sum: "sum",
+    np.add.reduce: "sum",
+    "sum": "sum",
+    np.mean: "mean",
+    np.average: "mean",
+    "mean": "mean",
+    np.max: "max",
+    np.amax: "max",
+    np.maximum.reduce: "max",
+    "max": "max",
+    np.min: "min",
+    np.amin: "min",
+    np.minimum.reduce: "min",
+    "min": "min",
+}
 _METHODS = {"median": np.median, "std": np.std, "var": np.var, "prod": np.prod, "any": np.any, "all": np.all}
-_DTYPES = frozenset(("float64", "float32", "float16", "bfloat16", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
-                     "bool"))
+# What the engine takes.
+ENGINE_DTYPES = frozenset(
+    "float64 float32 float16 bfloat16 int8 int16 int32 int64 uint8 uint16 uint32 uint64 bool".split()
+)
 # Bytes of converted input that exist at one time: they stay in a core's cache.
 _SLAB_BYTES = 1 << 20
 
 
-def block_reduce(image: Any, block_size: int | Sequence[int] = 2, func: Callable | str = np.sum, cval: float = 0,
-                 func_kwargs: dict[str, Any] | None = None) -> np.ndarray:
+def block_reduce(
+    image: Any,
+    block_size: int | Sequence[int] = 2,
+    func: Callable | str = np.sum,
+    cval: float = 0,
+    func_kwargs: dict[str, Any] | None = None,
+) -> np.ndarray:
     """`func` of each block of an image, as `skimage.measure.block_reduce`.
 
     Parameters
@@ -35,19 +55,19 @@ def block_reduce(image: Any, block_size: int | Sequence[int] = 2, func: Callable
     block_size : int or sequence of int, one per axis
         Extents of a block.
     func : callable or str
-        `numpy.max`, `numpy.min`, `numpy.mean`, `numpy.average` and `numpy.sum`, or their names "max", "min", "mean" and "sum", are computed by
-        Oriel. Any other function that takes `axis` is applied by NumPy to a view of the blocks.
+        `numpy.max`, `numpy.min`, `numpy.mean`, `numpy.average` and `numpy.sum`, or their names "max", "min", "mean" and
+        "sum", are computed by Oriel. Any other function that takes `axis` is applied by NumPy to a view of the blocks.
     cval : float
-        What completes the blocks at the upper edges of an image that the blocks do not divide, converted to the image's dtype as `numpy.pad`
-        does it: -1 becomes 255 in an image of uint8.
+        What completes the blocks at the upper edges of an image that the blocks do not divide, converted to the image's
+        dtype as `numpy.pad` does it: -1 becomes 255 in an image of uint8.
     func_kwargs : dict, optional
         More arguments of `func`; with any, NumPy computes.
 
     Returns
     -------
     numpy.ndarray
-        One element per block, of the dtype that `func` gives: sums of integers are int64 or uint64, means of them float64, everything else has
-        the image's dtype.
+        One element per block, of the dtype that `func` gives: sums of integers are int64 or uint64, means of them
+        float64, everything else has the image's dtype.
 
     Raises
     ------
@@ -56,9 +76,10 @@ def block_reduce(image: Any, block_size: int | Sequence[int] = 2, func: Callable
 
     Notes
     -----
-    Nothing is padded: partial blocks are reduced as they are (S2) and `cval` is combined with them. Sums and means of integers are exact, but
-    that 64-bit sums wrap as NumPy's do. Where a sum would not fit the image's dtype, a part of at most 1 MiB at a time is converted to the
-    narrowest type that holds it. Floating sums are added in the order of S8, NumPy's in another: they agree within rounding.
+    Nothing is padded: partial blocks are reduced as they are (S2) and `cval` is combined with them. Sums and means of
+    integers are exact, but that 64-bit sums wrap as NumPy's do. Where a sum would not fit the image's dtype, a part of
+    at most 1 MiB at a time is converted to the narrowest type that holds it. Floating sums are added in the order of
+    S8, NumPy's in another: they agree within rounding.
 
     Examples
     --------
@@ -83,7 +104,13 @@ def block_reduce(image: Any, block_size: int | Sequence[int] = 2, func: Callable
         op = _OPS.get(func)
     except TypeError:  # a callable that cannot be hashed
         op = None
-    if op is None or func_kwargs or image.size == 0 or not 0 < image.ndim <= 16 or image.dtype.name not in _DTYPES:
+    if (
+        op is None
+        or func_kwargs
+        or image.size == 0
+        or not 0 < image.ndim <= 16
+        or image.dtype.name not in ENGINE_DTYPES
+    ):
         return _reduced_by_numpy(image, block, missing, func, cval, func_kwargs or {})
     if not image.dtype.isnative:
         image = image.astype(image.dtype.newbyteorder("="))
@@ -121,23 +148,38 @@ def downscale_local_mean(image: Any, factors: int | Sequence[int], cval: float =
 
 def _block_of(block_size: Any, rank: int) -> tuple[int, ...]:
     try:
-        block = (operator.index(block_size),) * rank if np.ndim(block_size) == 0 else tuple(map(operator.index, block_size))
+        block = (
+            (operator.index(block_size),) * rank if np.ndim(block_size) == 0 else tuple(map(operator.index, block_size))
+        )
     except TypeError:
-        raise TypeError(f"block_reduce: block_size must be an int or a sequence of ints, but is {block_size!r}") from None
+        raise TypeError(
+            f"block_reduce: block_size must be an int or a sequence of ints, but is {block_size!r}"
+        ) from None
     if len(block) != rank:
-        raise ValueError(f"block_reduce: block_size must be an int or have {rank} values, as the image has axes, but has {len(block)}")
+        raise ValueError(
+            f"block_reduce: block_size must be an int or have {rank} values, one per axis of the image, "
+            f"but has {len(block)}"
+        )
     for axis, k in enumerate(block):
         if k < 1:
             raise ValueError(f"block_reduce: block_size must be >= 1, but axis {axis} has {k}")
     return block
 
 
-def _reduced_by_numpy(image: np.ndarray, block: tuple[int, ...], missing: tuple[int, ...], func: Any, cval: Any,
-                      func_kwargs: dict[str, Any]) -> np.ndarray:
+def _reduced_by_numpy(
+    image: np.ndarray,
+    block: tuple[int, ...],
+    missing: tuple[int, ...],
+    func: Any,
+    cval: Any,
+    func_kwargs: dict[str, Any],
+) -> np.ndarray:
     if isinstance(func, str):
         known = {name: function for function, name in _OPS.items() if not isinstance(function, str)} | _METHODS
         if func not in known:
-            raise ValueError(f"block_reduce: func must be a callable or one of {', '.join(sorted(known))}, but is {func!r}")
+            raise ValueError(
+                f"block_reduce: func must be a callable or one of {', '.join(sorted(known))}, but is {func!r}"
+            )
         func = known[func]
     if not callable(func):
         raise TypeError(f"block_reduce: func must be a callable, but is {func!r}")
@@ -150,7 +192,7 @@ def _reduced_by_numpy(image: np.ndarray, block: tuple[int, ...], missing: tuple[
 
 
 def _fill(cval: Any, dtype: np.dtype) -> Any:
-    """`cval` as np.pad writes it into an image of this dtype: as an element of an array, which is converted whatever it is."""
+    """`cval` as np.pad writes it into an image of this dtype: like an element of an array, converted whatever it is."""
     cell = np.empty(1, dtype)
     try:
         cell[:] = np.asarray(cval).ravel()
@@ -166,7 +208,9 @@ def _pool(op: str, block: tuple[int, ...], missing: tuple[int, ...]) -> _core.Po
     return _core.Pool(op, sizes, sizes, [(0, missing[a]) for a in axes], 1, None, axes)
 
 
-def _partial_blocks(y: np.ndarray, block: tuple[int, ...], missing: tuple[int, ...]) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+def _partial_blocks(
+    y: np.ndarray, block: tuple[int, ...], missing: tuple[int, ...]
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """(a view of blocks that lack elements, how many each lacks), which together are all of those, each once."""
     counts = []
     for axis, (k, m) in enumerate(zip(block, missing)):
@@ -176,8 +220,10 @@ def _partial_blocks(y: np.ndarray, block: tuple[int, ...], missing: tuple[int, .
     places = [slice(None)] * y.ndim
     for axis, m in enumerate(missing):
         if m:
-            last = [*places[:axis], slice(-1, None), *places[axis + 1:]]
-            present = math.prod(count[tuple(s if n > 1 else slice(None) for s, n in zip(last, count.shape))] for count in counts)
+            last = [*places[:axis], slice(-1, None), *places[axis + 1 :]]
+            present = math.prod(
+                count[tuple(s if n > 1 else slice(None) for s, n in zip(last, count.shape))] for count in counts
+            )
             yield y[tuple(last)], math.prod(block) - present
             places[axis] = slice(None, -1)  # the later axes leave out what this one gave
 
@@ -197,8 +243,11 @@ def _sums(image: np.ndarray, block: tuple[int, ...], missing: tuple[int, ...], f
         y = _integer_sums(image, block, missing)
     if fill:
         for part, absent in _partial_blocks(y, block, missing):
-            # Integers multiply in the result's dtype, where they wrap as NumPy's sums do; floats in float64, as f16 holds no large counts.
-            part += (absent.astype(y.dtype) * y.dtype.type(fill) if y.dtype.kind in "iu" else absent * np.float64(fill)).astype(y.dtype)
+            # Integers multiply in the result's dtype, where they wrap as NumPy's sums do; floats in float64, as f16
+            # holds no large counts.
+            part += (
+                absent.astype(y.dtype) * y.dtype.type(fill) if y.dtype.kind in "iu" else absent * np.float64(fill)
+            ).astype(y.dtype)
     return y
 
 
@@ -237,13 +286,14 @@ def _integer_sums(image: np.ndarray, block: tuple[int, ...], missing: tuple[int,
     return y.astype(result, copy=False)
 
 
-def _by_slabs(pool: _core.Pool, image: np.ndarray, dtype: Any, block: tuple[int, ...], missing: tuple[int, ...], y: np.ndarray) -> None:
+def _by_slabs(
+    pool: _core.Pool, image: np.ndarray, dtype: Any, block: tuple[int, ...], missing: tuple[int, ...], y: np.ndarray
+) -> None:
     """Pool a converted copy of a few rows of blocks at a time."""
     row = block[0] * math.prod(image.shape[1:]) * np.dtype(dtype).itemsize
     rows = max(_SLAB_BYTES // max(row, 1), 1)
     whole = _pool(pool.op, block, (0, *missing[1:])) if missing[0] else pool  # for slabs before the last
     for start in range(0, y.shape[0], rows):
-        slab = image[start * block[0]:(start + rows) * block[0]].astype(dtype)
+        slab = image[start * block[0] : (start + rows) * block[0]].astype(dtype)
         last = start + rows >= y.shape[0]
-        _core.forward(pool if last else whole, slab, y[start:start + rows])
-
+        _core.forward(pool if last else whole, slab, y[start : start + rows])

@@ -11,18 +11,33 @@ from typing import Any
 import numpy as np
 
 from oriel import _core
+from oriel.block import ENGINE_DTYPES
 
 __all__ = ["maximum_filter", "minimum_filter", "uniform_filter"]
 
-_MODES = {"reflect": "reflect", "grid-mirror": "reflect", "mirror": "mirror", "nearest": "nearest", "wrap": "wrap", "grid-wrap": "wrap",
-          "constant": "constant", "grid-constant": "constant"}
-_DTYPES = frozenset(("float64", "float32", "float16", "bfloat16", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
-                     "bool"))
+_MODES = {
+    "reflect": "reflect",
+    "grid-mirror": "reflect",
+    "mirror": "mirror",
+    "nearest": "nearest",
+    "wrap": "wrap",
+    "grid-wrap": "wrap",
+    "constant": "constant",
+    "grid-constant": "constant",
+}
 
 
-def maximum_filter(input: Any, size: int | Sequence[int] | None = None, footprint: Any = None, output: Any = None,
-                   mode: str | Sequence[str] = "reflect", cval: float = 0.0, origin: int | Sequence[int] = 0, *,
-                   axes: int | Sequence[int] | None = None) -> np.ndarray:
+def maximum_filter(
+    input: Any,
+    size: int | Sequence[int] | None = None,
+    footprint: Any = None,
+    output: Any = None,
+    mode: str | Sequence[str] = "reflect",
+    cval: float = 0.0,
+    origin: int | Sequence[int] = 0,
+    *,
+    axes: int | Sequence[int] | None = None,
+) -> np.ndarray:
     """The largest element around each element, as `scipy.ndimage.maximum_filter`.
 
     Parameters
@@ -32,14 +47,17 @@ def maximum_filter(input: Any, size: int | Sequence[int] | None = None, footprin
     size : int or sequence of int
         Extents of the window, whose middle is element ``size // 2``.
     footprint : array_like of bool, optional
-        The window's shape, in place of `size`. All true, it is a size; any other is left to SciPy, which must be installed for that.
+        The window's shape, in place of `size`. All true, it is a size; any other is left to SciPy, which must be
+        installed for that.
     output : array or dtype, optional
         Where to write the result, or its dtype.
     mode : str or sequence of str
-        What lies beyond the edges: "reflect" (or "grid-mirror"; d c b a | a b c d | d c b a), "mirror" (d c b | a b c d | c b a),
-        "nearest" (a a a a | a b c d | d d d d), "wrap" (or "grid-wrap"; a b c d | a b c d | a b c d), "constant" (or "grid-constant"): `cval`.
+        What lies beyond the edges: "reflect" (or "grid-mirror"; d c b a | a b c d | d c b a), "mirror" (d c b | a b c d
+        | c b a), "nearest" (a a a a | a b c d | d d d d), "wrap" (or "grid-wrap"; a b c d | a b c d | a b c d),
+        "constant" (or "grid-constant"): `cval`.
     cval : float
-        The value beyond the edges; it is converted to the input's dtype, integers being truncated and kept within the dtype's range.
+        The value beyond the edges; it is converted to the input's dtype, integers being truncated and kept within the
+        dtype's range.
     origin : int or sequence of int
         Moves the window by so many elements to the left.
     axes : int or sequence of int, optional
@@ -57,9 +75,9 @@ def maximum_filter(input: Any, size: int | Sequence[int] | None = None, footprin
 
     Notes
     -----
-    The input is not padded: only outputs whose windows leave the array, and only in the modes where what lies beyond matters, are computed from
-    a copy of their surroundings. Unlike SciPy, which computes in float64, 64-bit integers are exact, and a NaN within a window makes the result
-    NaN (S3).
+    The input is not padded: only outputs whose windows leave the array, and only in the modes where what lies beyond
+    matters, are computed from a copy of their surroundings. Unlike SciPy, which computes in float64, 64-bit integers
+    are exact, and a NaN within a window makes the result NaN (S3).
 
     Examples
     --------
@@ -74,9 +92,17 @@ def maximum_filter(input: Any, size: int | Sequence[int] | None = None, footprin
     return _extremum("maximum_filter", "max", input, size, footprint, output, mode, cval, origin, axes)
 
 
-def minimum_filter(input: Any, size: int | Sequence[int] | None = None, footprint: Any = None, output: Any = None,
-                   mode: str | Sequence[str] = "reflect", cval: float = 0.0, origin: int | Sequence[int] = 0, *,
-                   axes: int | Sequence[int] | None = None) -> np.ndarray:
+def minimum_filter(
+    input: Any,
+    size: int | Sequence[int] | None = None,
+    footprint: Any = None,
+    output: Any = None,
+    mode: str | Sequence[str] = "reflect",
+    cval: float = 0.0,
+    origin: int | Sequence[int] = 0,
+    *,
+    axes: int | Sequence[int] | None = None,
+) -> np.ndarray:
     """The smallest element around each element, as `scipy.ndimage.minimum_filter`. See `maximum_filter` for the rest.
 
     Examples
@@ -89,16 +115,25 @@ def minimum_filter(input: Any, size: int | Sequence[int] | None = None, footprin
     return _extremum("minimum_filter", "min", input, size, footprint, output, mode, cval, origin, axes)
 
 
-def uniform_filter(input: Any, size: int | Sequence[int] = 3, output: Any = None, mode: str | Sequence[str] = "reflect",
-                   cval: float = 0.0, origin: int | Sequence[int] = 0, *, axes: int | Sequence[int] | None = None) -> np.ndarray:
-    """The mean around each element, as `scipy.ndimage.uniform_filter`. See `maximum_filter` for parameters, result and errors.
+def uniform_filter(
+    input: Any,
+    size: int | Sequence[int] = 3,
+    output: Any = None,
+    mode: str | Sequence[str] = "reflect",
+    cval: float = 0.0,
+    origin: int | Sequence[int] = 0,
+    *,
+    axes: int | Sequence[int] | None = None,
+) -> np.ndarray:
+    """The mean around each element, as `scipy.ndimage.uniform_filter`. See `maximum_filter` for the rest.
 
     Notes
     -----
-    A floating result is the mean rounded once, of a sum in the order of S8; SciPy keeps a running sum in float64 and rounds after every axis. So
-    they agree within rounding, but a NaN or an infinity spoils only the windows that hold it, not all that follow. Where input and result are
-    integers, the exact mean is rounded half to even (S7), while SciPy truncates after every axis: it may be up to one less per axis. An integer
-    input with a floating `output` is converted first; so is float32 with a float64 `output`. Complex input is filtered by parts.
+    A floating result is the mean rounded once, of a sum in the order of S8; SciPy keeps a running sum in float64 and
+    rounds after every axis. So they agree within rounding, but a NaN or an infinity spoils only the windows that hold
+    it, not all that follow. Where input and result are integers, the exact mean is rounded half to even (S7), while
+    SciPy truncates after every axis: it may be up to one less per axis. An integer input with a floating `output` is
+    converted first; so is float32 with a float64 `output`. Complex input is filtered by parts.
 
     Examples
     --------
@@ -134,12 +169,13 @@ class _Window:
     def needs_no_values(self, op: str, zero_edge: bool) -> bool:
         """Whether absent places give what the mode's values give.
 
-        Let a window be [i - before, i + after]; it holds i, which is inside. For a maximum or minimum a place beyond the edge changes nothing
-        when its value is also that of a place in the window. "nearest": that of the edge, which lies between i and the place. "reflect": place
-        -p has the value of p - 1 <= before - i - 1, which is in the window for every i >= 0 if before - 1 <= after; likewise after - 1 <=
-        before at the other edge. "mirror": place -p has that of p <= before - i, in the window if before <= after; likewise after <= before. A
-        place that is reflected several times stays in the window every time. "constant": the value is combined with the result afterwards.
-        For a mean, places of value 0 are absent ones, which count in the divisor.
+        Let a window be [i - before, i + after]; it holds i, which is inside. For a maximum or minimum a place beyond
+        the edge changes nothing when its value is also that of a place in the window. "nearest": that of the edge,
+        which lies between i and the place. "reflect": place -p has the value of p - 1 <= before - i - 1, which is in
+        the window for every i >= 0 if before - 1 <= after; likewise after - 1 <= before at the other edge. "mirror":
+        place -p has that of p <= before - i, in the window if before <= after; likewise after <= before. A place that
+        is reflected several times stays in the window every time. "constant": the value is combined with the result
+        afterwards. For a mean, places of value 0 are absent ones, which count in the divisor.
         """
         if op == "avg":
             return self.mode == "constant" and zero_edge
@@ -161,8 +197,9 @@ class _Window:
         return np.minimum(at, period - at - (self.mode == "reflect"))
 
 
-def _extremum(name: str, op: str, input: Any, size: Any, footprint: Any, output: Any, mode: Any, cval: Any, origin: Any,
-              axes: Any) -> np.ndarray:
+def _extremum(
+    name: str, op: str, input: Any, size: Any, footprint: Any, output: Any, mode: Any, cval: Any, origin: Any, axes: Any
+) -> np.ndarray:
     x = _checked_input(name, np.asarray(input))
     filtered = _axes(name, axes, x.ndim)
     if footprint is not None:
@@ -172,9 +209,14 @@ def _extremum(name: str, op: str, input: Any, size: Any, footprint: Any, output:
         if not footprint.any():
             raise ValueError(f"{name}: footprint must have a true element, but has none")
         if not footprint.all():
-            return _by_scipy(name)(input, footprint=footprint, output=output, mode=mode, cval=cval, origin=origin, axes=axes)
+            return _by_scipy(name)(
+                input, footprint=footprint, output=output, mode=mode, cval=cval, origin=origin, axes=axes
+            )
         if footprint.ndim != len(filtered):
-            raise ValueError(f"{name}: footprint must have one axis for each of the {len(filtered)} filtered axes, but has {footprint.ndim}")
+            raise ValueError(
+                f"{name}: footprint must have one axis for each of the {len(filtered)} filtered axes, "
+                f"but has {footprint.ndim}"
+            )
         size = footprint.shape
     elif size is None:
         raise ValueError(f"{name}: size or footprint must be given, but both are None")
@@ -188,8 +230,10 @@ def _by_scipy(name: str) -> Any:
     try:
         from scipy import ndimage
     except ImportError:
-        raise ValueError(f"{name}: footprint must be all true where SciPy, which filters others, is not installed, but has false "
-                         "elements") from None
+        raise ValueError(
+            f"{name}: footprint must be all true where SciPy, which filters others, is not installed, but has false "
+            "elements"
+        ) from None
     return getattr(ndimage, name)
 
 
@@ -206,9 +250,11 @@ def _complex_means(x: np.ndarray, size: Any, output: Any, mode: Any, cval: Any, 
 
 
 def _checked_input(name: str, x: np.ndarray) -> np.ndarray:
-    if x.dtype.name not in _DTYPES:
-        raise TypeError(f"{name}: input must have dtype float64, float32, float16, bfloat16, int8 to int64, uint8 to uint64 or bool, but has "
-                        f"{x.dtype}")
+    if x.dtype.name not in ENGINE_DTYPES:
+        raise TypeError(
+            f"{name}: input must have dtype float64, float32, float16, bfloat16, int8 to int64, uint8 to uint64 "
+            f"or bool, but has {x.dtype}"
+        )
     if x.ndim > 16:
         raise ValueError(f"{name}: input must have at most 16 axes, but has {x.ndim}")
     return x if x.dtype.isnative else x.astype(x.dtype.newbyteorder("="))
@@ -252,7 +298,9 @@ def _per_axis(name: str, word: str, value: Any, count: int) -> list[Any]:
         return [value] * count
     values = list(value)
     if len(values) != count:
-        raise ValueError(f"{name}: {word} must have one value for each of the {count} filtered axes, but has {len(values)}")
+        raise ValueError(
+            f"{name}: {word} must have one value for each of the {count} filtered axes, but has {len(values)}"
+        )
     return values
 
 
@@ -268,7 +316,9 @@ def _integer(name: str, word: str, value: Any) -> int:
 def _windows(name: str, x: np.ndarray, axes: tuple[int, ...], size: Any, mode: Any, origin: Any) -> list[_Window]:
     """The windows of all axes that have more than one tap."""
     windows = []
-    sizes, modes, origins = (_per_axis(name, word, value, len(axes)) for word, value in (("size", size), ("mode", mode), ("origin", origin)))
+    sizes, modes, origins = (
+        _per_axis(name, word, value, len(axes)) for word, value in (("size", size), ("mode", mode), ("origin", origin))
+    )
     for axis, k, edge, shift in zip(axes, sizes, modes, origins):
         k, shift = _integer(name, "size", k), _integer(name, "origin", shift)
         if edge not in _MODES:
@@ -277,13 +327,16 @@ def _windows(name: str, x: np.ndarray, axes: tuple[int, ...], size: Any, mode: A
             raise ValueError(f"{name}: size must be >= 1, but axis {axis} has {k}")
         if k > 1:
             if not 0 <= k // 2 + shift < k:
-                raise ValueError(f"{name}: origin must be from {-(k // 2)} to {(k - 1) // 2} for size {k}, but axis {axis} has {shift}")
+                raise ValueError(
+                    f"{name}: origin must be from {-(k // 2)} to {(k - 1) // 2} for size {k}, "
+                    f"but axis {axis} has {shift}"
+                )
             windows.append(_Window(axis, k // 2 + shift, k - 1 - k // 2 - shift, _MODES[edge]))
     return windows
 
 
 def _edge_value(name: str, cval: Any, dtype: np.dtype, windows: list[_Window]) -> Any:
-    """`cval` in the input's dtype, 0 where no mode needs it. Truncation and clipping keep the order, so they commute with max and min."""
+    """`cval` in the input's dtype, 0 where no mode needs it. Truncation is monotone: it commutes with max and min."""
     if all(window.mode != "constant" for window in windows):
         return dtype.type(0)
     if np.size(cval) != 1 or np.iscomplexobj(cval):
@@ -317,7 +370,7 @@ def _write(op: str, x: np.ndarray, result: np.ndarray, windows: list[_Window], e
 
 
 def _parts(x: np.ndarray, y: np.ndarray, filled: list[_Window], edge: Any) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """(inputs, outputs) of parts of the result, the inputs reaching as far as the windows do: the interior is a view, borders are copies."""
+    """(inputs, outputs) of parts of the result; the inputs of the interior are a view, those of the borders copies."""
     if not filled:
         yield x, y
         return
@@ -344,7 +397,9 @@ def _along(axis: int, place: Any) -> tuple[Any, ...]:
 def _pool_part(op: str, x: np.ndarray, y: np.ndarray, absent: list[_Window], filled: list[_Window]) -> None:
     windows = sorted(absent + filled, key=lambda window: window.axis)  # S8: the order of a sum is that of the axes
     padding = [(w.before, w.after) if w in absent else (0, 0) for w in windows]
-    pool = _core.Pool(op, [w.before + 1 + w.after for w in windows], [1] * len(windows), padding, 1, None, [w.axis for w in windows])
+    pool = _core.Pool(
+        op, [w.before + 1 + w.after for w in windows], [1] * len(windows), padding, 1, None, [w.axis for w in windows]
+    )
     _core.forward(pool, x, y)
 
 

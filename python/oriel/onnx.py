@@ -1,7 +1,8 @@
 """A backend for ONNX models that are made of pooling operators.
 
-`oriel.onnx.Backend` is a subclass of `onnx.backend.base.Backend`: `prepare`, `run_model` and `run_node` work as everywhere. It runs AveragePool,
-MaxPool, LpPool, GlobalAveragePool, GlobalMaxPool, GlobalLpPool and MaxUnpool of every version that ONNX has had, one or many of them in a graph.
+`oriel.onnx.Backend` is a subclass of `onnx.backend.base.Backend`: `prepare`, `run_model` and `run_node` work as
+everywhere. It runs AveragePool, MaxPool, LpPool, GlobalAveragePool, GlobalMaxPool, GlobalLpPool and MaxUnpool of every
+version that ONNX has had, one or many of them in a graph.
 """
 
 from __future__ import annotations
@@ -78,7 +79,9 @@ class BackendRep(onnx.backend.base.BackendRep):
         names = [value.name for value in self._inputs]
         if isinstance(inputs, Mapping):
             if set(inputs) != set(names):
-                raise ValueError(f"oriel.onnx: inputs must be named {', '.join(names)}, but are {', '.join(map(str, inputs))}")
+                raise ValueError(
+                    f"oriel.onnx: inputs must be named {', '.join(names)}, but are {', '.join(map(str, inputs))}"
+                )
             given = [inputs[name] for name in names]
         else:
             given = [inputs] if hasattr(inputs, "shape") and len(names) == 1 else list(inputs)
@@ -95,7 +98,9 @@ class BackendRep(onnx.backend.base.BackendRep):
                 declared = [d.dim_value if d.HasField("dim_value") else None for d in tensor.shape.dim]
                 if len(declared) != x.ndim or any(d not in (None, n) for d, n in zip(declared, x.shape)):
                     shape = "x".join("?" if d is None else str(d) for d in declared)
-                    raise ValueError(f"oriel.onnx: input {value.name} must have shape {shape}, but has {'x'.join(map(str, x.shape))}")
+                    raise ValueError(
+                        f"oriel.onnx: input {value.name} must have shape {shape}, but has {'x'.join(map(str, x.shape))}"
+                    )
         return arrays
 
 
@@ -144,8 +149,9 @@ class Backend(onnx.backend.base.Backend):
         return BackendRep(model)
 
     @classmethod
-    def run_node(cls, node: onnx.NodeProto, inputs: Any, device: str = "CPU", outputs_info: Any = None,
-                 **kwargs: Any) -> tuple[Any, ...]:
+    def run_node(
+        cls, node: onnx.NodeProto, inputs: Any, device: str = "CPU", outputs_info: Any = None, **kwargs: Any
+    ) -> tuple[Any, ...]:
         """The outputs of one node; `opset_version` says which version of the operator it is, by default the newest."""
         _check_device(cls, device)
         super().run_node(node, inputs, device, outputs_info, **kwargs)
@@ -192,9 +198,14 @@ def _version_of(node: onnx.NodeProto, opset: int) -> int:
     try:
         version = onnx.defs.get_schema(node.op_type, opset, "").since_version
     except onnx.defs.SchemaError:
-        raise ValueError(f"oriel.onnx: the opset must have {node.op_type}, which came with {known[0]}, but is {opset}") from None
+        raise ValueError(
+            f"oriel.onnx: the opset must have {node.op_type}, which came with {known[0]}, but is {opset}"
+        ) from None
     if version not in known:
-        raise ValueError(f"oriel.onnx: {node.op_type} must be of version {', '.join(map(str, known))}, but opset {opset} has {version}")
+        raise ValueError(
+            f"oriel.onnx: {node.op_type} must be of version {', '.join(map(str, known))}, "
+            f"but opset {opset} has {version}"
+        )
     return version
 
 
@@ -221,8 +232,9 @@ def _list(attributes: dict[str, Any], name: str, count: int, default: int | None
     return values
 
 
-def _pool_of(op: str, x: np.ndarray, attributes: dict[str, Any], count_include_pad: bool = True,
-             norm: float | None = None) -> _core.Pool:
+def _pool_of(
+    op: str, x: np.ndarray, attributes: dict[str, Any], count_include_pad: bool = True, norm: float | None = None
+) -> _core.Pool:
     """The pool of a node with windows. AveragePool leaves padding out of the divisor unless told otherwise."""
     dims = x.ndim - 2
     if dims == 0:
@@ -239,11 +251,14 @@ def _pool_of(op: str, x: np.ndarray, attributes: dict[str, Any], count_include_p
         if any(attributes.get("pads", ())):
             raise ValueError(f"pads must not be given with auto_pad, but auto_pad is {auto_pad}")
         padding = {"SAME_UPPER": "same", "SAME_LOWER": "same_lower", "VALID": "valid"}[auto_pad]
-        # ONNX gives the sizes of these as ceil((n - span + 1) / s) and ceil(n / s), in ceil mode or not: whole windows only.
+        # ONNX gives the sizes of these as ceil((n - span + 1) / s) and ceil(n / s), in ceil mode or not: whole windows
+        # only.
         ceil_mode = False
     else:
         raise ValueError(f"auto_pad must be NOTSET, SAME_UPPER, SAME_LOWER or VALID, but is {auto_pad}")
-    return _core.Pool(op, kernel, strides, padding, dilations, None, list(range(2, x.ndim)), ceil_mode, count_include_pad, None, norm)
+    return _core.Pool(
+        op, kernel, strides, padding, dilations, None, list(range(2, x.ndim)), ceil_mode, count_include_pad, None, norm
+    )
 
 
 def _average_pool(node: onnx.NodeProto, version: int, attributes: dict[str, Any], x: np.ndarray) -> tuple[np.ndarray]:
@@ -251,7 +266,9 @@ def _average_pool(node: onnx.NodeProto, version: int, attributes: dict[str, Any]
 
 
 def _lp_pool(node: onnx.NodeProto, version: int, attributes: dict[str, Any], x: np.ndarray) -> tuple[np.ndarray]:
-    if version == 1 and "kernel_shape" not in attributes:  # optional there, and its meaning not said: the only window that needs no size
+    if (
+        version == 1 and "kernel_shape" not in attributes
+    ):  # optional there, and its meaning not said: the only window that needs no size
         return _global_pool(node, version, attributes, x)
     return (_core.forward(_pool_of("lp", x, attributes, norm=float(attributes.get("p", 2))), x, None),)
 
@@ -284,15 +301,23 @@ def _global_pool(node: onnx.NodeProto, version: int, attributes: dict[str, Any],
     return (_core.forward(pool, x, None),)
 
 
-def _max_unpool(node: onnx.NodeProto, version: int, attributes: dict[str, Any], x: np.ndarray, indices: np.ndarray,
-                output_shape: np.ndarray | None = None) -> tuple[np.ndarray]:
-    """Indices count the natural shape, the least that the windows need; a larger `output_shape` has that in its corner, zeros elsewhere."""
+def _max_unpool(
+    node: onnx.NodeProto,
+    version: int,
+    attributes: dict[str, Any],
+    x: np.ndarray,
+    indices: np.ndarray,
+    output_shape: np.ndarray | None = None,
+) -> tuple[np.ndarray]:
+    """Indices count the natural shape, the least that the windows need; it is the corner of a larger `output_shape`."""
     dims = x.ndim - 2
     if dims == 0:
         raise ValueError(f"the input must have 3 or more axes, but has shape {x.shape}")
     kernel, strides = _list(attributes, "kernel_shape", dims, None), _list(attributes, "strides", dims, 1)
     pads = _list(attributes, "pads", 2 * dims, 0)
-    sizes = [(n - 1) * s + k - pads[i] - pads[i + dims] for i, (n, s, k) in enumerate(zip(x.shape[2:], strides, kernel))]
+    sizes = [
+        (n - 1) * s + k - pads[i] - pads[i + dims] for i, (n, s, k) in enumerate(zip(x.shape[2:], strides, kernel))
+    ]
     natural = (*x.shape[:2], *sizes)
     axes = list(range(2, x.ndim))
     if output_shape is None:
@@ -305,7 +330,8 @@ def _max_unpool(node: onnx.NodeProto, version: int, attributes: dict[str, Any], 
     return (y,)
 
 
-# Each operator: its function, and the versions of it that the function knows. `onnx.checker` refuses attributes that a version lacks.
+# Each operator: its function, and the versions of it that the function knows. `onnx.checker` refuses attributes that a
+# version lacks.
 _OPERATORS: dict[str, tuple[Callable[..., tuple[Any, ...]], tuple[int, ...]]] = {
     "AveragePool": (_average_pool, (1, 7, 10, 11, 19, 22)),
     "MaxPool": (_max_pool, (1, 8, 10, 11, 12, 22)),

@@ -18,9 +18,16 @@ _OPS = {"max": "max", "maximum": "max", "min": "min", "minimum": "min", "add": "
 _UFUNCS = {"max": "maximum", "min": "minimum", "sum": "add"}
 
 
-def reduce_window(operand: Any, init_value: Any, computation: Callable | str, window_dimensions: Sequence[int],
-                  window_strides: Sequence[int] | None = None, padding: str | Sequence[tuple[int, int]] = "VALID",
-                  base_dilation: Sequence[int] | None = None, window_dilation: Sequence[int] | None = None) -> Any:
+def reduce_window(
+    operand: Any,
+    init_value: Any,
+    computation: Callable | str,
+    window_dimensions: Sequence[int],
+    window_strides: Sequence[int] | None = None,
+    padding: str | Sequence[tuple[int, int]] = "VALID",
+    base_dilation: Sequence[int] | None = None,
+    window_dilation: Sequence[int] | None = None,
+) -> Any:
     """The maximum, minimum or sum over windows of all axes, with the arguments of `jax.lax.reduce_window`.
 
     Parameters
@@ -30,16 +37,18 @@ def reduce_window(operand: Any, init_value: Any, computation: Callable | str, wi
     init_value : number
         What each window's reduction starts from. It counts once per window; places outside the operand hold no value.
     computation : {"max", "min", "add"} or callable
-        Or `numpy.maximum`, `numpy.minimum`, `numpy.add`, or the functions of `jax.lax`, `jax.numpy` and `torch` that are called so.
+        Or `numpy.maximum`, `numpy.minimum`, `numpy.add`, or the functions of `jax.lax`, `jax.numpy` and `torch` that
+        are called so.
     window_dimensions : sequence of int, one per axis
         Taps of a window.
     window_strides : sequence of int, optional
         Steps of the window, by default 1.
     padding : {"VALID", "SAME", "SAME_LOWER"} or sequence of (before, after)
-        Places added to each axis; negative numbers crop. "SAME" gives ceil(n / stride) windows, the odd place being added after the axis,
-        "SAME_LOWER" before it; as in JAX, n does not know of `base_dilation`.
+        Places added to each axis; negative numbers crop. "SAME" gives ceil(n / stride) windows, the odd place being
+        added after the axis, "SAME_LOWER" before it; as in JAX, n does not know of `base_dilation`.
     base_dilation : sequence of int, optional
-        Distance at which the operand's elements are laid out, by default 1. Between them there is no value; the operand is copied then.
+        Distance at which the operand's elements are laid out, by default 1. Between them there is no value; the operand
+        is copied then.
     window_dilation : sequence of int, optional
         Distance of a window's taps, by default 1.
 
@@ -55,8 +64,8 @@ def reduce_window(operand: Any, init_value: Any, computation: Callable | str, wi
 
     Notes
     -----
-    Integer sums wrap, as JAX's do and those of `sum_pool` do not (S7); the operand is converted to a wider type for them. The order of floating
-    sums is that of S8, `init_value` last. Under `jax.jit`, use `oriel.jax.reduce_window`.
+    Integer sums wrap, as JAX's do and those of `sum_pool` do not (S7); the operand is converted to a wider type for
+    them. The order of floating sums is that of S8, `init_value` last. Under `jax.jit`, use `oriel.jax.reduce_window`.
 
     Examples
     --------
@@ -89,7 +98,8 @@ def reduce_window(operand: Any, init_value: Any, computation: Callable | str, wi
         x = x[tuple(slice(max(-lo, 0), max(n - max(-hi, 0), 0)) for n, (lo, hi) in zip(base, pads))]
         pads = [(max(lo, 0), max(hi, 0)) for lo, hi in pads]
     if 0 in result or 0 in x.shape or not result:
-        # The engine takes neither axes without elements nor arrays without axes. Windows over nothing are init_value alone.
+        # The engine takes neither axes without elements nor arrays without axes. Windows over nothing are init_value
+        # alone.
         y = _namespace(x).full(result, initial, dtype=x.dtype)
         return y if result else _combine(op, x, y)
     axes = [a for a in range(len(shape)) if (window[a], stride[a], *pads[a]) != (1, 1, 0, 0)] or [0]
@@ -104,13 +114,18 @@ def reduce_window(operand: Any, init_value: Any, computation: Callable | str, wi
 
 def _op_of(computation: Any) -> str:
     """The engine's word for a computation, whichever library it is from."""
-    name = computation if isinstance(computation, str) else getattr(computation, "__name__", "")
-    library = "" if isinstance(computation, str) else str(getattr(computation, "__module__", None) or "").partition(".")[0]
-    if isinstance(computation, np.ufunc):
-        library = "numpy"  # ufuncs had no __module__ before NumPy 2.2
-    if name not in _OPS or library not in ("", "numpy", "jax", "torch") or (not library and callable(computation)):
-        raise ValueError("reduce_window: computation must be 'max', 'min' or 'add', or the function of NumPy, jax.lax, jax.numpy or torch "
-                         f"that is called maximum, minimum, max, min or add, but is {computation!r}")
+    if isinstance(computation, str):
+        name, known = computation, True
+    else:
+        name = getattr(computation, "__name__", "")
+        # The library counts, too: what a user's own function called `add` does, nobody knows.
+        library = (getattr(computation, "__module__", None) or "").partition(".")[0]
+        known = isinstance(computation, np.ufunc) or library in ("jax", "torch")
+    if not known or name not in _OPS:
+        raise ValueError(
+            "reduce_window: computation must be 'max', 'min' or 'add', or the function of NumPy, jax.lax, jax.numpy or "
+            f"torch that is called maximum, minimum, max, min or add, but is {computation!r}"
+        )
     return _OPS[name]
 
 
@@ -123,19 +138,25 @@ def _per_axis(name: str, values: Any, rank: int) -> tuple[int, ...]:
     except TypeError:
         raise TypeError(f"reduce_window: {name} must be a sequence of ints, but is {values!r}") from None
     if len(numbers) != rank:
-        raise ValueError(f"reduce_window: {name} must have one value for each of the operand's {rank} axes, but has {len(numbers)}")
+        raise ValueError(
+            f"reduce_window: {name} must have one value for each of the operand's {rank} axes, but has {len(numbers)}"
+        )
     for axis, number in enumerate(numbers):
         if number < 1:
             raise ValueError(f"reduce_window: {name} must be >= 1, but axis {axis} has {number}")
     return numbers
 
 
-def _pads(padding: Any, shape: tuple[int, ...], reach: tuple[int, ...], stride: tuple[int, ...]) -> list[tuple[int, int]]:
+def _pads(
+    padding: Any, shape: tuple[int, ...], reach: tuple[int, ...], stride: tuple[int, ...]
+) -> list[tuple[int, int]]:
     """Places (before, after) of each axis."""
     if isinstance(padding, str):
         word = padding.upper()
         if word not in ("VALID", "SAME", "SAME_LOWER"):
-            raise ValueError(f"reduce_window: padding must be 'VALID', 'SAME', 'SAME_LOWER' or pairs, but is {padding!r}")
+            raise ValueError(
+                f"reduce_window: padding must be 'VALID', 'SAME', 'SAME_LOWER' or pairs, but is {padding!r}"
+            )
         if word == "VALID":
             return [(0, 0)] * len(shape)
         needed = [max((math.ceil(n / s) - 1) * s + r - n, 0) for n, r, s in zip(shape, reach, stride)]
@@ -145,9 +166,14 @@ def _pads(padding: Any, shape: tuple[int, ...], reach: tuple[int, ...], stride: 
     try:
         pairs = [(operator.index(lo), operator.index(hi)) for lo, hi in padding]
     except (TypeError, ValueError):
-        raise TypeError(f"reduce_window: padding must be a word or a sequence of (before, after) ints, but is {padding!r}") from None
+        raise TypeError(
+            f"reduce_window: padding must be a word or a sequence of (before, after) ints, but is {padding!r}"
+        ) from None
     if len(pairs) != len(shape):
-        raise ValueError(f"reduce_window: padding must have one pair for each of the operand's {len(shape)} axes, but has {len(pairs)}")
+        raise ValueError(
+            f"reduce_window: padding must have one pair for each of the operand's {len(shape)} axes, "
+            f"but has {len(pairs)}"
+        )
     return pairs
 
 
@@ -167,10 +193,14 @@ def _initial(init_value: Any, dtype: str) -> int | float | bool:
     if dtype.startswith(("int", "uint")):
         info = np.iinfo(dtype)
         if not (math.isfinite(value) and value == int(value) and info.min <= value <= info.max):
-            raise ValueError(f"reduce_window: init_value must be a value of the operand's dtype {dtype}, but is {init_value!r}")
+            raise ValueError(
+                f"reduce_window: init_value must be a value of the operand's dtype {dtype}, but is {init_value!r}"
+            )
         return int(value)
-    raise TypeError("reduce_window: operand must have dtype float64, float32, float16, bfloat16, int8 to int64, uint8 to uint64 or bool, "
-                    f"but has {dtype}")
+    raise TypeError(
+        "reduce_window: operand must have dtype float64, float32, float16, bfloat16, int8 to int64, uint8 to uint64 "
+        f"or bool, but has {dtype}"
+    )
 
 
 def _identity(op: str, dtype: str) -> int | float | bool:
@@ -186,7 +216,11 @@ def _identity(op: str, dtype: str) -> int | float | bool:
 
 def _namespace(x: Any) -> Any:
     """The module whose functions make arrays of x's kind."""
-    if type(x).__module__.partition(".")[0] == "torch" or "torch" in sys.modules and isinstance(x, sys.modules["torch"].Tensor):
+    if (
+        type(x).__module__.partition(".")[0] == "torch"
+        or "torch" in sys.modules
+        and isinstance(x, sys.modules["torch"].Tensor)
+    ):
         return sys.modules["torch"]
     return x.__array_namespace__() if hasattr(x, "__array_namespace__") else np
 
@@ -208,10 +242,14 @@ def _combine(op: str, y: Any, initial: Any) -> Any:
 
 
 def _integer_sums(pool: _core.Pool, x: Any, taps: int, initial: int) -> Any:
-    """Sums modulo 2^bits, as XLA has them: the engine's saturate (S7), so they are made in a type that holds them and cut off."""
+    """Sums modulo 2^bits, as XLA has them. The engine's saturate (S7), so they are made in a type that holds them."""
     values = np.asarray(x)
     kind, bits = values.dtype.kind, 8 * values.dtype.itemsize
     largest = taps * (2**bits if kind == "u" else 2 ** (bits - 1))
-    wide = next(np.dtype(f"{kind}{b // 8}") for b in (8, 16, 32, 64) if b == 64 or b >= bits and largest <= np.iinfo(f"{kind}{b // 8}").max)
+    wide = next(
+        np.dtype(f"{kind}{b // 8}")
+        for b in (8, 16, 32, 64)
+        if b == 64 or b >= bits and largest <= np.iinfo(f"{kind}{b // 8}").max
+    )
     sums = _core.forward(pool, values.astype(wide, copy=False), None)
     return _namespace(x).asarray((sums + wide.type(initial)).astype(values.dtype, copy=False))

@@ -11,7 +11,20 @@ from skimage import measure, transform
 from oriel.block import block_reduce, downscale_local_mean
 
 FUNCTIONS = [np.sum, np.mean, np.max, np.min, np.amax, np.amin, np.average, np.median]
-DTYPES = [np.float64, np.float32, np.float16, np.int8, np.uint8, np.int16, np.uint16, np.int32, np.uint32, np.int64, np.uint64, np.bool_]
+DTYPES = [
+    np.float64,
+    np.float32,
+    np.float16,
+    np.int8,
+    np.uint8,
+    np.int16,
+    np.uint16,
+    np.int32,
+    np.uint32,
+    np.int64,
+    np.uint64,
+    np.bool_,
+]
 
 
 def same(ours, theirs, scale=1.0):
@@ -20,7 +33,9 @@ def same(ours, theirs, scale=1.0):
     if ours.dtype.kind in "iub":
         np.testing.assert_array_equal(ours, theirs)
     else:
-        np.testing.assert_allclose(ours, theirs, rtol=4 * np.finfo(ours.dtype).eps, atol=8 * scale * np.finfo(ours.dtype).eps)
+        np.testing.assert_allclose(
+            ours, theirs, rtol=4 * np.finfo(ours.dtype).eps, atol=8 * scale * np.finfo(ours.dtype).eps
+        )
 
 
 def random_image(rng, dtype):
@@ -40,17 +55,28 @@ def test_random_images(func, seed):
     for dtype in DTYPES:
         for _ in range(6):
             image = random_image(rng, dtype)
-            block = int(rng.integers(1, 6)) if rng.random() < 0.3 else tuple(int(k) for k in rng.integers(1, 6, image.ndim))
+            block = (
+                int(rng.integers(1, 6)) if rng.random() < 0.3 else tuple(int(k) for k in rng.integers(1, 6, image.ndim))
+            )
             cval = float(rng.standard_normal()) if image.dtype.kind == "f" else image.dtype.type(rng.integers(0, 100))
-            same(block_reduce(image, block, func, cval), measure.block_reduce(image, block, func, cval),
-                 scale=float(np.abs(image.astype(np.float64)).max()) * (np.size(image) if func is np.sum else 1))
+            same(
+                block_reduce(image, block, func, cval),
+                measure.block_reduce(image, block, func, cval),
+                scale=float(np.abs(image.astype(np.float64)).max()) * (np.size(image) if func is np.sum else 1),
+            )
 
 
 @pytest.mark.parametrize("func", [np.sum, np.mean, np.max, np.min], ids=lambda f: f.__name__)
 def test_large_images_in_slabs(func):
     """Images whose conversion takes many slabs, the last of them partial, with blocks that do not divide them."""
     rng = np.random.default_rng(1)
-    for dtype, block in ((np.uint8, (3, 7)), (np.int16, (200, 300)), (np.int64, (3, 4)), (np.bool_, (3, 5)), (np.bool_, (30, 50))):
+    for dtype, block in (
+        (np.uint8, (3, 7)),
+        (np.int16, (200, 300)),
+        (np.int64, (3, 4)),
+        (np.bool_, (3, 5)),
+        (np.bool_, (30, 50)),
+    ):
         image = random_image(rng, dtype)
         image = np.resize(image, (2011, 1013))
         for cval in (0, 1, 100):
@@ -72,7 +98,14 @@ def test_sums_of_narrow_integers_at_their_limits():
 
 def test_function_names():
     image = np.arange(30, dtype=np.uint8).reshape(5, 6)
-    for name, func in (("max", np.max), ("min", np.min), ("mean", np.mean), ("sum", np.sum), ("median", np.median), ("std", np.std)):
+    for name, func in (
+        ("max", np.max),
+        ("min", np.min),
+        ("mean", np.mean),
+        ("sum", np.sum),
+        ("median", np.median),
+        ("std", np.std),
+    ):
         same(block_reduce(image, 2, name, 5), measure.block_reduce(image, 2, func, 5))
     for func in (np.add.reduce, np.maximum.reduce, np.minimum.reduce):
         same(block_reduce(image, 2, func, 5), measure.block_reduce(image, 2, func, 5))
@@ -81,8 +114,10 @@ def test_function_names():
 def test_other_functions_and_their_arguments():
     image = np.arange(35.0).reshape(5, 7)
     percentile = {"q": 30}
-    same(block_reduce(image, (2, 3), np.percentile, func_kwargs=percentile),
-         measure.block_reduce(image, (2, 3), np.percentile, func_kwargs=percentile))
+    same(
+        block_reduce(image, (2, 3), np.percentile, func_kwargs=percentile),
+        measure.block_reduce(image, (2, 3), np.percentile, func_kwargs=percentile),
+    )
     dtype = {"dtype": np.float16}
     same(block_reduce(image, 2, np.mean, func_kwargs=dtype), measure.block_reduce(image, 2, np.mean, func_kwargs=dtype))
 
@@ -99,7 +134,9 @@ def test_special_values():
     image = np.array([[1.0, np.nan, 3.0, -0.0, np.inf], [2.0, 5.0, -np.inf, 7.0, 1.0]])
     for func in (np.max, np.min, np.mean, np.sum):
         for cval in (0.0, np.inf, -np.inf, np.nan):
-            np.testing.assert_array_equal(block_reduce(image, 2, func, cval), measure.block_reduce(image, 2, func, cval))
+            np.testing.assert_array_equal(
+                block_reduce(image, 2, func, cval), measure.block_reduce(image, 2, func, cval)
+            )
 
 
 def test_cval_beyond_the_dtype():
@@ -122,9 +159,18 @@ def test_blocks_larger_than_the_image():
 
 def test_layouts_and_kinds():
     image = np.random.default_rng(1).integers(0, 99, (6, 9, 4)).astype(np.float32)
-    for view in (image.T, image[::-1, ::2], np.asfortranarray(image), np.broadcast_to(image[:1], image.shape), image.astype(">f4")):
+    for view in (
+        image.T,
+        image[::-1, ::2],
+        np.asfortranarray(image),
+        np.broadcast_to(image[:1], image.shape),
+        image.astype(">f4"),
+    ):
         for func in (np.max, np.sum, np.mean):
-            same(block_reduce(view, 2, func, 1.0), np.asarray(measure.block_reduce(view, 2, func, 1.0)).astype(np.float32))
+            same(
+                block_reduce(view, 2, func, 1.0),
+                np.asarray(measure.block_reduce(view, 2, func, 1.0)).astype(np.float32),
+            )
     image.flags.writeable = False
     same(block_reduce(image, 3), measure.block_reduce(image, 3))
     same(block_reduce(image.tolist(), 3), measure.block_reduce(image.astype(np.float64), 3))
@@ -144,15 +190,22 @@ def test_empty_images():
 
 def test_defaults_are_those_of_scikit_image():
     import inspect
+
     for ours, theirs in ((block_reduce, measure.block_reduce), (downscale_local_mean, transform.downscale_local_mean)):
-        parameters = [[(p.name, p.default, p.kind) for p in inspect.signature(f).parameters.values()] for f in (ours, theirs)]
+        parameters = [
+            [(p.name, p.default, p.kind) for p in inspect.signature(f).parameters.values()] for f in (ours, theirs)
+        ]
         assert parameters[0] == parameters[1]
     image = np.arange(20, dtype=np.uint8).reshape(4, 5)
     same(block_reduce(image), measure.block_reduce(image))
 
 
 def test_downscale_local_mean():
-    for image in (np.arange(35).reshape(5, 7), np.arange(35.0).reshape(5, 7), np.arange(35, dtype=np.float32).reshape(5, 7)):
+    for image in (
+        np.arange(35).reshape(5, 7),
+        np.arange(35.0).reshape(5, 7),
+        np.arange(35, dtype=np.float32).reshape(5, 7),
+    ):
         for factors in ((2, 3), (1, 7), (5, 1)):
             same(downscale_local_mean(image, factors, 1.0), transform.downscale_local_mean(image, factors, 1.0))
 
@@ -160,7 +213,10 @@ def test_downscale_local_mean():
 def test_the_image_is_neither_padded_nor_copied():
     image = np.zeros((2001, 2001), np.uint16)
     block_reduce(image, 2, np.max)
-    for func, allowed in ((np.max, 100_000), (np.sum, 1001 * 1001 * 4 + 1_500_000)):  # the sums before they become uint64, and a slab
+    for func, allowed in (
+        (np.max, 100_000),
+        (np.sum, 1001 * 1001 * 4 + 1_500_000),
+    ):  # the sums before they become uint64, and a slab
         tracemalloc.start()
         y = block_reduce(image, 2, func)
         _, peak = tracemalloc.get_traced_memory()
@@ -168,16 +224,19 @@ def test_the_image_is_neither_padded_nor_copied():
         assert peak < y.nbytes + allowed, func
 
 
-@pytest.mark.parametrize(("arguments", "error", "text"), [
-    (((2, 2, 2),), ValueError, "block_size must be an int or have 2 values, as the image has axes, but has 3"),
-    (((2, 0),), ValueError, "block_size must be >= 1, but axis 1 has 0"),
-    ((-3,), ValueError, "block_size must be >= 1, but axis 0 has -3"),
-    ((2.5,), TypeError, "block_size must be an int or a sequence of ints, but is 2.5"),
-    ((2, "mode"), ValueError, "func must be a callable or one of all, .*, var, but is 'mode'"),
-    ((2, 7), TypeError, "func must be a callable, but is 7"),
-    ((2, np.max, (1, 2)), ValueError, r"cval must be one number, but is \(1, 2\)"),
-    ((2, np.max, "dark"), ValueError, "cval must be a value of the image's dtype float64, but is 'dark'"),
-])
+@pytest.mark.parametrize(
+    ("arguments", "error", "text"),
+    [
+        (((2, 2, 2),), ValueError, "block_size must be an int or have 2 values, one per axis of the image, but has 3"),
+        (((2, 0),), ValueError, "block_size must be >= 1, but axis 1 has 0"),
+        ((-3,), ValueError, "block_size must be >= 1, but axis 0 has -3"),
+        ((2.5,), TypeError, "block_size must be an int or a sequence of ints, but is 2.5"),
+        ((2, "mode"), ValueError, "func must be a callable or one of all, .*, var, but is 'mode'"),
+        ((2, 7), TypeError, "func must be a callable, but is 7"),
+        ((2, np.max, (1, 2)), ValueError, r"cval must be one number, but is \(1, 2\)"),
+        ((2, np.max, "dark"), ValueError, "cval must be a value of the image's dtype float64, but is 'dark'"),
+    ],
+)
 def test_bad_input(arguments, error, text):
     with pytest.raises(error, match="block_reduce: " + text):
         block_reduce(np.zeros((5, 6)), *arguments)

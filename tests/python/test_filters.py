@@ -21,12 +21,17 @@ def random_problem(rng, rank=None):
     """A shape, and a filter on some of its axes, with windows that may be larger than the array."""
     rank = rank or int(rng.integers(1, 5))
     shape = tuple(int(n) for n in rng.integers(1, 10 if rank < 4 else 5, rank))
-    axes = tuple(int(a) for a in rng.permutation(rank)[:rng.integers(1, rank + 1)]) if rng.random() < 0.5 else None
+    axes = tuple(int(a) for a in rng.permutation(rank)[: rng.integers(1, rank + 1)]) if rng.random() < 0.5 else None
     count = len(axes) if axes else rank
     size = [int(k) for k in rng.integers(1, 14, count)]
     origin = [int(rng.integers(-(k // 2), (k - 1) // 2 + 1)) if rng.random() < 0.5 else 0 for k in size]
-    return shape, dict(size=size, mode=[str(m) for m in rng.choice(MODES, count)], origin=origin, axes=axes,
-                       cval=float(rng.integers(-9, 10)))
+    return shape, dict(
+        size=size,
+        mode=[str(m) for m in rng.choice(MODES, count)],
+        origin=origin,
+        axes=axes,
+        cval=float(rng.integers(-9, 10)),
+    )
 
 
 @pytest.mark.parametrize("seed", seeds())
@@ -54,11 +59,13 @@ def test_means_of_floats(seed):
         y = uniform_filter(x, **arguments)
         assert y.dtype == dtype
         bound = (1 + abs(arguments["cval"]) + np.abs(x).max()) * 40 * np.finfo(dtype).eps
-        np.testing.assert_allclose(y, ndimage.uniform_filter(x, **arguments), rtol=0, atol=bound, err_msg=str((shape, arguments)))
+        np.testing.assert_allclose(
+            y, ndimage.uniform_filter(x, **arguments), rtol=0, atol=bound, err_msg=str((shape, arguments))
+        )
 
 
 def exact_mean(x, arguments):
-    """The mean in float64, which SciPy computes of float64, rounded half to even; sums of small integers are nearly exact there."""
+    """The mean that SciPy computes in float64, nearly exactly for small integers, rounded half to even."""
     return np.rint(np.round(ndimage.uniform_filter(x.astype(np.float64), **arguments), 9))
 
 
@@ -80,14 +87,20 @@ def test_means_of_integers_are_rounded_once(seed):
 
 def test_the_modes_by_hand():
     x = np.array([1, 2, 3, 4])
-    expected = {"reflect": [2, 2, 3, 4], "mirror": [3, 2, 3, 4], "nearest": [1, 2, 3, 4], "wrap": [4, 4, 3, 4], "constant": [9, 9, 3, 4]}
+    expected = {
+        "reflect": [2, 2, 3, 4],
+        "mirror": [3, 2, 3, 4],
+        "nearest": [1, 2, 3, 4],
+        "wrap": [4, 4, 3, 4],
+        "constant": [9, 9, 3, 4],
+    }
     for mode, y in expected.items():  # the window is [i - 2, i]
         assert maximum_filter(x, 3, mode=mode, cval=9, origin=1).tolist() == y, mode
         assert ndimage.maximum_filter(x, 3, mode=mode, cval=9, origin=1).tolist() == y, mode
 
 
 def test_every_small_window_in_every_mode():
-    """Whether absent places do (the proof in filters.py) is decided by size, origin and mode: all of them, on all small arrays."""
+    """Size, origin and mode decide whether absent places do (the proof is in filters.py): all, on all small arrays."""
     rng = np.random.default_rng(1)
     for n in range(1, 7):
         x = rng.permutation(n).astype(np.float64)
@@ -96,7 +109,9 @@ def test_every_small_window_in_every_mode():
                 for mode in MODES[:5]:
                     arguments = dict(mode=mode, origin=origin, cval=2.5)
                     for ours, theirs in EXTREMA:
-                        np.testing.assert_array_equal(ours(x, size, **arguments), theirs(x, size, **arguments), err_msg=f"{n} {size} {arguments}")
+                        np.testing.assert_array_equal(
+                            ours(x, size, **arguments), theirs(x, size, **arguments), err_msg=f"{n} {size} {arguments}"
+                        )
 
 
 def test_which_windows_need_no_padding():
@@ -105,7 +120,9 @@ def test_which_windows_need_no_padding():
         return window.needs_no_values(op, True)
 
     for size in (2, 3, 4, 5, 31):
-        assert absent(size, "reflect") and absent(size, "nearest", size // 2 - size + 1) and absent(size, "constant", -1)
+        assert (
+            absent(size, "reflect") and absent(size, "nearest", size // 2 - size + 1) and absent(size, "constant", -1)
+        )
         assert absent(size, "mirror") == (size % 2 == 1) and not absent(size, "wrap")
         assert absent(size, "constant", op="avg") and not absent(size, "reflect", op="avg")
     assert not absent(5, "reflect", 1)
@@ -154,9 +171,19 @@ def test_output_may_be_the_input():
 
 def test_inputs():
     x = np.random.default_rng(1).standard_normal((6, 7, 3))
-    for view in (x.T, x[::-1, ::2], np.asfortranarray(x), x.astype(">f8"), x.tolist(), np.broadcast_to(x[:1], x.shape), x[:0]):
+    for view in (
+        x.T,
+        x[::-1, ::2],
+        np.asfortranarray(x),
+        x.astype(">f8"),
+        x.tolist(),
+        np.broadcast_to(x[:1], x.shape),
+        x[:0],
+    ):
         for mode in ("wrap", "reflect"):
-            np.testing.assert_array_equal(maximum_filter(view, 3, mode=mode), ndimage.maximum_filter(view, 3, mode=mode))
+            np.testing.assert_array_equal(
+                maximum_filter(view, 3, mode=mode), ndimage.maximum_filter(view, 3, mode=mode)
+            )
     x.flags.writeable = False
     np.testing.assert_array_equal(minimum_filter(x, 4, mode="mirror"), ndimage.minimum_filter(x, 4, mode="mirror"))
     assert maximum_filter(np.float64(3), ()).tolist() == 3
@@ -182,7 +209,9 @@ def test_complex_means():
     x = rng.standard_normal((6, 7)) + 1j * rng.standard_normal((6, 7))
     with pytest.raises(TypeError, match="maximum_filter: input must have dtype float64"):
         maximum_filter(x, 3)
-    with pytest.raises(TypeError, match="uniform_filter: output must be complex as the input is, but has dtype float64"):
+    with pytest.raises(
+        TypeError, match="uniform_filter: output must be complex as the input is, but has dtype float64"
+    ):
         uniform_filter(x, 3, np.float64)
 
 
@@ -199,7 +228,10 @@ def test_footprints():
 
 def test_other_footprints_without_scipy(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "scipy", None)
-    with pytest.raises(ValueError, match="maximum_filter: footprint must be all true where SciPy, which filters others, is not installed"):
+    with pytest.raises(
+        ValueError,
+        match="maximum_filter: footprint must be all true where SciPy, which filters others, is not installed",
+    ):
         maximum_filter(np.zeros((3, 3)), footprint=[[0, 1]])
 
 
@@ -215,57 +247,87 @@ def test_differs_nan_infinities_and_64_bits():
 
 def test_cval_of_integers():
     x = np.array([3, 1, 2], np.uint8)
-    assert maximum_filter(x, 3, mode="constant", cval=2.9).tolist() == ndimage.maximum_filter(x, 3, mode="constant", cval=2.9).tolist()
-    assert maximum_filter(x, 3, mode="constant", cval=-1).tolist() == ndimage.maximum_filter(x, 3, mode="constant", cval=-1).tolist()
+    assert (
+        maximum_filter(x, 3, mode="constant", cval=2.9).tolist()
+        == ndimage.maximum_filter(x, 3, mode="constant", cval=2.9).tolist()
+    )
+    assert (
+        maximum_filter(x, 3, mode="constant", cval=-1).tolist()
+        == ndimage.maximum_filter(x, 3, mode="constant", cval=-1).tolist()
+    )
     assert maximum_filter(x, 3, mode="constant", cval=-np.inf).tolist() == [3, 3, 2]
     assert minimum_filter(x, 3, mode="constant", cval=1000).tolist() == [1, 1, 1]
     assert maximum_filter(x, 3, mode="constant", cval=1000).tolist() == [255, 3, 255]
     signed = np.array([-3, -1, -2], np.int8)
     for cval in (-1.5, -2.5, 0.5, -0.5):
         for ours, theirs in EXTREMA:
-            np.testing.assert_array_equal(ours(signed, 3, mode="constant", cval=cval), theirs(signed, 3, mode="constant", cval=cval))
+            np.testing.assert_array_equal(
+                ours(signed, 3, mode="constant", cval=cval), theirs(signed, 3, mode="constant", cval=cval)
+            )
     assert maximum_filter(x, 3, cval=np.nan).tolist() == [3, 3, 2]  # no mode reads it
-    with pytest.raises(ValueError, match="maximum_filter: cval must be a number where the input has integers, but is nan"):
+    with pytest.raises(
+        ValueError, match="maximum_filter: cval must be a number where the input has integers, but is nan"
+    ):
         maximum_filter(x, 3, mode="constant", cval=np.nan)
 
 
 def test_signatures_are_those_of_scipy():
     for ours, theirs in (*EXTREMA, (uniform_filter, ndimage.uniform_filter)):
-        parameters = [[(p.name, p.default, p.kind) for p in inspect.signature(f).parameters.values()] for f in (ours, theirs)]
+        parameters = [
+            [(p.name, p.default, p.kind) for p in inspect.signature(f).parameters.values()] for f in (ours, theirs)
+        ]
         if parameters[1][0][0] != "input":  # SciPy may wrap them in a dispatcher that hides the signature
             pytest.skip("this SciPy hides its signatures")
         assert parameters[0] == parameters[1]
 
 
-@pytest.mark.parametrize(("arguments", "error", "text"), [
-    (dict(), ValueError, "size or footprint must be given, but both are None"),
-    (dict(size=0), ValueError, "size must be >= 1, but axis 0 has 0"),
-    (dict(size=(3, -2)), ValueError, "size must be >= 1, but axis 1 has -2"),
-    (dict(size=(3, 3, 3)), ValueError, "size must have one value for each of the 2 filtered axes, but has 3"),
-    (dict(size=2.5), TypeError, "size must be an int or a sequence of ints, but is 2.5"),
-    (dict(size=3, mode="edge"), ValueError, "mode must be one of reflect, .*, but is 'edge'"),
-    (dict(size=3, mode=("wrap",)), ValueError, "mode must have one value for each of the 2 filtered axes, but has 1"),
-    (dict(size=3, origin=2), ValueError, "origin must be from -1 to 1 for size 3, but axis 0 has 2"),
-    (dict(size=4, origin=(0, 2)), ValueError, "origin must be from -2 to 1 for size 4, but axis 1 has 2"),
-    (dict(size=3, axes=2), ValueError, "axes must be from -2 to 1, but one is 2"),
-    (dict(size=3, axes=(0, -2)), ValueError, r"axes must differ, but are \(0, -2\)"),
-    (dict(size=3, axes="x"), TypeError, "axes must be an int or a sequence of ints, but is 'x'"),
-    (dict(size=3, output=np.zeros((5, 4))), ValueError, r"output must have the input's shape \(4, 5\), but has \(5, 4\)"),
-    (dict(size=3, output=[1]), TypeError, "output must be an array or a dtype, but is list"),
-    (dict(size=3, output="picture"), TypeError, "output must be an array or a dtype, but is 'picture'"),
-    (dict(size=3, output=np.broadcast_to(0.0, (4, 5))), ValueError, "output must be writable, but is read-only"),
-    (dict(size=3, mode="constant", cval=(1, 2)), ValueError, r"cval must be one real number, but is \(1, 2\)"),
-    (dict(footprint=np.zeros((3, 3))), ValueError, "footprint must have a true element, but has none"),
-    (dict(footprint=np.ones(3)), ValueError, "footprint must have one axis for each of the 2 filtered axes, but has 1"),
-    (dict(input=np.zeros((4, 5), object), size=3), TypeError, "input must have dtype float64, .* but has object"),
-    (dict(input=np.zeros((4, 5), np.longdouble), size=3), TypeError, "input must have dtype float64, .* but has float128"),
-    (dict(input=np.zeros((1,) * 17), size=3), ValueError, "input must have at most 16 axes, but has 17"),
-])
+@pytest.mark.parametrize(
+    ("arguments", "error", "text"),
+    [
+        (dict(), ValueError, "size or footprint must be given, but both are None"),
+        (dict(size=0), ValueError, "size must be >= 1, but axis 0 has 0"),
+        (dict(size=(3, -2)), ValueError, "size must be >= 1, but axis 1 has -2"),
+        (dict(size=(3, 3, 3)), ValueError, "size must have one value for each of the 2 filtered axes, but has 3"),
+        (dict(size=2.5), TypeError, "size must be an int or a sequence of ints, but is 2.5"),
+        (dict(size=3, mode="edge"), ValueError, "mode must be one of reflect, .*, but is 'edge'"),
+        (
+            dict(size=3, mode=("wrap",)),
+            ValueError,
+            "mode must have one value for each of the 2 filtered axes, but has 1",
+        ),
+        (dict(size=3, origin=2), ValueError, "origin must be from -1 to 1 for size 3, but axis 0 has 2"),
+        (dict(size=4, origin=(0, 2)), ValueError, "origin must be from -2 to 1 for size 4, but axis 1 has 2"),
+        (dict(size=3, axes=2), ValueError, "axes must be from -2 to 1, but one is 2"),
+        (dict(size=3, axes=(0, -2)), ValueError, r"axes must differ, but are \(0, -2\)"),
+        (dict(size=3, axes="x"), TypeError, "axes must be an int or a sequence of ints, but is 'x'"),
+        (
+            dict(size=3, output=np.zeros((5, 4))),
+            ValueError,
+            r"output must have the input's shape \(4, 5\), but has \(5, 4\)",
+        ),
+        (dict(size=3, output=[1]), TypeError, "output must be an array or a dtype, but is list"),
+        (dict(size=3, output="picture"), TypeError, "output must be an array or a dtype, but is 'picture'"),
+        (dict(size=3, output=np.broadcast_to(0.0, (4, 5))), ValueError, "output must be writable, but is read-only"),
+        (dict(size=3, mode="constant", cval=(1, 2)), ValueError, r"cval must be one real number, but is \(1, 2\)"),
+        (dict(footprint=np.zeros((3, 3))), ValueError, "footprint must have a true element, but has none"),
+        (
+            dict(footprint=np.ones(3)),
+            ValueError,
+            "footprint must have one axis for each of the 2 filtered axes, but has 1",
+        ),
+        (dict(input=np.zeros((4, 5), object), size=3), TypeError, "input must have dtype float64, .* but has object"),
+        (
+            dict(input=np.zeros((4, 5), np.longdouble), size=3),
+            TypeError,
+            "input must have dtype float64, .* but has float128",
+        ),
+        (dict(input=np.zeros((1,) * 17), size=3), ValueError, "input must have at most 16 axes, but has 17"),
+    ],
+)
 def test_bad_input(arguments, error, text):
     for function in (maximum_filter, minimum_filter, uniform_filter):
         given = {"input": np.zeros((4, 5))} | arguments
-        if function is uniform_filter:
-            if "footprint" in given or "size" not in given:
-                continue
+        if function is uniform_filter and ("footprint" in given or "size" not in given):
+            continue
         with pytest.raises(error, match=f"{function.__name__}: {text}"):
             function(**given)

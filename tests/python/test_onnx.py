@@ -1,4 +1,4 @@
-"""oriel.onnx.Backend on models of this test's own: every version, random attributes, graphs of several nodes, bad input."""
+"""oriel.onnx.Backend on other models: every version, random attributes, graphs of several nodes, bad input."""
 
 import subprocess
 import sys
@@ -20,12 +20,18 @@ X = np.random.default_rng(1).standard_normal((2, 3, 7, 8)).astype(np.float32)
 
 def model_of(nodes, inputs, outputs, opset=22, initializers=()):
     """A model whose inputs have the dtypes and shapes of the given arrays, and whose outputs have four axes."""
+
     def declared(name, array):
         return helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(array.dtype), array.shape)
 
     results = [helper.make_tensor_value_info(name, element, [None] * 4) for name, element in outputs]
-    graph = helper.make_graph(nodes, "pools", [declared(*item) for item in inputs.items()], results,
-                              [onnx.numpy_helper.from_array(array, name) for name, array in initializers])
+    graph = helper.make_graph(
+        nodes,
+        "pools",
+        [declared(*item) for item in inputs.items()],
+        results,
+        [onnx.numpy_helper.from_array(array, name) for name, array in initializers],
+    )
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=8)
 
 
@@ -58,7 +64,10 @@ def random_node(rng, operator):
         pads = [same_padding(auto_pad, n, k, s, d) for n, k, s, d in zip(x.shape[2:], kernel, strides, dilations)]
     elif auto_pad == "NOTSET" and rng.random() < 0.7:
         # Less than the window's reach, so that every window has a tap.
-        pads = [(int(rng.integers(0, (k - 1) * d + 1)), int(rng.integers(0, (k - 1) * d + 1))) for k, d in zip(kernel, dilations)]
+        pads = [
+            (int(rng.integers(0, (k - 1) * d + 1)), int(rng.integers(0, (k - 1) * d + 1)))
+            for k, d in zip(kernel, dilations)
+        ]
         if any(d > 1 for d in dilations):
             pads = [(0, 0)] * dims
         attributes["pads"] = [lo for lo, _ in pads] + [hi for _, hi in pads]
@@ -105,7 +114,9 @@ def test_random_averages_and_norms(seed):
 
 def test_every_version_that_onnx_has_is_known():
     for operator, (_, known) in oriel.onnx._OPERATORS.items():
-        history = sorted(s.since_version for s in onnx.defs.get_all_schemas_with_history() if s.name == operator and s.domain == "")
+        history = sorted(
+            s.since_version for s in onnx.defs.get_all_schemas_with_history() if s.name == operator and s.domain == ""
+        )
         assert list(known) == history
 
 
@@ -116,11 +127,19 @@ def test_every_version(operator, version):
     opset = max(version, 1)
     if operator == "MaxUnpool":
         pooled, indices = oriel.max_pool(X, (2, 3), 1, return_indices="tensor")
-        model = model_of([helper.make_node(operator, ["x", "i"], ["y"], **attributes)], {"x": pooled, "i": indices}, [("y", TensorProto.FLOAT)], opset)
+        model = model_of(
+            [helper.make_node(operator, ["x", "i"], ["y"], **attributes)],
+            {"x": pooled, "i": indices},
+            [("y", TensorProto.FLOAT)],
+            opset,
+        )
         (y,) = Backend.run_model(model, [pooled, indices])
         np.testing.assert_array_equal(y, oriel.max_unpool(pooled, indices, (2, 3), 1, space="tensor"))
         return
-    (y,) = Backend.run_model(model_of([helper.make_node(operator, ["x"], ["y"], **attributes)], {"x": X}, [("y", TensorProto.FLOAT)], opset), [X])
+    (y,) = Backend.run_model(
+        model_of([helper.make_node(operator, ["x"], ["y"], **attributes)], {"x": X}, [("y", TensorProto.FLOAT)], opset),
+        [X],
+    )
     op = {"Average": "avg", "Max": "max", "Lp": "lp"}[operator.removeprefix("Global").removesuffix("Pool")]
     kernel = X.shape[2:] if operator.startswith("Global") else (2, 3)
     expected, _ = naive.pool(op, X, (2, 3), kernel, (1, 1), [(0, 0)] * 2)
@@ -129,13 +148,19 @@ def test_every_version(operator, version):
 
 def test_the_first_versions():
     """LpPool 1 and GlobalLpPool 1 have a real p, AveragePool 1 no count_include_pad, and LpPool 1 needs no kernel."""
-    for operator, attributes, kernel in (("LpPool", {"kernel_shape": [2, 2]}, (2, 2)), ("GlobalLpPool", {}, (7, 8)), ("LpPool", {}, (7, 8))):
+    for operator, attributes, kernel in (
+        ("LpPool", {"kernel_shape": [2, 2]}, (2, 2)),
+        ("GlobalLpPool", {}, (7, 8)),
+        ("LpPool", {}, (7, 8)),
+    ):
         node = helper.make_node(operator, ["x"], ["y"], p=2.5, **attributes)
         (y,) = Backend.run_model(model_of([node], {"x": X}, [("y", TensorProto.FLOAT)], 1), [X])
         np.testing.assert_allclose(y, naive.pool("lp", X, (2, 3), kernel, (1, 1), [(0, 0)] * 2, norm=2.5)[0], rtol=1e-5)
     node = helper.make_node("AveragePool", ["x"], ["y"], kernel_shape=[3, 3], pads=[1, 1, 1, 1])
     (y,) = Backend.run_model(model_of([node], {"x": X}, [("y", TensorProto.FLOAT)], 1), [X])
-    np.testing.assert_allclose(y, naive.pool("avg", X, (2, 3), (3, 3), (1, 1), [(1, 1)] * 2, count_include_pad=False)[0], rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(
+        y, naive.pool("avg", X, (2, 3), (3, 3), (1, 1), [(1, 1)] * 2, count_include_pad=False)[0], rtol=1e-5, atol=1e-6
+    )
     node = helper.make_node("AveragePool", ["x"], ["y"], kernel_shape=[3, 3], count_include_pad=1)
     with pytest.raises(onnx.checker.ValidationError, match="count_include_pad"):
         Backend.prepare(model_of([node], {"x": X}, [("y", TensorProto.FLOAT)], 1))
@@ -150,8 +175,11 @@ def test_newer_opsets():
 
 def test_bfloat16():
     import ml_dtypes
+
     x = X.astype(ml_dtypes.bfloat16)
-    model = model_of([helper.make_node("AveragePool", ["x"], ["y"], kernel_shape=[2, 2])], {"x": x}, [("y", TensorProto.BFLOAT16)])
+    model = model_of(
+        [helper.make_node("AveragePool", ["x"], ["y"], kernel_shape=[2, 2])], {"x": x}, [("y", TensorProto.BFLOAT16)]
+    )
     (y,) = Backend.run_model(model, [x])
     assert y.dtype == x.dtype
     np.testing.assert_array_equal(y, oriel.avg_pool(x, 2, 1))
@@ -166,11 +194,13 @@ def test_without_pooled_axes():
 
 
 def graph_of_several():
-    nodes = [helper.make_node("MaxPool", ["x"], ["a", "i"], kernel_shape=[2, 2], strides=[2, 2], name="first"),
-             helper.make_node("MaxUnpool", ["a", "i", "shape"], ["b"], kernel_shape=[2, 2], strides=[2, 2]),
-             helper.make_node("AveragePool", ["b"], ["c"], kernel_shape=[3, 3], pads=[1, 1, 1, 1], count_include_pad=1),
-             helper.make_node("LpPool", ["c"], ["d"], kernel_shape=[2, 2], strides=[2, 2], p=1),
-             helper.make_node("GlobalAveragePool", ["d"], ["y"])]
+    nodes = [
+        helper.make_node("MaxPool", ["x"], ["a", "i"], kernel_shape=[2, 2], strides=[2, 2], name="first"),
+        helper.make_node("MaxUnpool", ["a", "i", "shape"], ["b"], kernel_shape=[2, 2], strides=[2, 2]),
+        helper.make_node("AveragePool", ["b"], ["c"], kernel_shape=[3, 3], pads=[1, 1, 1, 1], count_include_pad=1),
+        helper.make_node("LpPool", ["c"], ["d"], kernel_shape=[2, 2], strides=[2, 2], p=1),
+        helper.make_node("GlobalAveragePool", ["d"], ["y"]),
+    ]
     x = X[:, :, :6]
     shape = np.array([2, 3, 8, 9])
     outputs = [("y", TensorProto.FLOAT), ("i", TensorProto.INT64), ("b", TensorProto.FLOAT)]
@@ -207,7 +237,9 @@ def test_compatibility_and_devices():
 
 def test_other_operators_are_named():
     nodes = [helper.make_node("GlobalMaxPool", ["x"], ["a"]), helper.make_node("Relu", ["a"], ["y"], name="after")]
-    with pytest.raises(ValueError, match="oriel.onnx: nodes must be AveragePool, .*, MaxUnpool, but one is Relu 'after'$"):
+    with pytest.raises(
+        ValueError, match="oriel.onnx: nodes must be AveragePool, .*, MaxUnpool, but one is Relu 'after'$"
+    ):
         Backend.prepare(model_of(nodes, {"x": X}, [("y", TensorProto.FLOAT)]))
     with pytest.raises(ValueError, match="but one is Relu$"):
         Backend.run_node(helper.make_node("Relu", ["x"], ["y"]), [X])
@@ -215,44 +247,67 @@ def test_other_operators_are_named():
         oriel.onnx._version_of(helper.make_node("MaxUnpool", ["x", "i"], ["y"], kernel_shape=[2]), 8)
 
 
-@pytest.mark.parametrize(("inputs", "error", "text"), [
-    ([X, X], ValueError, r"inputs must be 1 \(x\), but are 2"),
-    ([], ValueError, r"inputs must be 1 \(x\), but are 0"),
-    ({"z": X}, ValueError, "inputs must be named x, but are z"),
-    ([X.astype(np.float64)], TypeError, "input x must have dtype float32, but has float64"),
-    ([X[0]], ValueError, "input x must have shape 2x3x7x8, but has 3x7x8"),
-    ([X[:, :, :5]], ValueError, "input x must have shape 2x3x7x8, but has 2x3x5x8"),
-])
+@pytest.mark.parametrize(
+    ("inputs", "error", "text"),
+    [
+        ([X, X], ValueError, r"inputs must be 1 \(x\), but are 2"),
+        ([], ValueError, r"inputs must be 1 \(x\), but are 0"),
+        ({"z": X}, ValueError, "inputs must be named x, but are z"),
+        ([X.astype(np.float64)], TypeError, "input x must have dtype float32, but has float64"),
+        ([X[0]], ValueError, "input x must have shape 2x3x7x8, but has 3x7x8"),
+        ([X[:, :, :5]], ValueError, "input x must have shape 2x3x7x8, but has 2x3x5x8"),
+    ],
+)
 def test_wrong_inputs(inputs, error, text):
     model = model_of([helper.make_node("GlobalMaxPool", ["x"], ["y"])], {"x": X}, [("y", TensorProto.FLOAT)])
     with pytest.raises(error, match="oriel.onnx: " + text):
         Backend.run_model(model, inputs)
 
 
-@pytest.mark.parametrize(("operator", "attributes", "text"), [
-    ("MaxPool", dict(kernel_shape=[2]), "MaxPool: kernel_shape must have 2 values, but has 1"),
-    ("MaxPool", dict(kernel_shape=[2, 2], strides=[1]), "MaxPool: strides must have 2 values, but has 1"),
-    ("LpPool", dict(kernel_shape=[2, 2], pads=[1, 1]), "LpPool: pads must have 4 values, but has 2"),
-    ("AveragePool", dict(kernel_shape=[2, 2], pads=[1, 1, 1, 1], auto_pad="SAME_UPPER"), "AveragePool: pads must not be given with auto_pad"),
-    ("AveragePool", dict(kernel_shape=[2, 2], auto_pad="FULL"), "auto_pad must be NOTSET, SAME_UPPER, SAME_LOWER or VALID, but is FULL"),
-    ("AveragePool", dict(kernel_shape=[2, 2], strides=[0, 1]), "AveragePool: avg_pool: stride must be >= 1, but axis 2 has 0"),
-    ("MaxPool", dict(kernel_shape=[9, 2]), "MaxPool: max_pool: "),
-    ("LpPool", dict(kernel_shape=[2, 2], p=0), "LpPool: lp_pool: "),
-])
+@pytest.mark.parametrize(
+    ("operator", "attributes", "text"),
+    [
+        ("MaxPool", dict(kernel_shape=[2]), "MaxPool: kernel_shape must have 2 values, but has 1"),
+        ("MaxPool", dict(kernel_shape=[2, 2], strides=[1]), "MaxPool: strides must have 2 values, but has 1"),
+        ("LpPool", dict(kernel_shape=[2, 2], pads=[1, 1]), "LpPool: pads must have 4 values, but has 2"),
+        (
+            "AveragePool",
+            dict(kernel_shape=[2, 2], pads=[1, 1, 1, 1], auto_pad="SAME_UPPER"),
+            "AveragePool: pads must not be given with auto_pad",
+        ),
+        (
+            "AveragePool",
+            dict(kernel_shape=[2, 2], auto_pad="FULL"),
+            "auto_pad must be NOTSET, SAME_UPPER, SAME_LOWER or VALID, but is FULL",
+        ),
+        (
+            "AveragePool",
+            dict(kernel_shape=[2, 2], strides=[0, 1]),
+            "AveragePool: avg_pool: stride must be >= 1, but axis 2 has 0",
+        ),
+        ("MaxPool", dict(kernel_shape=[9, 2]), "MaxPool: max_pool: "),
+        ("LpPool", dict(kernel_shape=[2, 2], p=0), "LpPool: lp_pool: "),
+    ],
+)
 def test_wrong_attributes(operator, attributes, text):
     with pytest.raises(ValueError, match=text):
         Backend.run_node(helper.make_node(operator, ["x"], ["y"], **attributes), [X])
 
 
 def test_wrong_shapes():
-    with pytest.raises(ValueError, match="GlobalMaxPool: the input must have a batch, channels and pooled axes, but is 5"):
+    with pytest.raises(
+        ValueError, match="GlobalMaxPool: the input must have a batch, channels and pooled axes, but is 5"
+    ):
         Backend.run_node(helper.make_node("GlobalMaxPool", ["x"], ["y"]), [np.zeros(5, np.float32)])
     with pytest.raises(ValueError, match="MaxPool: the input must have 3 or more axes, but has shape"):
         Backend.run_node(helper.make_node("MaxPool", ["x"], ["y"], kernel_shape=[2]), [np.zeros((2, 2), np.float32)])
     node = helper.make_node("MaxUnpool", ["x", "i", "s"], ["y"], kernel_shape=[2, 2], strides=[2, 2])
     x, i = oriel.max_pool(X[:, :, :6], 2, return_indices="tensor")
     for shape in ((2, 3, 5, 8), (2, 3, 8), (1, 3, 6, 8)):
-        with pytest.raises(ValueError, match=r"MaxUnpool: output_shape must be at least \(2, 3, 6, 8\), with that batch and those channels"):
+        with pytest.raises(
+            ValueError,
+            match=r"MaxUnpool: output_shape must be at least \(2, 3, 6, 8\), with that batch and those channels",
+        ):
             Backend.run_node(node, [x, i, np.array(shape)])
     with pytest.raises(ValueError, match="MaxUnpool: .*unpool: indices must be"):
         Backend.run_node(node, [x, i + 10**6])
@@ -271,10 +326,19 @@ def test_unpooling_with_pads():
     assert set(y[y != 0]) == set(x.ravel())
 
 
-@pytest.mark.parametrize(("fake", "text"), [
-    ("sys.modules['onnx'] = None", "oriel.onnx needs the package onnx, 1.16 or newer, but none is installed"),
-    ("sys.modules['onnx'] = types.SimpleNamespace(__version__='1.9.0')", "oriel.onnx needs the package onnx, 1.16 or newer, but 1.9.0 is installed"),
-])
+@pytest.mark.parametrize(
+    ("fake", "text"),
+    [
+        ("sys.modules['onnx'] = None", "oriel.onnx needs the package onnx, 1.16 or newer, but none is installed"),
+        (
+            "sys.modules['onnx'] = types.SimpleNamespace(__version__='1.9.0')",
+            "oriel.onnx needs the package onnx, 1.16 or newer, but 1.9.0 is installed",
+        ),
+    ],
+)
 def test_missing_and_old_onnx(fake, text):
     program = f"import sys, types; {fake}\ntry:\n    import oriel.onnx\nexcept ImportError as error:\n    print(error)"
-    assert subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout.strip() == text
+    assert (
+        subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout.strip()
+        == text
+    )

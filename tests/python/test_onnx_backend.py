@@ -1,4 +1,4 @@
-"""The backend tests of the onnx package itself, every one whose graph consists of pooling operators, run by oriel.onnx.Backend."""
+"""The onnx package's own backend tests, every one whose graph consists of pooling operators."""
 
 import inspect
 import os
@@ -42,7 +42,7 @@ def pooling_tests():
 
 
 def test_classes():
-    """The unittest classes of onnx, without the thousands of tests that are of other operators or of devices other than the CPU."""
+    """The unittest classes of onnx, without the thousands of tests of other operators and devices."""
     tolerances = {name: CLOSE for name in FOUND if name != WRITTEN_WITH_FOUR_DIGITS}
     backend_test = onnx.backend.test.BackendTest(oriel.onnx.Backend, __name__, tolerances)
     for name in FOUND:
@@ -50,7 +50,10 @@ def test_classes():
     classes = {}
     for name, case in backend_test.test_cases.items():
         for test, function in inspect.getmembers(case, inspect.isfunction):
-            if test.startswith("test_") and getattr(function, "__unittest_skip_why__", "") == "no matched include pattern":
+            if (
+                test.startswith("test_")
+                and getattr(function, "__unittest_skip_why__", "") == "no matched include pattern"
+            ):
                 delattr(case, test)
         if any(test.startswith("test_") for test in dir(case)):
             classes[name] = case
@@ -75,7 +78,16 @@ def test_all_of_them_are_run():
             assert not getattr(getattr(case, test), "__unittest_skip__", False), test
 
 
-@pytest.mark.parametrize(("operator", "least"), [("AveragePool", 25), ("MaxPool", 25), ("LpPool", 8), ("GlobalMaxPool", 2),
-                                                 ("GlobalAveragePool", 2), ("MaxUnpool", 2)])
+@pytest.mark.parametrize(
+    ("operator", "least"),
+    [
+        ("AveragePool", 25),
+        ("MaxPool", 25),
+        ("LpPool", 8),
+        ("GlobalMaxPool", 2),
+        ("GlobalAveragePool", 2),
+        ("MaxUnpool", 2),
+    ],
+)
 def test_the_cases_are_there(operator, least):
     assert sum(operator in types for types in FOUND.values()) >= least

@@ -25,7 +25,9 @@ def random_problem(rng):
     arguments = {"window_strides": [int(s) for s in rng.integers(1, 4, rank)]}
     arguments["padding"] = str(rng.choice(["VALID", "SAME", "SAME_LOWER", "same"]))
     if rng.random() < 0.6:
-        arguments["padding"] = [tuple(int(p) for p in rng.integers(-2 if rng.random() < 0.3 else 0, 4, 2)) for _ in shape]
+        arguments["padding"] = [
+            tuple(int(p) for p in rng.integers(-2 if rng.random() < 0.3 else 0, 4, 2)) for _ in shape
+        ]
     for word in ("base_dilation", "window_dilation"):
         if rng.random() < 0.4:
             arguments[word] = [int(d) for d in rng.integers(1, 4, rank)]
@@ -45,7 +47,9 @@ def test_random_problems(computation, seed):
         if i % 4 == 0:
             initial = IDENTITIES[computation]
         problem = (shape, window, arguments, initial)
-        theirs = np.asarray(jax.lax.reduce_window(x, np.asarray(initial, dtype), COMPUTATIONS[computation], window, **arguments))
+        theirs = np.asarray(
+            jax.lax.reduce_window(x, np.asarray(initial, dtype), COMPUTATIONS[computation], window, **arguments)
+        )
         ours = reduce_window(x, initial, computation, window, **arguments)
         assert type(ours) is np.ndarray and ours.dtype == dtype and ours.shape == theirs.shape, problem
         np.testing.assert_array_equal(ours, theirs, err_msg=str(problem))
@@ -55,15 +59,25 @@ def test_random_problems(computation, seed):
 
 X = np.random.default_rng(1).integers(0, 2, (3, 5))
 # JAX 0.10 fails on "SAME" without strides.
-CASES = [{"padding": "SAME", "window_strides": (2, 1)}, {"padding": ((-1, 2), (1, -1))}, {"window_strides": (9, 9)},
-         {"base_dilation": (2, 3), "padding": "SAME", "window_strides": (1, 2)}, {"padding": ((-3, 0), (0, 0))}, {"padding": ((-3, 4), (0, 0))}]
+CASES = [
+    {"padding": "SAME", "window_strides": (2, 1)},
+    {"padding": ((-1, 2), (1, -1))},
+    {"window_strides": (9, 9)},
+    {"base_dilation": (2, 3), "padding": "SAME", "window_strides": (1, 2)},
+    {"padding": ((-3, 0), (0, 0))},
+    {"padding": ((-3, 4), (0, 0))},
+]
 
 
 @functools.cache
 def expected_of(dtype, computation, initial, case):
     if dtype is np.bool_ and computation is np.add:
         computation = np.maximum  # JAX has no sum of booleans; S7 says "any"
-    return np.asarray(jax.lax.reduce_window(X.astype(dtype), np.asarray(initial, dtype), COMPUTATIONS[computation], (2, 2), **CASES[case]))
+    return np.asarray(
+        jax.lax.reduce_window(
+            X.astype(dtype), np.asarray(initial, dtype), COMPUTATIONS[computation], (2, 2), **CASES[case]
+        )
+    )
 
 
 @pytest.mark.parametrize("kind", [np.asarray, jnp.asarray, torch.from_numpy], ids=["numpy", "jax", "torch"])
@@ -80,7 +94,9 @@ def test_kinds_of_arrays(kind, dtype):
 
 def test_bfloat16():
     x = np.random.default_rng(1).standard_normal((3, 5)).astype(ml_dtypes.bfloat16)
-    expected = jax.lax.reduce_window(x, np.asarray(0.5, x.dtype), jax.lax.max, (2, 2), (1, 1), "SAME", base_dilation=(1, 2))
+    expected = jax.lax.reduce_window(
+        x, np.asarray(0.5, x.dtype), jax.lax.max, (2, 2), (1, 1), "SAME", base_dilation=(1, 2)
+    )
     for operand in (x, jnp.asarray(x), torch.from_numpy(x.astype(np.float32)).to(torch.bfloat16)):
         y = reduce_window(operand, 0.5, "max", (2, 2), padding="SAME", base_dilation=(1, 2))
         assert type(y) is type(operand) and y.dtype == operand.dtype
@@ -90,9 +106,11 @@ def test_bfloat16():
 
 def test_names_of_computations():
     x = np.array([1.0, 3.0, 2.0])
-    for op, computations in (("max", ["max", np.maximum, jax.lax.max, jnp.maximum, torch.maximum]),
-                             ("min", ["min", np.minimum, jax.lax.min, jnp.minimum, torch.minimum]),
-                             ("add", ["add", np.add, jax.lax.add, jnp.add, torch.add])):
+    for op, computations in (
+        ("max", ["max", np.maximum, jax.lax.max, jnp.maximum, torch.maximum]),
+        ("min", ["min", np.minimum, jax.lax.min, jnp.minimum, torch.minimum]),
+        ("add", ["add", np.add, jax.lax.add, jnp.add, torch.add]),
+    ):
         for computation in computations:
             expected = {"max": [3, 3], "min": [1, 2], "add": [4, 5]}[op]
             initial = {"max": -math.inf, "min": math.inf, "add": 0}[op]
@@ -102,7 +120,9 @@ def test_names_of_computations():
         return a + b
 
     for computation in (add, operator.add, max, jax.lax.mul, np.multiply, "mul", lambda a, b: a, None, 3):
-        with pytest.raises(ValueError, match="reduce_window: computation must be 'max', 'min' or 'add', or the function of"):
+        with pytest.raises(
+            ValueError, match="reduce_window: computation must be 'max', 'min' or 'add', or the function of"
+        ):
             reduce_window(x, 0.0, computation, (2,))
 
 
@@ -140,7 +160,9 @@ def test_integer_sums_wrap(dtype):
         for initial in (0, 7, info.min, info.max):
             y = reduce_window(x, initial, "add", window)
             if window != (9, 40) or initial == 0:  # XLA counts another start several times in large windows
-                np.testing.assert_array_equal(y, jax.lax.reduce_window(x, np.asarray(initial, dtype), jax.lax.add, window))
+                np.testing.assert_array_equal(
+                    y, jax.lax.reduce_window(x, np.asarray(initial, dtype), jax.lax.add, window)
+                )
             views = np.lib.stride_tricks.sliding_window_view(x, window).astype(np.int64)
             np.testing.assert_array_equal(y, (views.sum((2, 3)) + initial).astype(dtype))
 
@@ -159,8 +181,15 @@ def test_arrays_without_axes_and_without_elements():
         # XLA leaves the start out here, and only here.
         assert float(jax.lax.reduce_window(jnp.float32(4), initial, jax.lax.max, ())) == 4
     y = reduce_window(np.zeros((0, 2), np.float32), 3.0, "add", (2, 1), padding=((1, 1), (0, 0)))
-    assert y.tolist() == np.asarray(jax.lax.reduce_window(np.zeros((0, 2), np.float32), np.float32(3), jax.lax.add, (2, 1), (1, 1),
-                                                          ((1, 1), (0, 0)))).tolist() == [[3, 3]]
+    assert (
+        y.tolist()
+        == np.asarray(
+            jax.lax.reduce_window(
+                np.zeros((0, 2), np.float32), np.float32(3), jax.lax.add, (2, 1), (1, 1), ((1, 1), (0, 0))
+            )
+        ).tolist()
+        == [[3, 3]]
+    )
     assert reduce_window([[1, 2], [3, 4]], 0, "add", (2, 2)).tolist() == [[10]]
 
 
@@ -175,26 +204,54 @@ def test_the_operand_is_not_changed():
     assert y.tolist() == [0, 1, 2]
 
 
-@pytest.mark.parametrize(("change", "error", "text"), [
-    ({"window_dimensions": (2,)}, ValueError, "window_dimensions must have one value for each of the operand's 2 axes, but has 1"),
-    ({"window_dimensions": (2, 0)}, ValueError, "window_dimensions must be >= 1, but axis 1 has 0"),
-    ({"window_dimensions": 2}, TypeError, "window_dimensions must be a sequence of ints, but is 2"),
-    ({"window_dimensions": (2, 1.5)}, TypeError, r"window_dimensions must be a sequence of ints, but is \(2, 1.5\)"),
-    ({"window_strides": (1, -1)}, ValueError, "window_strides must be >= 1, but axis 1 has -1"),
-    ({"base_dilation": (0, 1)}, ValueError, "base_dilation must be >= 1, but axis 0 has 0"),
-    ({"window_dilation": (1, 1, 1)}, ValueError, "window_dilation must have one value for each of the operand's 2 axes, but has 3"),
-    ({"padding": "FULL"}, ValueError, "padding must be 'VALID', 'SAME', 'SAME_LOWER' or pairs, but is 'FULL'"),
-    ({"padding": 1}, TypeError, "padding must be a word or a sequence of"),
-    ({"padding": ((0, 0),)}, ValueError, "padding must have one pair for each of the operand's 2 axes, but has 1"),
-    ({"padding": ((0, 0), (0,))}, TypeError, "padding must be a word or a sequence of"),
-    ({"init_value": "zero"}, TypeError, "init_value must be a real number, but is 'zero'"),
-    ({"init_value": np.zeros(2)}, TypeError, "init_value must be a real number, but is array"),
-    ({"operand": np.zeros((2, 2), np.int8), "init_value": 200}, ValueError, "init_value must be a value of the operand's dtype int8, but is 200"),
-    ({"operand": np.zeros((2, 2), np.int8), "init_value": -math.inf}, ValueError, "init_value must be a value of .* int8, but is -inf"),
-    ({"operand": np.zeros((2, 2), complex)}, TypeError, "operand must have dtype float64, .* but has complex128"),
-    ({"operand": np.zeros((2, 2), object)}, TypeError, "operand must have dtype float64, .* but has object"),
-])
+@pytest.mark.parametrize(
+    ("change", "error", "text"),
+    [
+        (
+            {"window_dimensions": (2,)},
+            ValueError,
+            "window_dimensions must have one value for each of the operand's 2 axes, but has 1",
+        ),
+        ({"window_dimensions": (2, 0)}, ValueError, "window_dimensions must be >= 1, but axis 1 has 0"),
+        ({"window_dimensions": 2}, TypeError, "window_dimensions must be a sequence of ints, but is 2"),
+        (
+            {"window_dimensions": (2, 1.5)},
+            TypeError,
+            r"window_dimensions must be a sequence of ints, but is \(2, 1.5\)",
+        ),
+        ({"window_strides": (1, -1)}, ValueError, "window_strides must be >= 1, but axis 1 has -1"),
+        ({"base_dilation": (0, 1)}, ValueError, "base_dilation must be >= 1, but axis 0 has 0"),
+        (
+            {"window_dilation": (1, 1, 1)},
+            ValueError,
+            "window_dilation must have one value for each of the operand's 2 axes, but has 3",
+        ),
+        ({"padding": "FULL"}, ValueError, "padding must be 'VALID', 'SAME', 'SAME_LOWER' or pairs, but is 'FULL'"),
+        ({"padding": 1}, TypeError, "padding must be a word or a sequence of"),
+        ({"padding": ((0, 0),)}, ValueError, "padding must have one pair for each of the operand's 2 axes, but has 1"),
+        ({"padding": ((0, 0), (0,))}, TypeError, "padding must be a word or a sequence of"),
+        ({"init_value": "zero"}, TypeError, "init_value must be a real number, but is 'zero'"),
+        ({"init_value": np.zeros(2)}, TypeError, "init_value must be a real number, but is array"),
+        (
+            {"operand": np.zeros((2, 2), np.int8), "init_value": 200},
+            ValueError,
+            "init_value must be a value of the operand's dtype int8, but is 200",
+        ),
+        (
+            {"operand": np.zeros((2, 2), np.int8), "init_value": -math.inf},
+            ValueError,
+            "init_value must be a value of .* int8, but is -inf",
+        ),
+        ({"operand": np.zeros((2, 2), complex)}, TypeError, "operand must have dtype float64, .* but has complex128"),
+        ({"operand": np.zeros((2, 2), object)}, TypeError, "operand must have dtype float64, .* but has object"),
+    ],
+)
 def test_bad_input(change, error, text):
-    arguments = {"operand": np.zeros((3, 4)), "init_value": 0.0, "computation": "add", "window_dimensions": (2, 2)} | change
+    arguments = {
+        "operand": np.zeros((3, 4)),
+        "init_value": 0.0,
+        "computation": "add",
+        "window_dimensions": (2, 2),
+    } | change
     with pytest.raises(error, match="reduce_window: " + text):
         reduce_window(**arguments)
