@@ -11,7 +11,7 @@ import numpy as np  # noqa: E402
 import oriel.jax  # noqa: E402
 import pytest  # noqa: E402
 from jax.sharding import AxisType, NamedSharding, PartitionSpec  # noqa: E402
-from test_jax_transforms import distinct, energy, every_pool  # noqa: E402
+from test_jax_transforms import POOLS, distinct, energy, every_pool  # noqa: E402
 
 BATCH = PartitionSpec("batch")
 
@@ -56,6 +56,30 @@ def test_gradients_of_what_all_devices_share(mesh, pool):
 def test_spread_arrays_give_the_same_results(mesh, spec):
     x = distinct((4, 6, 4, 2))
     spread = jax.device_put(x, NamedSharding(mesh, spec))
-    pool = lambda x: oriel.jax.avg_pool(x, (3, 2), (1, 2), "SAME")  # noqa: E731
-    np.testing.assert_array_equal(jax.jit(pool)(spread), pool(x))
-    np.testing.assert_array_equal(jax.jit(jax.grad(energy(pool)))(spread), jax.grad(energy(pool))(x))
+    for pool in POOLS.values():
+        np.testing.assert_array_equal(jax.jit(pool)(spread), pool(x))
+        near(jax.jit(jax.grad(energy(pool)))(spread), jax.grad(energy(pool))(x))
+
+
+@every_pool
+def test_a_spread_batch_is_pooled_where_it_is(mesh, pool):
+    sharding = NamedSharding(mesh, BATCH)
+    x = jax.device_put(distinct((4, 5, 4, 2)), sharding)
+    push = lambda x: jax.jvp(pool, (x,), (2 * x,))[1]  # noqa: E731
+    for function in (pool, jax.grad(energy(pool)), push):
+        compiled = jax.jit(function).lower(x).compile()
+        assert "all-gather" not in compiled.as_text()
+        assert compiled(x).sharding.is_equivalent_to(sharding, 4)
+        near(compiled(x), function(jnp.asarray(np.asarray(x))))
+    rows = jax.jit(jax.vmap(pool))(jax.device_put(distinct((4, 1, 5, 4, 2)), sharding))
+    assert rows.sharding.is_equivalent_to(sharding, 5)
+
+
+def test_many_axes_before_the_pooled_ones(mesh):
+    """More axes than Shardy has letters for, in a call with two operands."""
+    shape = (2,) * 4 + (1,) * 8 + (3, 3, 1)
+    x = jax.device_put(distinct(shape), NamedSharding(mesh, BATCH))
+    pool = lambda x: oriel.jax.max_pool(x, (2, 2))  # noqa: E731
+    compiled = jax.jit(jax.grad(energy(pool))).lower(x).compile()
+    assert "all-gather" not in compiled.as_text()
+    near(compiled(x), jax.grad(energy(pool))(jnp.asarray(np.asarray(x))))

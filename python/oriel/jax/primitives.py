@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import itertools
 import pathlib
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -57,6 +58,7 @@ def _register_targets() -> None:
         handlers = ctypes.CDLL(str(library))
         for name in EXPORTED_CALLS:
             jax.ffi.register_ffi_target(name, jax.ffi.pycapsule(getattr(handlers, name)), platform="cpu")
+            jax.ffi.register_ffi_target_as_batch_partitionable(name)
     except OSError as error:
         raise ImportError(f"oriel.jax needs {library.name}, which this build of oriel lacks: install oriel where jaxlib is installed "
                           f"({error})") from error
@@ -131,15 +133,43 @@ def define(name: str, abstract: Callable[..., Any], lowering: Callable[..., Any]
     return primitive
 
 
+def _sharding_rule(operands: Sequence[tuple[int, ...]], results: Sequence[tuple[int, ...]], batch: int) -> mlir.ir.Attribute:
+    """Shardy's rule that the first `batch` axes may be spread over devices, each part of them being pooled where it is."""
+    names = itertools.chain("ijklmnopqrstuvwxyz", (f"z_{n}" for n in itertools.count(1)))  # in the order that Shardy wants
+    sizes = {next(names): size for size in operands[0][:batch]}
+    shared = list(sizes)
+
+    def mapped(shape: tuple[int, ...]) -> str:
+        others = {next(names): size for size in shape[batch:]}
+        sizes.update(others)
+        return f"[{', '.join([*shared, *others])}]"
+
+    sides = [", ".join(map(mapped, shapes)) for shapes in (operands, results)]
+    extents = ", ".join(f"{factor}={size}" for factor, size in sizes.items())
+    return mlir.ir.Attribute.parse(f"#sdy.op_sharding_rule<({sides[0]})->({sides[1]}) {{{extents}}}, custom>")
+
+
+def _partitioning(ctx: Any, spec: PoolSpec) -> dict[str, Any]:
+    """What tells XLA that a call may be split along the axes before the first pooled one: else it would gather a spread batch."""
+    operands, results = ([aval.shape for aval in avals] for avals in (ctx.avals_in, ctx.avals_out))
+    batch = len(operands[0]) + min(spec.axes)
+    shapes = [*operands, *results]
+    if batch == 0 or len({shape[:batch] for shape in shapes}) > 1 or not all(isinstance(n, int) for shape in shapes for n in shape):
+        return {}
+    attributes = {"mhlo.frontend_attributes": mlir.ir_attribute({"num_batch_dims": str(batch)})}
+    if getattr(jax.config, "jax_use_shardy_partitioner", False):
+        attributes["sdy.sharding_rule"] = _sharding_rule(operands, results, batch)
+    return {"extra_attributes": attributes}
+
+
 def call_handler(target: str) -> Callable[..., Any]:
     """The lowering to a handler of oriel_xla.so."""
-    lower = jax.ffi.ffi_lowering(target)
 
     def lowering(ctx: Any, *operands: Any, spec: PoolSpec, space: str | None = None, **_: Any) -> Any:
         attributes = {"words": spec.all_words()}
         if space is not None:
             attributes["space"] = np.int32(INDEX_SPACES[space])
-        return lower(ctx, *operands, **attributes)
+        return jax.ffi.ffi_lowering(target, **_partitioning(ctx, spec))(ctx, *operands, **attributes)
 
     return lowering
 
