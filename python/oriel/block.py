@@ -92,8 +92,8 @@ def block_reduce(
     >>> oriel.block_reduce(image, (3, 2), np.mean)
     array([[4.5, 6.5]])
     >>> oriel.block_reduce(image, 2, "min", cval=255)
-    array([[0, 2],
-           [8, 10]], dtype=uint8)
+    array([[ 0,  2],
+           [ 8, 10]], dtype=uint8)
     """
     image = np.asarray(image)
     if np.size(cval) != 1:

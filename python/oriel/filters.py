@@ -26,6 +26,9 @@ _MODES = {
     "grid-constant": "constant",
 }
 
+# Elements of an array that is rather padded as a whole, as nine calls of the engine would take longer than copying it.
+_SMALL = 1 << 15
+
 
 def maximum_filter(
     input: Any,
@@ -75,7 +78,7 @@ def maximum_filter(
 
     Notes
     -----
-    The input is not padded: only outputs whose windows leave the array, and only in the modes where what lies beyond
+    Large inputs are not padded: only outputs whose windows leave the array, and only in the modes where what lies beyond
     matters, are computed from a copy of their surroundings. Unlike SciPy, which computes in float64, 64-bit integers
     are exact, and a NaN within a window makes the result NaN (S3).
 
@@ -378,10 +381,10 @@ def _parts(x: np.ndarray, y: np.ndarray, filled: list[_Window], edge: Any) -> It
     axis, n = window.axis, x.shape[window.axis]
     low = min(window.before, n)
     high = max(n - window.after, low)
-    for begin, end in ((0, low), (low, high), (high, n)):
+    for begin, end in ((0, n),) if x.size <= _SMALL else ((0, low), (low, high), (high, n)):
         if begin == end:
             continue
-        if (begin, end) == (low, high):
+        if window.before <= begin and end + window.after <= n:
             x_part = x[_along(axis, slice(begin - window.before, end + window.after))]
         else:
             at = window.places(begin - window.before, end + window.after, n)

@@ -34,8 +34,16 @@ def random_problem(rng, rank=None):
     )
 
 
+@pytest.fixture(params=["padded", "in parts"])
+def treatment(request, monkeypatch):
+    """Small arrays are padded, large ones filtered in parts; here both are done with small ones."""
+    if request.param == "in parts":
+        monkeypatch.setattr(filters, "_SMALL", 0)
+
+
 @pytest.mark.parametrize("seed", seeds())
 @pytest.mark.parametrize(("ours", "theirs"), EXTREMA, ids=["maximum", "minimum"])
+@pytest.mark.usefixtures("treatment")
 def test_extrema(ours, theirs, seed):
     rng = np.random.default_rng(seed)
     for i in range(250):
@@ -50,6 +58,7 @@ def test_extrema(ours, theirs, seed):
 
 
 @pytest.mark.parametrize("seed", seeds())
+@pytest.mark.usefixtures("treatment")
 def test_means_of_floats(seed):
     rng = np.random.default_rng(seed)
     for i in range(250):
@@ -70,6 +79,7 @@ def exact_mean(x, arguments):
 
 
 @pytest.mark.parametrize("seed", seeds())
+@pytest.mark.usefixtures("treatment")
 def test_means_of_integers_are_rounded_once(seed):
     rng = np.random.default_rng(seed)
     for i in range(150):
@@ -99,6 +109,7 @@ def test_the_modes_by_hand():
         assert ndimage.maximum_filter(x, 3, mode=mode, cval=9, origin=1).tolist() == y, mode
 
 
+@pytest.mark.usefixtures("treatment")
 def test_every_small_window_in_every_mode():
     """Size, origin and mode decide whether absent places do (the proof is in filters.py): all, on all small arrays."""
     rng = np.random.default_rng(1)
