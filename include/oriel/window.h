@@ -164,7 +164,7 @@ struct Axis {
     const index_t places = in == 0 ? 0 : (in - 1) * spacing + 1;
     const index_t last = o.end - 1;
     const Range place = intersect({start(o.begin), at(last, width(last) - 1) + 1}, {0, places});
-    const Range inputs = {ceil_div(place.begin, spacing), ceil_div(place.end, spacing)};
+    const Range inputs = spacing == 1 ? place : Range{ceil_div(place.begin, spacing), ceil_div(place.end, spacing)};
     return inputs.empty() ? Range{inputs.begin, inputs.begin} : inputs;
   }
 

@@ -31,7 +31,7 @@ void for_each_row(const Extents& shape, int threads, const Body& body) {
   for (int d = 0; d + 1 < rank; ++d) rows *= shape[d];
   const index_t n = rank == 0 ? 1 : shape[rank - 1];
   if (n == 0) return;
-  parallel_for(rows, threads, [&](index_t begin, index_t end) {
+  parallel_for(rows, n * static_cast<index_t>(sizeof(double)), threads, [&](index_t begin, index_t end) {
     for (index_t r = begin; r < end; ++r) {
       Extents index(rank, 0);
       index_t rest = r;

@@ -10,18 +10,17 @@ namespace oriel::cpu {
 
 int default_threads() { return tbb::this_task_arena::max_concurrency(); }
 
-void parallel_for(index_t n, int threads, const std::function<void(index_t, index_t)>& body) {
-  if (n <= 0) return;
-  if (threads == 1 || n == 1) return body(0, n);
+void spread(index_t n, index_t least, int threads, const std::function<void(index_t, index_t)>& body) {
   // The thread sanitizer cannot see how oneTBB hands work over, so what happens before what is said here.
   std::atomic<int> handed{0};
   const auto run = [&] {
     handed.store(1, std::memory_order_release);
-    tbb::parallel_for(tbb::blocked_range<index_t>(0, n), [&](const tbb::blocked_range<index_t>& range) {
-      (void)handed.load(std::memory_order_acquire);
-      body(range.begin(), range.end());
-      handed.fetch_add(1, std::memory_order_release);
-    });
+    tbb::parallel_for(tbb::blocked_range<index_t>(0, n, static_cast<std::size_t>(least)),
+                      [&](const tbb::blocked_range<index_t>& range) {
+                        (void)handed.load(std::memory_order_acquire);
+                        body(range.begin(), range.end());
+                        handed.fetch_add(1, std::memory_order_release);
+                      });
     (void)handed.load(std::memory_order_acquire);
   };
   if (threads == 0 || threads >= default_threads()) return run();  // oneTBB prints a warning when asked for more

@@ -49,7 +49,7 @@ void run_fold(const FoldJob& job, int threads) {
     if (job.layout.axis[static_cast<std::size_t>(a)].axis.out == 0) return;
   }
   const Tiling tiling(job.layout, job.plain, threads > 0 ? threads : default_threads());
-  parallel_for(planes * tiling.tiles * tiling.bands, threads,
+  parallel_for(planes * tiling.tiles * tiling.bands, tiling.task_bytes, threads,
                [&](index_t begin, index_t end) { fold_tasks(job, tiling, begin, end); });
 }
 

@@ -32,6 +32,7 @@ bool RowFolder::fold_simple(Range outputs) {
   const LowerRow lower = how_.lower != nullptr ? how_.lower : how_.store;
   const index_t along_pitch = layout_.axis[at(layout_.row_axis)].pitch[kY];
   const RowOut result = slot(result_, 0, 0);
+  const RowIn unlowered = {result.value, nullptr, 0};
   const index_t new_bytes = std::min(across.stride, across.kernel) * tile_.in_elems() * how_.in_bytes;
   const index_t ahead = how_.scan != nullptr ? kScanBytes + kAheadBytes : kAheadBytes;  // a scan reads ahead itself
   Coords c{};
@@ -56,7 +57,7 @@ bool RowFolder::fold_simple(Range outputs) {
       how_.fold.fold_windows(first, static_cast<int>(along.kernel), along.out, out, true);
     if (direct) continue;
     c[at(stage_[0].number)] = o;
-    lower({out.value, nullptr, 0}, along.out, tile_.lanes, lower_params(c), y, along_pitch, layout_.lanes.pitch[kY]);
+    lower(unlowered, along.out, tile_.lanes, lower_params(c), y, along_pitch, layout_.lanes.pitch[kY]);
   }
   return true;
 }

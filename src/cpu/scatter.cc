@@ -107,10 +107,10 @@ index_t offset(const Extents& index, const Extents& pitch) {
 
 // Throws Error for the first output, in row-major order, whose index is neither -1 nor a place of its plane and, when
 // `in_window`, of its window. Looks at all before anything is written.
-void check_indices(const std::string& what, const PlaneWalk& walk, const ConstTensor& index, IndexSpace space,
-                   bool in_window, int threads) {
+void check_indices(const PlaneWalk& walk, const ConstTensor& index, IndexSpace space, bool in_window, int threads) {
   const Extents& shape = index.shape;
-  if (element_count(shape) == 0) return;
+  const index_t count = element_count(shape);
+  if (count == 0) return;
   const Extents zeros(shape.size(), 0), step = dense_pitch(shape);
   const auto value_at = [&](const Extents& output) {
     return static_cast<const std::int64_t*>(index.data)[offset(output, index.pitch)];
@@ -128,7 +128,8 @@ void check_indices(const std::string& what, const PlaneWalk& walk, const ConstTe
   };
   constexpr index_t kNone = highest_value<index_t>();
   std::atomic<index_t> first_bad{kNone};
-  parallel_for(walk.planes, threads, [&](index_t begin, index_t end) {
+  const index_t plane_bytes = count / walk.planes * static_cast<index_t>(sizeof(std::int64_t));
+  parallel_for(walk.planes, plane_bytes, threads, [&](index_t begin, index_t end) {
     for (index_t plane = begin; plane < end; ++plane) {
       Extents output = zeros;
       walk.locate(plane, output);
@@ -148,7 +149,8 @@ void check_indices(const std::string& what, const PlaneWalk& walk, const ConstTe
     rest %= step[d];
   }
   throw Error(
-      fmt::format("{}: indices must be {}, but the output at {} has {}", what,
+      fmt::format("{}: indices must be {}, but the output at {} has {}",
+                  in_window ? fmt::format("{}_pool backward", name(walk.problem.pool.op)) : "unpool",
                   in_window ? "of a tap of the output's window, or -1" : "-1 or a place in the output's own plane of x",
                   place(output), value_at(output)));
 }
@@ -178,9 +180,12 @@ struct TapCells {
       cell_step[d] = cells;
       cells *= p.shape[d];
       const Axis& axis = p.axis[at(walk.pooled_number[d])];
+      first[at(i)].reserve(at(p.output_shape[d]));
       for (index_t o = 0; o < p.output_shape[d]; ++o) first[at(i)].push_back(axis.at(o, 0) * cell_step[d]);
     }
-    for (index_t code = 0; code < p.taps(); ++code) {
+    const index_t taps = p.taps();
+    step.reserve(at(taps));
+    for (index_t code = 0; code < taps; ++code) {
       index_t sum = 0, rest = code;
       for (int a = 0; a < p.pooled; ++a) {
         const Axis& axis = p.axis[at(a)];
@@ -387,9 +392,10 @@ void indexed_backward(const Problem& problem, const ConstTensor& dy, const Const
   const index_t n = problem.shape[static_cast<int>(walk.inner[0])];
   const index_t step_bytes = model.cells_per_step() * lanes * static_cast<index_t>(sizeof(accumulator_t<T>));
   index_t band = std::clamp<index_t>(kBandBytes / std::max<index_t>(1, step_bytes), 1, n);
-  if (threads != 1 && tasks < default_threads()) band = std::min(band, (n + 3) / 4);
+  const bool worth_threads = n * step_bytes > kTaskBytes;
+  if (threads != 1 && worth_threads && tasks < default_threads()) band = std::min(band, (n + 3) / 4);
   const index_t bands = (n + band - 1) / band;
-  parallel_for(tasks * bands, threads, [&](index_t begin, index_t end) {
+  parallel_for(tasks * bands, band * step_bytes, threads, [&](index_t begin, index_t end) {
     BandGradient<T> task = model;
     for (index_t i = begin; i < end; ++i) {
       Extents origin(problem.shape.size(), 0);
@@ -435,7 +441,7 @@ void unpool_plane(const PlaneWalk& walk, index_t plane, const ConstTensor& y, co
 
 void run_indexed_backward(const Problem& problem, const ConstTensor& dy, const ConstTensor& index, IndexSpace space,
                           const Tensor& dx, int threads) {
-  check_indices(std::string(name(problem.pool.op)) + "_pool backward", PlaneWalk(problem), index, space, true, threads);
+  check_indices(PlaneWalk(problem), index, space, true, threads);
   dispatch_backward(problem, dy, index, space, nullptr, dx, threads);
 }
 
@@ -451,9 +457,10 @@ void run_extremum_backward(const Problem& problem, const ConstTensor& x, const C
 void run_unpool(const Problem& problem, const ConstTensor& y, const ConstTensor& index, IndexSpace space,
                 const Tensor& x, int threads) {
   const PlaneWalk walk(problem);
-  check_indices("unpool", walk, index, space, false, threads);
+  check_indices(walk, index, space, false, threads);
   visit(y.dtype, [&]<class T>() {
-    parallel_for(walk.planes, threads, [&](index_t begin, index_t end) {
+    const index_t plane_bytes = element_count(x.shape) / std::max<index_t>(1, walk.planes) * size_bytes(x.dtype);
+    parallel_for(walk.planes, plane_bytes, threads, [&](index_t begin, index_t end) {
       for (index_t plane = begin; plane < end; ++plane) unpool_plane<T>(walk, plane, y, index, space, x);
     });
   });

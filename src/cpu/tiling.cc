@@ -2,11 +2,12 @@
 
 #include <algorithm>
 
+#include "cpu/parallel.h"
+
 namespace oriel::cpu {
 namespace {
 
-constexpr index_t kRowBytes = 32 * 1024;   // accumulators of one row: a few rows stay in the first two caches
-constexpr index_t kTaskBytes = 64 * 1024;  // a thread is not asked to do less than about this
+constexpr index_t kRowBytes = 32 * 1024;  // accumulators of one row: a few rows stay in the first two caches
 constexpr index_t kTasksPerThread = 4;
 
 index_t round_up_div(index_t a, index_t b) { return (a + b - 1) / b; }
@@ -25,7 +26,7 @@ RowTile Tiling::tile(index_t number) const {
   const Axis& axis = layout_->axis[static_cast<std::size_t>(layout_->row_axis)].axis;
   const Range outputs = {begin, std::min(axis.out, begin + tile_size_)};
   t.axis = axis.slice(outputs);
-  t.in_begin = axis.needs(outputs).begin;
+  t.in_begin = t.axis.in_offset - axis.in_offset;
   t.out_begin = begin;
   t.lanes = layout_->lanes.n;
   if (t.axis.out > 0) {
@@ -70,6 +71,7 @@ Tiling::Tiling(const RowLayout& layout, const RowReduction& reduction, int threa
   band_rows = std::max(least_rows, round_up_div(rows, round_up_div(wanted, parts)));
   band_rows = std::min(std::max<index_t>(1, rows), band_rows);
   bands = std::max<index_t>(1, round_up_div(rows, band_rows));
+  task_bytes = band_rows * bytes_of_row;
 }
 
 }  // namespace oriel::cpu

@@ -30,6 +30,7 @@ struct Tiling {
   index_t rows = 1;       // rows of outputs in a plane
   index_t band_rows = 1;  // of which one task does so many
   index_t bands = 1;
+  index_t task_bytes = 0;  // that one task reads, about
   // The largest of all tiles, in elements:
   index_t in_elems = 0;
   index_t out_elems = 0;
