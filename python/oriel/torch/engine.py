@@ -11,7 +11,7 @@ from torch._prims_common import suggest_memory_format
 
 from oriel import _core
 
-__all__ = ["backward", "forward", "forward_indices", "is_channels_last", "memory_format", "unpool"]
+__all__ = ["backward", "forward", "forward_indices", "is_channels_last", "memory_format", "result_unlike", "unpool"]
 
 _ALL_THREADS = _core.default_threads()
 _torch_threads = torch.get_num_threads
@@ -55,11 +55,15 @@ def forward_indices(pool: _core.Pool, x: Tensor) -> tuple[Tensor, Tensor]:
         return _core.forward_indices(pool, x, "plane")
 
 
-def backward(pool: _core.Pool, dy: Tensor, x: Tensor | None, shape: Sequence[int], channels_last: bool) -> Tensor:
-    """The gradient of the input: like `x` in memory, or as `channels_last` says where x is not needed."""
-    out = None
-    if x is None and (channels_last or not dy.is_contiguous()) and channels_last != is_channels_last(dy):
-        out = torch.empty(shape, dtype=dy.dtype, memory_format=memory_format(channels_last, len(shape)))
+def result_unlike(dy: Tensor, shape: Sequence[int], channels_last: bool) -> Tensor | None:
+    """A tensor for the gradient of the input where it is not to lie in memory as `dy` does, else None."""
+    if channels_last == is_channels_last(dy):
+        return None
+    return torch.empty(shape, dtype=dy.dtype, memory_format=memory_format(channels_last, len(shape)))
+
+
+def backward(pool: _core.Pool, dy: Tensor, x: Tensor | None, shape: Sequence[int] | None, out: Tensor | None = None) -> Tensor:
+    """The gradient of the input, which is `x` or, where the values are not needed, has that shape; like x or dy in memory, or `out`."""
     if _torch_threads() == _ALL_THREADS:
         return _backward(pool, dy, x, shape, out)
     with _as_many_threads_as_torch():

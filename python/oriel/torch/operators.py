@@ -40,7 +40,8 @@ def _pool_with_indices_kernel(x: Tensor, *arguments: Any) -> tuple[Tensor, Tenso
 
 
 def _pool_backward_kernel(dy: Tensor, x: Tensor | None, input_size: Sequence[int], channels_last: bool, *arguments: Any) -> Tensor:
-    return engine.backward(core_pool(*arguments), dy, x, input_size, channels_last)
+    out = engine.result_unlike(dy, input_size, channels_last) if x is None else None
+    return engine.backward(core_pool(*arguments), dy, x, input_size, out)
 
 
 def _unpool_kernel(y: Tensor, indices: Tensor, output_size: Sequence[int], axes: Sequence[int]) -> Tensor:

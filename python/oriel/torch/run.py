@@ -28,6 +28,8 @@ _dispatch_modes = torch._C._len_torch_dispatch_stack
 _function_modes = torch._C._len_torch_function_stack
 _is_traced = torch._C._is_tracing
 _is_grad_enabled = torch.is_grad_enabled
+_dispatch_keys = torch._C._dispatch_keys
+_CPU = torch._C.DispatchKey.CPU
 
 
 def is_plain(x: Any) -> bool:
@@ -37,9 +39,14 @@ def is_plain(x: Any) -> bool:
 
 
 def _gradient(ctx: Any, dy: Tensor) -> Tensor:
-    if is_plain(dy) and not _is_grad_enabled():
-        x = ctx.saved_tensors
-        return engine.backward(ctx.core, dy, x[0] if x else None, ctx.input_shape, ctx.channels_last)
+    # is_grads_batched=True maps in a way of its own, which shows in the tensor's keys alone
+    if is_plain(dy) and not _is_grad_enabled() and _dispatch_keys(dy).has(_CPU):
+        if kept := ctx.saved_tensors:
+            return engine.backward(ctx.core, dy, kept[0], None)
+        out = None
+        if ctx.channels_last or not dy.is_contiguous():
+            out = engine.result_unlike(dy, ctx.input_shape, ctx.channels_last)
+        return engine.backward(ctx.core, dy, None, ctx.input_shape, out)
     ctx.arguments = operator_arguments(len(ctx.input_shape), *ctx.pool)
     return gradients.pool_gradient(ctx, dy)[0]
 
