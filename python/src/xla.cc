@@ -274,3 +274,8 @@ ORIEL_XLA_HANDLER(oriel_pool_indices, forward_indices, indexed);
 ORIEL_XLA_HANDLER(oriel_pool_pick, pick, binary);
 ORIEL_XLA_HANDLER(oriel_pool_backward_linear, backward_linear, unary);
 ORIEL_XLA_HANDLER(oriel_pool_backward, backward_at, binary);
+
+// The version of XLA's interface that this was compiled for. XLA looks at it too, but too late to be caught: when its
+// backend starts.
+extern "C" __attribute__((visibility("default"))) const int oriel_pool_interface[2];
+const int oriel_pool_interface[2] = {XLA_FFI_API_MAJOR, XLA_FFI_API_MINOR};

@@ -14,11 +14,13 @@ import ctypes
 import functools
 import itertools
 import pathlib
+import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax
 import jax.numpy as jnp
+import jaxlib
 import numpy as np
 from jax.extend.core import Primitive
 from jax.interpreters import ad, batching, mlir
@@ -52,18 +54,27 @@ EXPORTED_CALLS = (
 INDEX_SPACES = {"plane": 0, "tensor": 1, "window": 2}  # IndexSpace of include/oriel/problem.h
 
 
+def _interface_of_jaxlib() -> tuple[int, int]:
+    """The version of XLA's foreign function interface that the installed jaxlib has: it is in the header that comes with it."""
+    header = pathlib.Path(jax.ffi.include_dir(), "xla", "ffi", "api", "c_api.h").read_text(encoding="utf-8")
+    major, minor = (re.search(rf"#define XLA_FFI_API_{word} (\d+)", header) for word in ("MAJOR", "MINOR"))
+    return int(major[1]), int(minor[1])
+
+
 def _register_targets() -> None:
     library = pathlib.Path(oriel.__file__).with_name("oriel_xla.so")
     try:
         handlers = ctypes.CDLL(str(library))
-        for name in EXPORTED_CALLS:
-            jax.ffi.register_ffi_target(name, jax.ffi.pycapsule(getattr(handlers, name)), platform="cpu")
-            jax.ffi.register_ffi_target_as_batch_partitionable(name)
     except OSError as error:
         raise ImportError(f"oriel.jax needs {library.name}, which this build of oriel lacks: install oriel where jaxlib is installed "
                           f"({error})") from error
-    except RuntimeError as error:
-        raise ImportError(f"oriel.jax was built for another version of jaxlib: install oriel again ({error})") from error
+    built, installed = tuple((ctypes.c_int * 2).in_dll(handlers, "oriel_pool_interface")), _interface_of_jaxlib()
+    if built[0] != installed[0] or built[1] > installed[1]:
+        raise ImportError(f"oriel.jax was built for version {built[0]}.{built[1]} of XLA's interface, but the installed jaxlib "
+                          f"{jaxlib.__version__} has {installed[0]}.{installed[1]}: install oriel again beside this jaxlib")
+    for name in EXPORTED_CALLS:
+        jax.ffi.register_ffi_target(name, jax.ffi.pycapsule(getattr(handlers, name)), platform="cpu")
+        jax.ffi.register_ffi_target_as_batch_partitionable(name)
 
 
 _register_targets()
@@ -156,7 +167,7 @@ def _partitioning(ctx: Any, spec: PoolSpec) -> dict[str, Any]:
     shapes = [*operands, *results]
     if batch == 0 or len({shape[:batch] for shape in shapes}) > 1 or not all(isinstance(n, int) for shape in shapes for n in shape):
         return {}
-    attributes = {"mhlo.frontend_attributes": mlir.ir_attribute({"num_batch_dims": str(batch)})}
+    attributes = {"mhlo.frontend_attributes": mlir.ir.DictAttr.get({"num_batch_dims": mlir.ir.StringAttr.get(str(batch))})}
     if getattr(jax.config, "jax_use_shardy_partitioner", False):
         attributes["sdy.sharding_rule"] = _sharding_rule(operands, results, batch)
     return {"extra_attributes": attributes}
