@@ -9,6 +9,7 @@ import pytest
 from random_seeds import seeds
 from scipy import ndimage
 
+import oriel
 from oriel import filters
 from oriel.filters import maximum_filter, minimum_filter, uniform_filter
 
@@ -71,6 +72,15 @@ def test_means_of_floats(seed):
         np.testing.assert_allclose(
             y, ndimage.uniform_filter(x, **arguments), rtol=0, atol=bound, err_msg=str((shape, arguments))
         )
+
+
+@pytest.mark.usefixtures("treatment")
+def test_means_have_the_bits_of_the_pool():
+    """Whichever axes need values beyond their edges, sums are added along the first axis first (S8)."""
+    x = np.random.default_rng(1).standard_normal((40, 50)).astype(np.float32)
+    expected = oriel.avg_pool(x, (5, 7), 1, axes=(0, 1))
+    for mode in (("reflect", "constant"), ("constant", "reflect"), "constant", "wrap"):
+        np.testing.assert_array_equal(uniform_filter(x, (5, 7), mode=mode)[2:-2, 3:-3], expected)
 
 
 def exact_mean(x, arguments):

@@ -39,7 +39,7 @@ def random_problem(rng):
 def test_random_problems(computation, seed):
     rng = np.random.default_rng(seed)
     empty = 0
-    for i in range(40):
+    for i in range(30):
         shape, window, arguments = random_problem(rng)
         dtype = (np.float32, np.int32)[i % 2]
         x = rng.integers(-50, 50, shape).astype(dtype)  # sums of them are exact in any order
@@ -54,7 +54,7 @@ def test_random_problems(computation, seed):
         assert type(ours) is np.ndarray and ours.dtype == dtype and ours.shape == theirs.shape, problem
         np.testing.assert_array_equal(ours, theirs, err_msg=str(problem))
         empty += ours.size == 0
-    assert empty < 25
+    assert empty < 20
 
 
 X = np.random.default_rng(1).integers(0, 2, (3, 5))
