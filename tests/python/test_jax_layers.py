@@ -22,7 +22,7 @@ def downsample_images(input_batch, pool_size, strides):
     y = np.zeros((batch, 1 + (xm - pm) // sm, 1 + (xn - pn) // sn, channels), input_batch.dtype)
     for i in range(y.shape[1]):
         for j in range(y.shape[2]):
-            y[:, i, j, :] = np.max(input_batch[:, i * sm:i * sm + pm, j * sn:j * sn + pn, :], axis=(1, 2))
+            y[:, i, j, :] = np.max(input_batch[:, i * sm : i * sm + pm, j * sn : j * sn + pn, :], axis=(1, 2))
     return y
 
 
@@ -46,7 +46,9 @@ def test_the_other_layers():
         np.testing.assert_array_equal(oriel.jax.MaxPool2D(*arguments)(x), oriel.jax.max_pool(x, *arguments))
         np.testing.assert_array_equal(oriel.jax.MinPool2D(*arguments)(x), oriel.jax.min_pool(x, *arguments))
         for include in (True, False):
-            np.testing.assert_array_equal(oriel.jax.AvgPool2D(*arguments, include)(x), oriel.jax.avg_pool(x, *arguments, include))
+            np.testing.assert_array_equal(
+                oriel.jax.AvgPool2D(*arguments, include)(x), oriel.jax.avg_pool(x, *arguments, include)
+            )
     assert oriel.jax.MaxPool2D()(x).shape == (2, 8, 7, 3)  # 2x2 windows, 1 apart
 
 
@@ -67,20 +69,31 @@ def test_layers_are_nodes_without_leaves():
 def test_layers_are_values():
     layer = oriel.jax.MaxPool2D((2, 2), padding="VALID")
     assert layer == oriel.jax.MaxPool2D(2, 1, "valid") and hash(layer) == hash(oriel.jax.MaxPool2D(2, 1, "valid"))
-    assert len({layer, oriel.jax.MaxPool2D(), oriel.jax.MaxPool2D(3), oriel.jax.MinPool2D(), oriel.jax.AvgPool2D()}) == 4
-    assert oriel.jax.MaxPool2D(np.int64(3), [1, 2], [[0, 1], (1, 0)]) == oriel.jax.MaxPool2D((3, 3), (1, 2), ((0, 1), (1, 0)))
+    assert (
+        len({layer, oriel.jax.MaxPool2D(), oriel.jax.MaxPool2D(3), oriel.jax.MinPool2D(), oriel.jax.AvgPool2D()}) == 4
+    )
+    assert oriel.jax.MaxPool2D(np.int64(3), [1, 2], [[0, 1], (1, 0)]) == oriel.jax.MaxPool2D(
+        (3, 3), (1, 2), ((0, 1), (1, 0))
+    )
     assert pickle.loads(pickle.dumps(layer)) == layer
     assert repr(layer) == "MaxPool2D(pool_shape=(2, 2), strides=(1, 1), padding='valid')"
     with pytest.raises(AttributeError):
         layer.strides = (2, 2)
 
 
-@pytest.mark.parametrize("error, word, arguments", [
-    (ValueError, "MaxPool2D: pool_shape", (0,)), (ValueError, "MaxPool2D: pool_shape", ((2, 2, 2),)),
-    (TypeError, "MaxPool2D: pool_shape", (2.5,)), (TypeError, "MaxPool2D: pool_shape", ("2",)),
-    (ValueError, "MaxPool2D: strides", (2, 0)), (ValueError, "MaxPool2D: padding", (2, 1, "full")),
-    (TypeError, "MaxPool2D: padding", (2, 1, 1)), (ValueError, "MaxPool2D: padding", (2, 1, ((0, 0),))),
-])
+@pytest.mark.parametrize(
+    "error, word, arguments",
+    [
+        (ValueError, "MaxPool2D: pool_shape", (0,)),
+        (ValueError, "MaxPool2D: pool_shape", ((2, 2, 2),)),
+        (TypeError, "MaxPool2D: pool_shape", (2.5,)),
+        (TypeError, "MaxPool2D: pool_shape", ("2",)),
+        (ValueError, "MaxPool2D: strides", (2, 0)),
+        (ValueError, "MaxPool2D: padding", (2, 1, "full")),
+        (TypeError, "MaxPool2D: padding", (2, 1, 1)),
+        (ValueError, "MaxPool2D: padding", (2, 1, ((0, 0),))),
+    ],
+)
 def test_bad_configuration(error, word, arguments):
     with pytest.raises(error, match=word):
         oriel.jax.MaxPool2D(*arguments)
@@ -112,19 +125,26 @@ assert jax.grad(lambda x: new(x).sum())(x).sum() == 9
 
 
 def import_error(preparation, folder=PACKAGE.parent):
-    result = run(preparation + """
+    result = run(
+        preparation
+        + """
 try:
     import oriel.jax
 except ImportError as error:
     print(error)
-""", folder)
+""",
+        folder,
+    )
     assert result.returncode == 0, result.stderr
     (line,) = result.stdout.splitlines()
     return line
 
 
 def test_a_missing_or_old_jax_is_one_sentence():
-    assert import_error("sys.modules['jax'] = None") == "oriel.jax needs JAX, which is not installed: pip install 'jax>=0.6'"
+    assert (
+        import_error("sys.modules['jax'] = None")
+        == "oriel.jax needs JAX, which is not installed: pip install 'jax>=0.6'"
+    )
     old = "import types; sys.modules['jax'] = types.SimpleNamespace(__version__='0.4.1', __version_info__=(0, 4, 1))"
     assert import_error(old) == "oriel.jax needs JAX 0.6.0 or newer, but JAX 0.4.1 is installed"
 
@@ -143,4 +163,7 @@ def test_a_build_for_a_newer_jaxlib_is_one_sentence(tmp_path):
     header.parent.mkdir(parents=True)
     header.write_text("#define XLA_FFI_API_MAJOR 0\n#define XLA_FFI_API_MINOR 0\n")
     line = import_error(f"import jax; jax.ffi.include_dir = lambda: {str(tmp_path)!r}")
-    assert line.startswith("oriel.jax was built for version 0.") and "has 0.0: install oriel again beside this jaxlib" in line
+    assert (
+        line.startswith("oriel.jax was built for version 0.")
+        and "has 0.0: install oriel again beside this jaxlib" in line
+    )

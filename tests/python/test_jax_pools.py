@@ -15,7 +15,12 @@ WIDE = ["float64", "int64", "uint64"]
 
 def same_bits(ours, theirs):
     ours, theirs = np.asarray(ours), np.asarray(theirs)
-    assert ours.dtype == theirs.dtype and ours.shape == theirs.shape, (ours.dtype, theirs.dtype, ours.shape, theirs.shape)
+    assert ours.dtype == theirs.dtype and ours.shape == theirs.shape, (
+        ours.dtype,
+        theirs.dtype,
+        ours.shape,
+        theirs.shape,
+    )
     nans = ours != ours
     assert (nans == (theirs != theirs)).all()
     assert np.where(nans, 0, ours).tobytes() == np.where(nans, 0, theirs).tobytes()
@@ -39,7 +44,9 @@ def draw(rng):
     batch = tuple(int(n) for n in rng.integers(1, 3, int(rng.integers(0, 3))))
     spatial = tuple(int(n) for n in rng.integers(3, 9, k))
     window, strides = (tuple(int(v) for v in rng.integers(1, 4, k)) for _ in range(2))
-    padding = ["VALID", "SAME", tuple((int(lo), int(hi)) for lo, hi in rng.integers(0, 3, (k, 2)))][int(rng.integers(0, 3))]
+    padding = ["VALID", "SAME", tuple((int(lo), int(hi)) for lo, hi in rng.integers(0, 3, (k, 2)))][
+        int(rng.integers(0, 3))
+    ]
     return batch + spatial + (int(rng.integers(1, 4)),), window, strides, padding
 
 
@@ -51,7 +58,7 @@ def near(ours, theirs, text):
 def agree(compare, ours, theirs, x, window, *arguments, text):
     """flax takes pairs of padding, and padding that does not count, for one batch axis only."""
     y = ours(x, window, *arguments)
-    of_flax = theirs(x.reshape((-1,) + x.shape[-len(window) - 1:]), window, *arguments)
+    of_flax = theirs(x.reshape((-1,) + x.shape[-len(window) - 1 :]), window, *arguments)
     compare(y, of_flax.reshape(y.shape), text)
 
 
@@ -83,15 +90,27 @@ def test_the_bits_of_the_array_functions(dtype, seed):
         with jax.enable_x64(dtype in WIDE):
             for name in ("max_pool", "min_pool", "avg_pool", "sum_pool"):
                 ours = getattr(oriel.jax, name)(jnp.asarray(x), window, strides, padding)
-                same_bits(ours, getattr(oriel, name)(x, window, strides, padding.lower() if isinstance(padding, str) else padding, axes=axes))
+                same_bits(
+                    ours,
+                    getattr(oriel, name)(x, window, strides, padding, axes=axes),
+                )
             for p in (1, 2) if x.dtype.kind in "iu" else () if x.dtype.kind == "b" else (1, 2, 2.5, np.inf):
                 ours = oriel.jax.lp_pool(jnp.asarray(x), p, window, strides, padding)
-                same_bits(ours, oriel.lp_pool(x, p, window, strides, padding.lower() if isinstance(padding, str) else padding, axes=axes))
-            same_bits(oriel.jax.adaptive_max_pool(jnp.asarray(x), (2,) * k), oriel.adaptive_max_pool(x, (2,) * k, axes=axes))
-            same_bits(oriel.jax.adaptive_avg_pool(jnp.asarray(x), (3,) * k), oriel.adaptive_avg_pool(x, (3,) * k, axes=axes))
+                same_bits(
+                    ours,
+                    oriel.lp_pool(x, p, window, strides, padding, axes=axes),
+                )
+            same_bits(
+                oriel.jax.adaptive_max_pool(jnp.asarray(x), (2,) * k), oriel.adaptive_max_pool(x, (2,) * k, axes=axes)
+            )
+            same_bits(
+                oriel.jax.adaptive_avg_pool(jnp.asarray(x), (3,) * k), oriel.adaptive_avg_pool(x, (3,) * k, axes=axes)
+            )
             for name in ("max", "min", "avg", "sum"):
-                same_bits(getattr(oriel.jax, f"global_{name}_pool")(jnp.asarray(x), axes=axes, keepdims=False),
-                          getattr(oriel, f"global_{name}_pool")(x, axes=axes, keepdims=False))
+                same_bits(
+                    getattr(oriel.jax, f"global_{name}_pool")(jnp.asarray(x), axes=axes, keepdims=False),
+                    getattr(oriel, f"global_{name}_pool")(x, axes=axes, keepdims=False),
+                )
 
 
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
@@ -107,11 +126,18 @@ def test_gradients_have_the_bits_of_the_array_functions(dtype):
 
     same_bits(gradient(lambda x: oriel.jax.max_pool(x, *arguments)), oriel.max_pool_backward(dy, x, (3, 2), **keywords))
     same_bits(gradient(lambda x: oriel.jax.min_pool(x, *arguments)), oriel.min_pool_backward(dy, x, (3, 2), **keywords))
-    same_bits(gradient(lambda x: oriel.jax.sum_pool(x, *arguments)), oriel.sum_pool_backward(dy, x.shape, (3, 2), **keywords))
-    same_bits(gradient(lambda x: oriel.jax.avg_pool(x, *arguments, False)),
-              oriel.avg_pool_backward(dy, x.shape, (3, 2), **keywords, count_include_pad=False))
+    same_bits(
+        gradient(lambda x: oriel.jax.sum_pool(x, *arguments)), oriel.sum_pool_backward(dy, x.shape, (3, 2), **keywords)
+    )
+    same_bits(
+        gradient(lambda x: oriel.jax.avg_pool(x, *arguments, False)),
+        oriel.avg_pool_backward(dy, x.shape, (3, 2), **keywords, count_include_pad=False),
+    )
     for p in (1, 2, 3, np.inf):
-        same_bits(gradient(lambda x: oriel.jax.lp_pool(x, p, *arguments)), oriel.lp_pool_backward(dy, x, p, (3, 2), **keywords))
+        same_bits(
+            gradient(lambda x: oriel.jax.lp_pool(x, p, *arguments)),
+            oriel.lp_pool_backward(dy, x, p, (3, 2), **keywords),
+        )
 
 
 def test_channels_first_dilation_and_negative_padding():
@@ -119,15 +145,22 @@ def test_channels_first_dilation_and_negative_padding():
     first = oriel.jax.max_pool(x, (3, 2), (2, 1), "SAME", dilation=(1, 2), data_format="channels_first")
     last = oriel.jax.max_pool(jnp.moveaxis(x, 1, -1), (3, 2), (2, 1), "SAME", dilation=(1, 2))
     same_bits(first, jnp.moveaxis(last, -1, 1))
-    same_bits(oriel.jax.max_pool(x, (2, 2), padding=((-1, 0), (2, -3)), data_format="channels_first"),
-              oriel.jax.max_pool(x[:, :, 1:, :-3], (2, 2), padding=((0, 0), (2, 0)), data_format="channels_first"))
-    same_bits(oriel.jax.global_lp_pool(x, 3, data_format="channels_first"), oriel.global_lp_pool(np.asarray(x), 3, axes=(2, 3)))
+    same_bits(
+        oriel.jax.max_pool(x, (2, 2), padding=((-1, 0), (2, -3)), data_format="channels_first"),
+        oriel.jax.max_pool(x[:, :, 1:, :-3], (2, 2), padding=((0, 0), (2, 0)), data_format="channels_first"),
+    )
+    same_bits(
+        oriel.jax.global_lp_pool(x, 3, data_format="channels_first"),
+        oriel.global_lp_pool(np.asarray(x), 3, axes=(2, 3)),
+    )
     assert oriel.jax.global_max_pool(x, keepdims=False).shape == (2, 8)
 
 
 @pytest.mark.parametrize("x64", [False, True])
 def test_indices(x64):
-    x = np.random.default_rng(10).integers(-3, 4, (600, 9, 8, 60)).astype(np.float32)  # many ties; several runs of scratch
+    x = (
+        np.random.default_rng(10).integers(-3, 4, (600, 9, 8, 60)).astype(np.float32)
+    )  # many ties; several runs of scratch
     for name in ("max_pool", "min_pool"):
         for space in ("plane", "window"):
             with jax.enable_x64(x64):
@@ -137,7 +170,9 @@ def test_indices(x64):
             same_bits(y, wanted[0])
             np.testing.assert_array_equal(indices, wanted[1])
     with jax.enable_x64(x64):
-        batched = jax.vmap(lambda x: oriel.jax.max_pool(x, (3, 2), return_indices=True), 3, 3)(jnp.asarray(x[:2, ..., None]))
+        batched = jax.vmap(lambda x: oriel.jax.max_pool(x, (3, 2), return_indices=True), 3, 3)(
+            jnp.asarray(x[:2, ..., None])
+        )
         assert batched[1].shape == (2, 7, 7, 60, 1) and int(batched[1].max()) < 9 * 8
         gradient = jax.grad(lambda x: oriel.jax.max_pool(x, (3, 2), return_indices=True)[0].sum())(jnp.asarray(x[:2]))
         same_bits(gradient, jax.grad(lambda x: oriel.jax.max_pool(x, (3, 2)).sum())(jnp.asarray(x[:2])))

@@ -12,7 +12,11 @@ from jax import lax
 from random_seeds import seeds
 
 COUNT, FRESH_COUNT = 60, 20
-COMPUTATIONS = {"max": (lax.max, jnp.maximum, np.maximum), "min": (lax.min, jnp.minimum, np.minimum), "add": (lax.add, jnp.add, np.add)}
+COMPUTATIONS = {
+    "max": (lax.max, jnp.maximum, np.maximum),
+    "min": (lax.min, jnp.minimum, np.minimum),
+    "add": (lax.add, jnp.add, np.add),
+}
 
 
 def identity(op, dtype):
@@ -35,7 +39,9 @@ def loop(x, init, combine, window, strides, padding, base, dilation):
             places = [oo * s + tt * d - lo for oo, s, tt, d, (lo, _) in zip(o, strides, t, dilation, padding)]
             limits = [b * (n - 1) + 1 + min(hi, 0) for n, b, (_, hi) in zip(x.shape, base, padding)]
             firsts = [max(-lo, 0) for lo, _ in padding]
-            if all(p % b == 0 and first <= p < limit and p >= 0 for p, b, first, limit in zip(places, base, firsts, limits)):
+            if all(
+                p % b == 0 and first <= p < limit and p >= 0 for p, b, first, limit in zip(places, base, firsts, limits)
+            ):
                 y[o] = combine(y[o], x[tuple(p // b for p, b in zip(places, base))])
     return y
 
@@ -69,7 +75,11 @@ def elements(rng, shape, dtype):
 @pytest.mark.parametrize("seed", seeds())
 def test_random_problems(seed, x64):
     rng = np.random.default_rng(seed)
-    names = ["float32", "float16", "int8", "uint8", "int16", "uint16", "int32", "uint32", "bool"] + ["float64", "int64", "uint64"] * x64
+    names = ["float32", "float16", "int8", "uint8", "int16", "uint16", "int32", "uint32", "bool"] + [
+        "float64",
+        "int64",
+        "uint64",
+    ] * x64
     for _ in range(COUNT if seed == 1 else FRESH_COUNT):
         shape, window, strides, padding, base, dilation = draw(rng)
         op = str(rng.choice(["max", "min", "add"]))
@@ -80,11 +90,15 @@ def test_random_problems(seed, x64):
         init = identity(op, dtype) if rng.random() < 0.5 else elements(rng, (), dtype)[()]
         computation = COMPUTATIONS[op][int(rng.integers(0, 2))]
         with jax.enable_x64(x64):
-            ours = oriel.jax.reduce_window(jnp.asarray(x), jnp.asarray(init), computation, window, strides, padding, base, dilation)
+            ours = oriel.jax.reduce_window(
+                jnp.asarray(x), jnp.asarray(init), computation, window, strides, padding, base, dilation
+            )
         with np.errstate(all="ignore"):
             wanted = loop(x, init, COMPUTATIONS[op][2], window, strides, padding, base, dilation)
         assert ours.dtype == dtype
-        np.testing.assert_array_equal(np.asarray(ours), wanted, err_msg=f"{op} {dtype} {shape} {window} {strides} {padding} {base} {dilation}")
+        np.testing.assert_array_equal(
+            np.asarray(ours), wanted, err_msg=f"{op} {dtype} {shape} {window} {strides} {padding} {base} {dilation}"
+        )
 
 
 @pytest.mark.parametrize("op", ["max", "min", "add"])
@@ -139,11 +153,20 @@ def test_what_oriel_computes_and_what_jax_lax_does():
     assert pool(jnp.ones((2,) * 9), -jnp.inf, lax.max, (2,) * 9).shape == (1,) * 9
 
 
-@pytest.mark.parametrize("bad", [
-    {"window_dimensions": (2,)}, {"window_dimensions": (0, 1)}, {"window_strides": (1, 1, 1)}, {"window_strides": (0, 1)},
-    {"padding": "NOT_A_PADDING"}, {"base_dilation": (1,)}, {"window_dilation": (1, 2, 3)}, {"init_value": jnp.ones(2)},
-    {"init_value": jnp.float16(1)},
-])
+@pytest.mark.parametrize(
+    "bad",
+    [
+        {"window_dimensions": (2,)},
+        {"window_dimensions": (0, 1)},
+        {"window_strides": (1, 1, 1)},
+        {"window_strides": (0, 1)},
+        {"padding": "NOT_A_PADDING"},
+        {"base_dilation": (1,)},
+        {"window_dilation": (1, 2, 3)},
+        {"init_value": jnp.ones(2)},
+        {"init_value": jnp.float16(1)},
+    ],
+)
 def test_bad_arguments_raise_what_jax_lax_raises(bad):
     arguments = {"init_value": -jnp.inf, "computation": lax.max, "window_dimensions": (2, 2), **bad}
     with pytest.raises(Exception) as theirs:
@@ -171,4 +194,6 @@ def test_derivatives_with_holes_and_cropping():
     x = jnp.asarray(np.random.default_rng(7).standard_normal((5, 6)), jnp.float32)
     for op in ("max", "min", "add"):
         arguments = (identity(op, x.dtype), COMPUTATIONS[op][0], (3, 2), (1, 2), ((-1, 2), (1, -2)), (2, 1), (1, 2))
-        jax.test_util.check_grads(lambda x: oriel.jax.reduce_window(x, *arguments), (x,), 2, eps=1e-3, atol=2e-2, rtol=2e-2)
+        jax.test_util.check_grads(
+            lambda x: oriel.jax.reduce_window(x, *arguments), (x,), 2, eps=1e-3, atol=2e-2, rtol=2e-2
+        )

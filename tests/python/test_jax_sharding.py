@@ -30,7 +30,9 @@ def near(ours, wanted):
 @pytest.mark.parametrize("check_vma", [True, False])
 def test_shard_map_over_the_batch(mesh, pool, check_vma):
     x, t = distinct((4, 5, 4, 2)), distinct((2, 5, 4, 2), 1)
-    spread = lambda f, specs=BATCH: jax.jit(jax.shard_map(f, mesh=mesh, in_specs=specs, out_specs=BATCH, check_vma=check_vma))  # noqa: E731
+    spread = lambda f, specs=BATCH: jax.jit(
+        jax.shard_map(f, mesh=mesh, in_specs=specs, out_specs=BATCH, check_vma=check_vma)
+    )  # noqa: E731
     sharded = spread(pool)
     np.testing.assert_array_equal(sharded(x), pool(x))
     near(jax.grad(energy(sharded))(x), jax.grad(energy(pool))(x))
@@ -49,10 +51,14 @@ def test_gradients_of_what_all_devices_share(mesh, pool):
         return jax.lax.psum((pool(scale * x) ** 2).sum(), "batch")
 
     sharded = jax.shard_map(loss, mesh=mesh, in_specs=(PartitionSpec(), BATCH), out_specs=PartitionSpec())
-    np.testing.assert_allclose(jax.grad(sharded)(scale, x), jax.grad(lambda s: (pool(s * x) ** 2).sum())(scale), rtol=1e-4)
+    np.testing.assert_allclose(
+        jax.grad(sharded)(scale, x), jax.grad(lambda s: (pool(s * x) ** 2).sum())(scale), rtol=1e-4
+    )
 
 
-@pytest.mark.parametrize("spec", [PartitionSpec("batch"), PartitionSpec(None, "batch"), PartitionSpec(None, None, None, "batch")])
+@pytest.mark.parametrize(
+    "spec", [PartitionSpec("batch"), PartitionSpec(None, "batch"), PartitionSpec(None, None, None, "batch")]
+)
 def test_spread_arrays_give_the_same_results(mesh, spec):
     x = distinct((4, 6, 4, 2))
     spread = jax.device_put(x, NamedSharding(mesh, spec))

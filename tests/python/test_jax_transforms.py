@@ -1,4 +1,4 @@
-"""Transformations of oriel.jax: derivatives of any order, batching over any axis, checkpoints, export, all under jit and not."""
+"""Transformations of oriel.jax: derivatives of any order, batching over any axis, checkpoints, export."""
 
 import jax
 import jax.numpy as jnp
@@ -62,9 +62,13 @@ def test_batches_along_any_axis(pool, axis):
     rows = jnp.unstack(x, axis=axis)
     np.testing.assert_array_equal(jax.vmap(pool, axis, axis)(x), jnp.stack([pool(row) for row in rows], axis))
     gradient = jax.grad(energy(pool))
-    np.testing.assert_allclose(jax.jit(jax.vmap(gradient, axis, 0))(x), jnp.stack([gradient(row) for row in rows]), rtol=1e-5, atol=1e-5)
+    np.testing.assert_allclose(
+        jax.jit(jax.vmap(gradient, axis, 0))(x), jnp.stack([gradient(row) for row in rows]), rtol=1e-5, atol=1e-5
+    )
     tangent = jax.vmap(lambda x, t: jax.jvp(pool, (x,), (t,))[1], (axis, 0))(x, jnp.stack(rows[::-1]))
-    np.testing.assert_allclose(tangent, jnp.stack([jax.jvp(pool, (x,), (t,))[1] for x, t in zip(rows, rows[::-1])]), rtol=1e-5, atol=1e-5)
+    np.testing.assert_allclose(
+        tangent, jnp.stack([jax.jvp(pool, (x,), (t,))[1] for x, t in zip(rows, rows[::-1])]), rtol=1e-5, atol=1e-5
+    )
 
 
 @every_pool
@@ -72,12 +76,20 @@ def test_batches_of_one_operand(pool):
     """Many tangents (gradients) for one x, and one for many x."""
     x, many = distinct((2, 5, 4, 2)), jnp.stack([distinct((2, 5, 4, 2), seed) for seed in range(3)])
     push = lambda x, t: jax.jvp(pool, (x,), (t,))[1]  # noqa: E731
-    np.testing.assert_allclose(jax.vmap(push, (None, 0))(x, many), jnp.stack([push(x, t) for t in many]), rtol=1e-5, atol=1e-6)
-    np.testing.assert_allclose(jax.vmap(push, (0, None))(many, x), jnp.stack([push(t, x) for t in many]), rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(
+        jax.vmap(push, (None, 0))(x, many), jnp.stack([push(x, t) for t in many]), rtol=1e-5, atol=1e-6
+    )
+    np.testing.assert_allclose(
+        jax.vmap(push, (0, None))(many, x), jnp.stack([push(t, x) for t in many]), rtol=1e-5, atol=1e-6
+    )
     pull = lambda x, ct: jax.vjp(pool, x)[1](ct)[0]  # noqa: E731
     ct, cts = pool(x), jnp.stack([pool(t) for t in many])
-    np.testing.assert_allclose(jax.vmap(pull, (None, 0))(x, cts), jnp.stack([pull(x, ct) for ct in cts]), rtol=1e-5, atol=1e-6)
-    np.testing.assert_allclose(jax.vmap(pull, (0, None))(many, ct), jnp.stack([pull(x, ct) for x in many]), rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(
+        jax.vmap(pull, (None, 0))(x, cts), jnp.stack([pull(x, ct) for ct in cts]), rtol=1e-5, atol=1e-6
+    )
+    np.testing.assert_allclose(
+        jax.vmap(pull, (0, None))(many, ct), jnp.stack([pull(x, ct) for x in many]), rtol=1e-5, atol=1e-6
+    )
     # Differentiated again, the x that stands for a batch gets the sum of its derivatives.
     total = lambda x: (jax.vmap(pull, (None, 0))(x, cts) ** 2).sum()  # noqa: E731
     apart = lambda x: sum((pull(x, ct) ** 2).sum() for ct in cts)  # noqa: E731
@@ -106,7 +118,9 @@ def test_export_with_a_batch_of_any_size(pool):
 
     (batch,) = jax.export.symbolic_shape("b")
     checks = [jax.export.DisabledSafetyCheck.custom_call(name) for name in oriel.jax.EXPORTED_CALLS]
-    exported = jax.export.export(jax.jit(step), disabled_checks=checks)(jax.ShapeDtypeStruct((batch, 5, 4, 2), jnp.float32))
+    exported = jax.export.export(jax.jit(step), disabled_checks=checks)(
+        jax.ShapeDtypeStruct((batch, 5, 4, 2), jnp.float32)
+    )
     for n in (1, 3):
         x = distinct((n, 5, 4, 2))
         for ours, wanted in zip(exported.call(x), step(x)):
@@ -123,7 +137,9 @@ def test_gradients_of_maxima_against_lax(dtype):
     with jax.enable_x64(dtype == "float64"):
         x = jnp.asarray(np.random.default_rng(4).permutation(2 * 9 * 8).reshape(2, 9, 8, 1) % 100, dtype)  # with ties
         ct = jnp.asarray(np.random.default_rng(5).integers(-3, 4, (2, 8, 7, 1)), dtype)
-        theirs = jax.vjp(lambda x: lax.reduce_window(x, -jnp.inf, lax.max, (1, 2, 2, 1), (1, 1, 1, 1), "VALID"), x)[1](ct)[0]
+        theirs = jax.vjp(lambda x: lax.reduce_window(x, -jnp.inf, lax.max, (1, 2, 2, 1), (1, 1, 1, 1), "VALID"), x)[1](
+            ct
+        )[0]
         ours = jax.vjp(lambda x: oriel.jax.max_pool(x, (2, 2)), x)[1](ct)[0]
         assert ours.dtype == theirs.dtype == jnp.dtype(dtype)
         np.testing.assert_array_equal(ours.astype(jnp.float32), theirs.astype(jnp.float32))

@@ -7,12 +7,13 @@
 >>> jax.jit(lambda x: oriel.jax.max_pool(x, (2, 2), strides=(2, 2)))(x).shape
 (1, 2, 2, 2)
 
-The calls are primitives of JAX that are lowered to handlers of XLA's foreign function interface: `jit`, `vmap`, `jvp`, `linearize`, `grad` of
-any order, `jax.checkpoint` and `shard_map` over axes that are not pooled work; an array whose batch is spread over devices is pooled where
-it is. `jax.export` wants to be told that the handlers (their names
-are in `EXPORTED_CALLS`) will be there where the program runs, which is after `import oriel.jax`:
+The calls are primitives of JAX that are lowered to handlers of XLA's foreign function interface: `jit`, `vmap`, `jvp`,
+`linearize`, `grad` of any order, `jax.checkpoint` and `shard_map` over axes that are not pooled work; an array whose
+batch is spread over devices is pooled where it is. `jax.export` wants to be told that the handlers (their names are in
+`EXPORTED_CALLS`) will be there where the program runs, which is after `import oriel.jax`:
 
-    jax.export.export(f, disabled_checks=[jax.export.DisabledSafetyCheck.custom_call(name) for name in oriel.jax.EXPORTED_CALLS])
+    calls = [jax.export.DisabledSafetyCheck.custom_call(name) for name in oriel.jax.EXPORTED_CALLS]
+    jax.export.export(f, disabled_checks=calls)
 
 Results have the bits of the functions of `oriel` for arrays. They run on CPU devices only.
 """
@@ -27,7 +28,9 @@ except ImportError as error:
     raise ImportError("oriel.jax needs JAX, which is not installed: pip install 'jax>=0.6'") from error
 
 if jax.__version_info__ < _OLDEST:
-    raise ImportError(f"oriel.jax needs JAX {'.'.join(map(str, _OLDEST))} or newer, but JAX {jax.__version__} is installed")
+    raise ImportError(
+        f"oriel.jax needs JAX {'.'.join(map(str, _OLDEST))} or newer, but JAX {jax.__version__} is installed"
+    )
 
 from oriel.jax.adaptive import (  # noqa: E402
     adaptive_avg_pool,

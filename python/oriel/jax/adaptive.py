@@ -12,14 +12,23 @@ from oriel.jax.arguments import pooled_sizes, read_array, read_ints, read_norm, 
 from oriel.jax.pools import pool_as
 from oriel.jax.spec import make_spec
 
-__all__ = ["adaptive_avg_pool", "adaptive_max_pool", "global_avg_pool", "global_lp_pool", "global_max_pool", "global_min_pool",
-           "global_sum_pool"]
+__all__ = [
+    "adaptive_avg_pool",
+    "adaptive_max_pool",
+    "global_avg_pool",
+    "global_lp_pool",
+    "global_max_pool",
+    "global_min_pool",
+    "global_sum_pool",
+]
 
 
 def _read_axes(function: str, x: jax.Array, axes: int | Sequence[int] | None, data_format: str) -> tuple[int, ...]:
     if axes is None:
         if x.ndim < 3:
-            raise ValueError(f"{function}: inputs of shape {x.shape} have no axis beside batch and channels: name the axes")
+            raise ValueError(
+                f"{function}: inputs of shape {x.shape} have no axis beside batch and channels: name the axes"
+            )
         return spatial_axes(function, x, x.ndim - 2, data_format)
     read = tuple(axes) if hasattr(axes, "__iter__") else (axes,)
     for axis in read:
@@ -33,16 +42,24 @@ def _read_axes(function: str, x: jax.Array, axes: int | Sequence[int] | None, da
     return read
 
 
-def _global_pool(function: str, op: str, inputs: Any, axes: int | Sequence[int] | None, keepdims: bool, data_format: str,
-                 norm_type: float | None = None) -> jax.Array:
+def _global_pool(
+    function: str,
+    op: str,
+    inputs: Any,
+    axes: int | Sequence[int] | None,
+    keepdims: bool,
+    data_format: str,
+    norm_type: float | None = None,
+) -> jax.Array:
     x = read_array(function, inputs)
     pooled = _read_axes(function, x, axes, data_format)
     y = pool_as(x, make_spec(op, None, None, 0, 1, None, pooled, pooled_sizes(x, pooled), True, norm_type))
     return y if keepdims else jnp.squeeze(y, pooled)
 
 
-def global_max_pool(inputs: Any, *, axes: int | Sequence[int] | None = None, keepdims: bool = True,
-                    data_format: str = "channels_last") -> jax.Array:
+def global_max_pool(
+    inputs: Any, *, axes: int | Sequence[int] | None = None, keepdims: bool = True, data_format: str = "channels_last"
+) -> jax.Array:
     """The largest element of all.
 
     Parameters
@@ -76,8 +93,9 @@ def global_max_pool(inputs: Any, *, axes: int | Sequence[int] | None = None, kee
     return _global_pool("global_max_pool", "max", inputs, axes, keepdims, data_format)
 
 
-def global_min_pool(inputs: Any, *, axes: int | Sequence[int] | None = None, keepdims: bool = True,
-                    data_format: str = "channels_last") -> jax.Array:
+def global_min_pool(
+    inputs: Any, *, axes: int | Sequence[int] | None = None, keepdims: bool = True, data_format: str = "channels_last"
+) -> jax.Array:
     """The smallest element of all; see `global_max_pool`.
 
     Examples
@@ -90,8 +108,9 @@ def global_min_pool(inputs: Any, *, axes: int | Sequence[int] | None = None, kee
     return _global_pool("global_min_pool", "min", inputs, axes, keepdims, data_format)
 
 
-def global_avg_pool(inputs: Any, *, axes: int | Sequence[int] | None = None, keepdims: bool = True,
-                    data_format: str = "channels_last") -> jax.Array:
+def global_avg_pool(
+    inputs: Any, *, axes: int | Sequence[int] | None = None, keepdims: bool = True, data_format: str = "channels_last"
+) -> jax.Array:
     """The mean of all elements, in the order of S8, rounded once; see `global_max_pool`.
 
     Examples
@@ -104,8 +123,9 @@ def global_avg_pool(inputs: Any, *, axes: int | Sequence[int] | None = None, kee
     return _global_pool("global_avg_pool", "avg", inputs, axes, keepdims, data_format)
 
 
-def global_sum_pool(inputs: Any, *, axes: int | Sequence[int] | None = None, keepdims: bool = True,
-                    data_format: str = "channels_last") -> jax.Array:
+def global_sum_pool(
+    inputs: Any, *, axes: int | Sequence[int] | None = None, keepdims: bool = True, data_format: str = "channels_last"
+) -> jax.Array:
     """The sum of all elements, in the order of S8; see `global_max_pool`.
 
     Examples
@@ -118,8 +138,14 @@ def global_sum_pool(inputs: Any, *, axes: int | Sequence[int] | None = None, kee
     return _global_pool("global_sum_pool", "sum", inputs, axes, keepdims, data_format)
 
 
-def global_lp_pool(inputs: Any, norm_type: float, *, axes: int | Sequence[int] | None = None, keepdims: bool = True,
-                   data_format: str = "channels_last") -> jax.Array:
+def global_lp_pool(
+    inputs: Any,
+    norm_type: float,
+    *,
+    axes: int | Sequence[int] | None = None,
+    keepdims: bool = True,
+    data_format: str = "channels_last",
+) -> jax.Array:
     """The p-norm of all elements, p = `norm_type`; see `global_max_pool`.
 
     Examples
@@ -129,8 +155,9 @@ def global_lp_pool(inputs: Any, norm_type: float, *, axes: int | Sequence[int] |
     >>> oriel.jax.global_lp_pool(jnp.array([3.0, -4.0]).reshape(1, 2, 1), 2, keepdims=False)
     Array([[5.]], dtype=float32)
     """
-    return _global_pool("global_lp_pool", "lp", inputs, axes, keepdims, data_format,
-                        read_norm("global_lp_pool", norm_type))
+    return _global_pool(
+        "global_lp_pool", "lp", inputs, axes, keepdims, data_format, read_norm("global_lp_pool", norm_type)
+    )
 
 
 def _adaptive_pool(function: str, op: str, inputs: Any, output_size: Sequence[int], data_format: str) -> jax.Array:
@@ -148,7 +175,8 @@ def adaptive_avg_pool(inputs: Any, output_size: Sequence[int], *, data_format: s
     inputs : array of shape (…, window dims…, channels)
         Any number of batch axes, also none.
     output_size : sequence of int
-        Outputs along each pooled axis; output o of m along n inputs sees those from floor(o n / m) to ceil((o + 1) n / m) (S1).
+        Outputs along each pooled axis; output o of m along n inputs sees those from floor(o n / m) to
+        ceil((o + 1) n / m) (S1).
     data_format : {"channels_last", "channels_first"}
         Whether the channels are the last axis or stand before the pooled axes.
 

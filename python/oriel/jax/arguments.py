@@ -10,13 +10,35 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-__all__ = ["POOLED_DTYPES", "crop", "pooled_sizes", "read_array", "read_ints", "read_norm", "read_pairs", "spatial_axes"]
+__all__ = [
+    "POOLED_DTYPES",
+    "crop",
+    "pooled_sizes",
+    "read_array",
+    "read_ints",
+    "read_norm",
+    "read_pairs",
+    "spatial_axes",
+]
 
 # Those that XLA and Oriel share.
 POOLED_DTYPES = frozenset(
     jnp.dtype(dtype)
-    for dtype in (jnp.float64, jnp.float32, jnp.float16, jnp.bfloat16, jnp.int8, jnp.uint8, jnp.int16, jnp.uint16, jnp.int32, jnp.uint32,
-                  jnp.int64, jnp.uint64, jnp.bool_)
+    for dtype in (
+        jnp.float64,
+        jnp.float32,
+        jnp.float16,
+        jnp.bfloat16,
+        jnp.int8,
+        jnp.uint8,
+        jnp.int16,
+        jnp.uint16,
+        jnp.int32,
+        jnp.uint32,
+        jnp.int64,
+        jnp.uint64,
+        jnp.bool_,
+    )
 )
 
 
@@ -56,7 +78,9 @@ def read_ints(function: str, argument: str, values: Any, count: int | None = Non
         raise TypeError(f"{function}: {argument} must be a sequence of ints, but is {values!r}")
     read = tuple(_read_int(function, argument, value, values) for value in values)
     if count is not None and len(read) != count:
-        raise ValueError(f"{function}: {argument} must have {count} values, one for each pooled axis, but is {values!r}")
+        raise ValueError(
+            f"{function}: {argument} must have {count} values, one for each pooled axis, but is {values!r}"
+        )
     if not read:
         raise ValueError(f"{function}: {argument} must have at least one value, but is {values!r}")
     if min(read) < 1:
@@ -67,11 +91,15 @@ def read_ints(function: str, argument: str, values: Any, count: int | None = Non
 def read_pairs(function: str, padding: Any, count: int) -> tuple[tuple[int, int], ...]:
     """Padding as (before, after) for each of `count` axes."""
     try:
-        pairs = tuple((_read_int(function, "padding", before, padding), _read_int(function, "padding", after, padding))
-                      for before, after in padding)
+        pairs = tuple(
+            (_read_int(function, "padding", before, padding), _read_int(function, "padding", after, padding))
+            for before, after in padding
+        )
     except (TypeError, ValueError):
-        raise TypeError(f"{function}: padding must be 'VALID', 'SAME', 'SAME_LOWER' or a sequence of (before, after) pairs of ints, but is "
-                        f"{padding!r}") from None
+        raise TypeError(
+            f"{function}: padding must be 'VALID', 'SAME', 'SAME_LOWER' or a sequence of (before, after) pairs of "
+            f"ints, but is {padding!r}"
+        ) from None
     if len(pairs) != count:
         raise ValueError(f"{function}: padding must have {count} pairs, one for each pooled axis, but is {padding!r}")
     return pairs
@@ -82,7 +110,9 @@ def spatial_axes(function: str, x: jax.Array, count: int, data_format: str) -> t
     if data_format not in ("channels_last", "channels_first"):
         raise ValueError(f"{function}: data_format must be 'channels_last' or 'channels_first', but is {data_format!r}")
     if x.ndim < count + 1:
-        raise ValueError(f"{function}: inputs must have {count} pooled axes and one of channels at least, but have shape {x.shape}")
+        raise ValueError(
+            f"{function}: inputs must have {count} pooled axes and one of channels at least, but have shape {x.shape}"
+        )
     last = -1 if data_format == "channels_last" else 0
     return tuple(range(last - count, last))
 
@@ -95,7 +125,9 @@ def pooled_sizes(x: jax.Array, axes: Sequence[int]) -> tuple[int, ...]:
     return tuple(sizes)
 
 
-def crop(x: jax.Array, axes: Sequence[int], pairs: Sequence[tuple[int, int]]) -> tuple[jax.Array, tuple[tuple[int, int], ...]]:
+def crop(
+    x: jax.Array, axes: Sequence[int], pairs: Sequence[tuple[int, int]]
+) -> tuple[jax.Array, tuple[tuple[int, int], ...]]:
     """x without what negative padding takes away, and the padding that is left."""
     for axis, (before, after) in zip(axes, pairs):
         if before < 0 or after < 0:

@@ -26,14 +26,17 @@ class _Pool2D:
             object.__setattr__(self, field, read_ints(name, field, getattr(self, field), 2))
         if isinstance(self.padding, str):
             if self.padding.lower() not in ("valid", "same", "same_lower"):
-                raise ValueError(f"{name}: padding must be 'valid', 'same' or 'same_lower' where it is a word, but is {self.padding!r}")
+                raise ValueError(
+                    f"{name}: padding must be 'valid', 'same' or 'same_lower' where it is a word, "
+                    f"but is {self.padding!r}"
+                )
             object.__setattr__(self, "padding", self.padding.lower())
         else:
             object.__setattr__(self, "padding", read_pairs(name, self.padding, 2))
 
 
-# Static nodes: all of a layer is configuration, so tree_map leaves it as it is and jit compiles once for equal layers. Each class is
-# registered where it is made, so importing or reloading this module never registers one twice.
+# Static nodes: all of a layer is configuration, so tree_map leaves it as it is and jit compiles once for equal layers.
+# Each class is registered where it is made, so importing or reloading this module never registers one twice.
 @jax.tree_util.register_static
 @dataclasses.dataclass(frozen=True)
 class MaxPool2D(_Pool2D):
@@ -55,8 +58,8 @@ class MaxPool2D(_Pool2D):
 
     Notes
     -----
-    Instances are immutable, equal where they say the same, and registered as nodes of JAX's trees: they may stand among parameters, be
-    arguments of jitted functions, or be jitted themselves.
+    Instances are immutable, equal where they say the same, and registered as nodes of JAX's trees: they may stand among
+    parameters, be arguments of jitted functions, or be jitted themselves.
 
     Examples
     --------

@@ -1,7 +1,8 @@
 """Lp pools as primitives: y = (sum |x|^p)^(1/p), its derivative along t, and the transpose of that.
 
-The derivative is sum_pool(w t) v with w = sign(x) |x|^(p-1) and v = y^(1-p) (0 where y is 0: S9). The transpose is computed by the engine, so
-gradients have the bits of `oriel.lp_pool_backward`; derivatives of these two in x follow from the formula.
+The derivative is sum_pool(w t) v with w = sign(x) |x|^(p-1) and v = y^(1-p) (0 where y is 0: S9). The transpose is
+computed by the engine, so gradients have the bits of `oriel.lp_pool_backward`; derivatives of these two in x follow
+from the formula.
 """
 
 from __future__ import annotations
@@ -70,7 +71,9 @@ def _gradient(x: Any, dy: Any, *, spec: PoolSpec) -> Any:
     dtype = dy.dtype
     x, dy = _widened(x), _widened(dy)
     if math.isinf(spec.norm):
-        return (jnp.sign(x) * pick_transpose_p.bind(*varying_alike(jnp.abs(x), dy), spec=spec.with_op("max"))).astype(dtype)
+        return (jnp.sign(x) * pick_transpose_p.bind(*varying_alike(jnp.abs(x), dy), spec=spec.with_op("max"))).astype(
+            dtype
+        )
     shares = dy if spec.norm == 1 else dy * _scales(x, spec)
     return (_weights(x, spec.norm) * sum_pool_transpose_p.bind(shares, spec=spec.with_op("sum"))).astype(dtype)
 
@@ -104,10 +107,19 @@ def _lp_jvp(primals: Sequence[Any], tangents: Sequence[Any], *, spec: PoolSpec) 
 
 
 lp_pool_p = define("oriel_lp_pool", pooled_aval, call_handler("oriel_pool"))
-lp_tangent_p = define("oriel_lp_pool_tangent", lambda x, t, *, spec: pooled_aval(t, spec=spec),
-                      mlir.lower_fun(_tangent, multiple_results=False), binary=True, platform=None)
-lp_gradient_p = define("oriel_lp_pool_gradient", lambda x, dy, *, spec: unpooled_aval(dy, spec=spec), call_handler("oriel_pool_backward"),
-                       binary=True)
+lp_tangent_p = define(
+    "oriel_lp_pool_tangent",
+    lambda x, t, *, spec: pooled_aval(t, spec=spec),
+    mlir.lower_fun(_tangent, multiple_results=False),
+    binary=True,
+    platform=None,
+)
+lp_gradient_p = define(
+    "oriel_lp_pool_gradient",
+    lambda x, dy, *, spec: unpooled_aval(dy, spec=spec),
+    call_handler("oriel_pool_backward"),
+    binary=True,
+)
 linear_in_second(lp_tangent_p, lp_gradient_p)
 linear_in_second(lp_gradient_p, lp_tangent_p)
 ad.primitive_jvps[lp_pool_p] = _lp_jvp

@@ -35,9 +35,18 @@ def pool_with_indices(function: str, x: jax.Array, spec: PoolSpec, space: str) -
     return y, indices
 
 
-def _read_pool(function: str, op: str, inputs: Any, window_shape: Sequence[int], strides: Sequence[int] | None, padding: Padding,
-               dilation: int | Sequence[int], data_format: str, count_include_pad: bool = True,
-               norm_type: float | None = None) -> tuple[jax.Array, PoolSpec]:
+def _read_pool(
+    function: str,
+    op: str,
+    inputs: Any,
+    window_shape: Sequence[int],
+    strides: Sequence[int] | None,
+    padding: Padding,
+    dilation: int | Sequence[int],
+    data_format: str,
+    count_include_pad: bool = True,
+    norm_type: float | None = None,
+) -> tuple[jax.Array, PoolSpec]:
     """The inputs as an array, cropped where padding is negative, and the pool."""
     x = read_array(function, inputs)
     window = read_ints(function, "window_shape", window_shape)
@@ -51,7 +60,9 @@ def _read_pool(function: str, op: str, inputs: Any, window_shape: Sequence[int],
         x, padding = crop(x, axes, read_pairs(function, padding, k))
     if type(count_include_pad) is not bool:
         raise TypeError(f"{function}: count_include_pad must be True or False, but is {count_include_pad!r}")
-    return x, make_spec(op, window, stride, padding, dilation, None, axes, pooled_sizes(x, axes), count_include_pad, norm_type)
+    return x, make_spec(
+        op, window, stride, padding, dilation, None, axes, pooled_sizes(x, axes), count_include_pad, norm_type
+    )
 
 
 def _read_indices(function: str, return_indices: bool | str) -> str:
@@ -62,8 +73,16 @@ def _read_indices(function: str, return_indices: bool | str) -> str:
     raise ValueError(f"{function}: return_indices must be True, False, 'plane' or 'window', but is {return_indices!r}")
 
 
-def max_pool(inputs: Any, window_shape: Sequence[int], strides: Sequence[int] | None = None, padding: Padding = "VALID", *,
-             dilation: int | Sequence[int] = 1, data_format: str = "channels_last", return_indices: bool | str = False) -> Any:
+def max_pool(
+    inputs: Any,
+    window_shape: Sequence[int],
+    strides: Sequence[int] | None = None,
+    padding: Padding = "VALID",
+    *,
+    dilation: int | Sequence[int] = 1,
+    data_format: str = "channels_last",
+    return_indices: bool | str = False,
+) -> Any:
     """The largest element of each window, as `flax.linen.max_pool`.
 
     Parameters
@@ -81,23 +100,26 @@ def max_pool(inputs: Any, window_shape: Sequence[int], strides: Sequence[int] | 
     data_format : {"channels_last", "channels_first"}
         Whether the channels are the last axis or stand before the pooled axes.
     return_indices : bool or {"plane", "window"}
-        Also return where each maximum was; True: flat in the pooled axes (S10). Their dtype is int32, or int64 with `jax_enable_x64`.
+        Also return where each maximum was; True: flat in the pooled axes (S10). Their dtype is int32, or int64 with
+        `jax_enable_x64`.
 
     Returns
     -------
     jax.Array, or (jax.Array, jax.Array)
-        Of the dtype of `inputs`; along a pooled axis of n elements floor((n + before + after - dilation (window - 1) - 1) / stride) + 1.
+        Of the dtype of `inputs`; along a pooled axis of n elements
+        floor((n + before + after - dilation (window - 1) - 1) / stride) + 1.
 
     Raises
     ------
     ValueError, TypeError
-        For an argument of the wrong value or type, named in the text. A window that does not fit is such a value, while flax returns an
-        empty array.
+        For an argument of the wrong value or type, named in the text. A window that does not fit is such a value, while
+        flax returns an empty array.
 
     Notes
     -----
-    The rules are S1-S4, S6, S9 and S10 of docs/semantics.md; the results are those of `oriel.max_pool`, bit for bit. `jit`, `vmap`, `jvp`,
-    `grad` of any order, `shard_map` and `export` work. The derivative belongs to the first of equal maxima.
+    The rules are S1-S4, S6, S9 and S10 of docs/semantics.md; the results are those of `oriel.max_pool`, bit for bit.
+    `jit`, `vmap`, `jvp`, `grad` of any order, `shard_map` and `export` work. The derivative belongs to the first of
+    equal maxima.
 
     Examples
     --------
@@ -120,9 +142,17 @@ def max_pool(inputs: Any, window_shape: Sequence[int], strides: Sequence[int] | 
     return pool_with_indices("max_pool", x, spec, _read_indices("max_pool", return_indices))
 
 
-def min_pool(inputs: Any, window_shape: Sequence[int], strides: Sequence[int] | None = None, padding: Padding = "VALID", *,
-             dilation: int | Sequence[int] = 1, data_format: str = "channels_last", return_indices: bool | str = False) -> Any:
-    """The smallest element of each window, as `flax.linen.min_pool`. Parameters, result and errors are those of `max_pool`.
+def min_pool(
+    inputs: Any,
+    window_shape: Sequence[int],
+    strides: Sequence[int] | None = None,
+    padding: Padding = "VALID",
+    *,
+    dilation: int | Sequence[int] = 1,
+    data_format: str = "channels_last",
+    return_indices: bool | str = False,
+) -> Any:
+    """The smallest element of each window, as `flax.linen`'s. Parameters, result and errors are those of `max_pool`.
 
     Examples
     --------
@@ -137,19 +167,28 @@ def min_pool(inputs: Any, window_shape: Sequence[int], strides: Sequence[int] | 
     return pool_with_indices("min_pool", x, spec, _read_indices("min_pool", return_indices))
 
 
-def avg_pool(inputs: Any, window_shape: Sequence[int], strides: Sequence[int] | None = None, padding: Padding = "VALID",
-             count_include_pad: bool = True, *, dilation: int | Sequence[int] = 1, data_format: str = "channels_last") -> jax.Array:
+def avg_pool(
+    inputs: Any,
+    window_shape: Sequence[int],
+    strides: Sequence[int] | None = None,
+    padding: Padding = "VALID",
+    count_include_pad: bool = True,
+    *,
+    dilation: int | Sequence[int] = 1,
+    data_format: str = "channels_last",
+) -> jax.Array:
     """The mean of each window, as `flax.linen.avg_pool`. Other parameters, result and errors are those of `max_pool`.
 
     Parameters
     ----------
     count_include_pad : bool
-        Whether padding counts in the divisor. Where it does not, a window without any tap gives 0 (S6), while flax gives NaN.
+        Whether padding counts in the divisor. Where it does not, a window without any tap gives 0 (S6), while flax
+        gives NaN.
 
     Notes
     -----
-    Rules S5, S7 and S8: a fixed order of addition, float32 accumulators for 16-bit types, one rounding; means of integers are rounded half
-    to even.
+    Rules S5, S7 and S8: a fixed order of addition, float32 accumulators for 16-bit types, one rounding; means of
+    integers are rounded half to even.
 
     Examples
     --------
@@ -159,12 +198,21 @@ def avg_pool(inputs: Any, window_shape: Sequence[int], strides: Sequence[int] | 
     >>> oriel.jax.avg_pool(x, (3,), (2,), "SAME", count_include_pad=False).ravel()
     Array([4., 7.], dtype=float32)
     """
-    x, spec = _read_pool("avg_pool", "avg", inputs, window_shape, strides, padding, dilation, data_format, count_include_pad)
+    x, spec = _read_pool(
+        "avg_pool", "avg", inputs, window_shape, strides, padding, dilation, data_format, count_include_pad
+    )
     return sum_pool_p.bind(x, spec=spec)
 
 
-def sum_pool(inputs: Any, window_shape: Sequence[int], strides: Sequence[int] | None = None, padding: Padding = "VALID", *,
-             dilation: int | Sequence[int] = 1, data_format: str = "channels_last") -> jax.Array:
+def sum_pool(
+    inputs: Any,
+    window_shape: Sequence[int],
+    strides: Sequence[int] | None = None,
+    padding: Padding = "VALID",
+    *,
+    dilation: int | Sequence[int] = 1,
+    data_format: str = "channels_last",
+) -> jax.Array:
     """The sum of each window; integers of 8 to 32 bits that do not fit saturate (S7). See `max_pool` for the rest.
 
     Examples
@@ -178,8 +226,16 @@ def sum_pool(inputs: Any, window_shape: Sequence[int], strides: Sequence[int] | 
     return sum_pool_p.bind(x, spec=spec)
 
 
-def lp_pool(inputs: Any, norm_type: float, window_shape: Sequence[int], strides: Sequence[int] | None = None,
-            padding: Padding = "VALID", *, dilation: int | Sequence[int] = 1, data_format: str = "channels_last") -> jax.Array:
+def lp_pool(
+    inputs: Any,
+    norm_type: float,
+    window_shape: Sequence[int],
+    strides: Sequence[int] | None = None,
+    padding: Padding = "VALID",
+    *,
+    dilation: int | Sequence[int] = 1,
+    data_format: str = "channels_last",
+) -> jax.Array:
     """The p-norm of each window, (|x1|^p + |x2|^p + …)^(1/p). See `max_pool` for the rest.
 
     Parameters

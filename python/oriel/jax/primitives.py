@@ -1,9 +1,9 @@
 """JAX's primitives over the handlers in oriel_xla.so, and their rules.
 
-Sums and averages are linear: `sum_pool_p` and `sum_pool_transpose_p` are each other's transpose. A maximum (minimum) picks elements: its
-derivative along t is `pick_p(x, t)`, t at the places of the maxima of x, which is linear in t; the transpose of that is
-`pick_transpose_p(x, ct)`, and the transpose of this `pick_p` again. So the set is closed under differentiation of any order. Lp pools
-(lp.py) are smooth functions of such sums.
+Sums and averages are linear: `sum_pool_p` and `sum_pool_transpose_p` are each other's transpose. A maximum (minimum)
+picks elements: its derivative along t is `pick_p(x, t)`, t at the places of the maxima of x, which is linear in t; the
+transpose of that is `pick_transpose_p(x, ct)`, and the transpose of this `pick_p` again. So the set is closed under
+differentiation of any order. Lp pools (lp.py) are smooth functions of such sums.
 
 A batch stays where it is: the pooled axes are renumbered instead.
 """
@@ -55,7 +55,7 @@ INDEX_SPACES = {"plane": 0, "tensor": 1, "window": 2}  # IndexSpace of include/o
 
 
 def _interface_of_jaxlib() -> tuple[int, int]:
-    """The version of XLA's foreign function interface that the installed jaxlib has: it is in the header that comes with it."""
+    """The version of XLA's foreign function interface that the installed jaxlib has, from the header that it brings."""
     header = pathlib.Path(jax.ffi.include_dir(), "xla", "ffi", "api", "c_api.h").read_text(encoding="utf-8")
     major, minor = (re.search(rf"#define XLA_FFI_API_{word} (\d+)", header) for word in ("MAJOR", "MINOR"))
     return int(major[1]), int(minor[1])
@@ -66,12 +66,16 @@ def _register_targets() -> None:
     try:
         handlers = ctypes.CDLL(str(library))
     except OSError as error:
-        raise ImportError(f"oriel.jax needs {library.name}, which this build of oriel lacks: install oriel where jaxlib is installed "
-                          f"({error})") from error
+        raise ImportError(
+            f"oriel.jax needs {library.name}, which this build of oriel lacks: install oriel where jaxlib is installed "
+            f"({error})"
+        ) from error
     built, installed = tuple((ctypes.c_int * 2).in_dll(handlers, "oriel_pool_interface")), _interface_of_jaxlib()
     if built[0] != installed[0] or built[1] > installed[1]:
-        raise ImportError(f"oriel.jax was built for version {built[0]}.{built[1]} of XLA's interface, but the installed jaxlib "
-                          f"{jaxlib.__version__} has {installed[0]}.{installed[1]}: install oriel again beside this jaxlib")
+        raise ImportError(
+            f"oriel.jax was built for version {built[0]}.{built[1]} of XLA's interface, but the installed jaxlib "
+            f"{jaxlib.__version__} has {installed[0]}.{installed[1]}: install oriel again beside this jaxlib"
+        )
     for name in EXPORTED_CALLS:
         jax.ffi.register_ffi_target(name, jax.ffi.pycapsule(getattr(handlers, name)), platform="cpu")
         jax.ffi.register_ffi_target_as_batch_partitionable(name)
@@ -127,9 +131,16 @@ def _binary_batcher(primitive: Primitive) -> Callable[..., Any]:
     return batch
 
 
-def define(name: str, abstract: Callable[..., Any], lowering: Callable[..., Any], *, binary: bool = False, platform: str | None = "cpu",
-           multiple_results: bool = False) -> Primitive:
-    """A primitive with its shape rule, its lowering, its batching, and its evaluation outside of jit (compiled once per shape)."""
+def define(
+    name: str,
+    abstract: Callable[..., Any],
+    lowering: Callable[..., Any],
+    *,
+    binary: bool = False,
+    platform: str | None = "cpu",
+    multiple_results: bool = False,
+) -> Primitive:
+    """A primitive with its shape rule, lowering and batching; outside of jit it is compiled once per shape."""
     primitive = Primitive(name)
     primitive.multiple_results = multiple_results
     primitive.def_abstract_eval(abstract)
@@ -144,9 +155,13 @@ def define(name: str, abstract: Callable[..., Any], lowering: Callable[..., Any]
     return primitive
 
 
-def _sharding_rule(operands: Sequence[tuple[int, ...]], results: Sequence[tuple[int, ...]], batch: int) -> mlir.ir.Attribute:
-    """Shardy's rule that the first `batch` axes may be spread over devices, each part of them being pooled where it is."""
-    names = itertools.chain("ijklmnopqrstuvwxyz", (f"z_{n}" for n in itertools.count(1)))  # in the order that Shardy wants
+def _sharding_rule(
+    operands: Sequence[tuple[int, ...]], results: Sequence[tuple[int, ...]], batch: int
+) -> mlir.ir.Attribute:
+    """Shardy's rule that the first `batch` axes may be spread over devices, each part being pooled where it is."""
+    names = itertools.chain(
+        "ijklmnopqrstuvwxyz", (f"z_{n}" for n in itertools.count(1))
+    )  # in the order that Shardy wants
     sizes = {next(names): size for size in operands[0][:batch]}
     shared = list(sizes)
 
@@ -161,13 +176,19 @@ def _sharding_rule(operands: Sequence[tuple[int, ...]], results: Sequence[tuple[
 
 
 def _partitioning(ctx: Any, spec: PoolSpec) -> dict[str, Any]:
-    """What tells XLA that a call may be split along the axes before the first pooled one: else it would gather a spread batch."""
+    """Tells XLA that a call may be split along the axes before the first pooled one: else it gathers a spread batch."""
     operands, results = ([aval.shape for aval in avals] for avals in (ctx.avals_in, ctx.avals_out))
     batch = len(operands[0]) + min(spec.axes)
     shapes = [*operands, *results]
-    if batch == 0 or len({shape[:batch] for shape in shapes}) > 1 or not all(isinstance(n, int) for shape in shapes for n in shape):
+    if (
+        batch == 0
+        or len({shape[:batch] for shape in shapes}) > 1
+        or not all(isinstance(n, int) for shape in shapes for n in shape)
+    ):
         return {}
-    attributes = {"mhlo.frontend_attributes": mlir.ir.DictAttr.get({"num_batch_dims": mlir.ir.StringAttr.get(str(batch))})}
+    attributes = {
+        "mhlo.frontend_attributes": mlir.ir.DictAttr.get({"num_batch_dims": mlir.ir.StringAttr.get(str(batch))})
+    }
     if getattr(jax.config, "jax_use_shardy_partitioner", False):
         attributes["sdy.sharding_rule"] = _sharding_rule(operands, results, batch)
     return {"extra_attributes": attributes}
@@ -199,7 +220,7 @@ def _indexed_avals(x: Any, *, spec: PoolSpec, space: str, index_dtype: Any) -> A
 
 
 def linear_in_second(primitive: Primitive, transposed: Primitive) -> None:
-    """Gives `primitive(x, t)` the rules of a function that is linear in t and whose transpose is `transposed(x, ct)`."""
+    """Gives `primitive(x, t)` the rule of a function that is linear in t and has the transpose `transposed(x, ct)`."""
 
     def transpose(ct: Any, x: Any, t: Any, *, spec: PoolSpec) -> list[Any]:
         if type(ct) is ad.Zero:
@@ -217,10 +238,18 @@ ad.deflinear2(sum_pool_transpose_p, lambda ct, _, *, spec: [sum_pool_p.bind(ct, 
 wrapped_sum_p = define("oriel_wrapped_sum_pool", pooled_aval, call_handler("oriel_pool_wrapped"))
 
 select_p = define("oriel_select_pool", pooled_aval, call_handler("oriel_pool"))
-select_indices_p = define("oriel_select_pool_indices", _indexed_avals, call_handler("oriel_pool_indices"), multiple_results=True)
-pick_p = define("oriel_pick", lambda x, t, *, spec: pooled_aval(t, spec=spec), call_handler("oriel_pool_pick"), binary=True)
-pick_transpose_p = define("oriel_pick_transpose", lambda x, dy, *, spec: unpooled_aval(dy, spec=spec), call_handler("oriel_pool_backward"),
-                          binary=True)
+select_indices_p = define(
+    "oriel_select_pool_indices", _indexed_avals, call_handler("oriel_pool_indices"), multiple_results=True
+)
+pick_p = define(
+    "oriel_pick", lambda x, t, *, spec: pooled_aval(t, spec=spec), call_handler("oriel_pool_pick"), binary=True
+)
+pick_transpose_p = define(
+    "oriel_pick_transpose",
+    lambda x, dy, *, spec: unpooled_aval(dy, spec=spec),
+    call_handler("oriel_pool_backward"),
+    binary=True,
+)
 linear_in_second(pick_p, pick_transpose_p)
 linear_in_second(pick_transpose_p, pick_p)
 
@@ -259,4 +288,6 @@ ad.primitive_jvps[select_indices_p] = _select_indices_jvp
 ad.primitive_jvps[pick_p] = _constant_in_first_jvp(pick_p)
 ad.primitive_jvps[pick_transpose_p] = _constant_in_first_jvp(pick_transpose_p)
 ad.primitive_jvps[wrapped_sum_p] = lambda primals, tangents, *, spec: (
-    (y := wrapped_sum_p.bind(*primals, spec=spec)), zero_tangent(y))
+    (y := wrapped_sum_p.bind(*primals, spec=spec)),
+    zero_tangent(y),
+)

@@ -15,7 +15,7 @@ __all__ = ["PoolSpec", "make_spec"]
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class PoolSpec:
-    """A pool whose pooled axes and their sizes are known; all other axes are left open, so batches of any size share one.
+    """A pool whose pooled axes and their sizes are known; other axes are left open, so batches of any size share one.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ class PoolSpec:
         return f"{self.text}@{self.axes}"
 
     def all_words(self) -> np.ndarray:
-        """The attribute that the handlers decode (python/src/pool_words.h: each list is its length and its values, the axes last)."""
+        """What the handlers decode (python/src/pool_words.h: a list is its length and its values, axes are last)."""
         return np.array((*self.words, len(self.axes), *self.axes), np.int64)
 
     def output_shape(self, shape: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -62,7 +62,7 @@ class PoolSpec:
         return tuple(extents)
 
     def with_batch_axis(self, rank: int, at: int) -> PoolSpec:
-        """The same pool on arrays of `rank` axes, of which axis `at` was inserted: a batch need not be moved to the front."""
+        """The same pool on arrays of `rank` axes, of which axis `at` was inserted: a batch may lie anywhere."""
         axes = tuple(axis if rank - 1 + axis >= at else axis - 1 for axis in self.axes)
         return self if axes == self.axes else dataclasses.replace(self, axes=axes)
 
@@ -74,17 +74,47 @@ class PoolSpec:
 
 
 @functools.lru_cache(maxsize=4096)
-def make_spec(op: str, kernel_size: tuple[int, ...] | None, stride: tuple[int, ...] | None, padding: Any, dilation: Any,
-              output_size: tuple[int, ...] | None, axes: tuple[int, ...], shape: tuple[int, ...],
-              count_include_pad: bool = True, norm_type: float | None = None) -> PoolSpec:
-    """The pool of those arguments (`_core.Pool`'s) on an array of that shape, of which only the extents along `axes` matter.
+def make_spec(
+    op: str,
+    kernel_size: tuple[int, ...] | None,
+    stride: tuple[int, ...] | None,
+    padding: Any,
+    dilation: Any,
+    output_size: tuple[int, ...] | None,
+    axes: tuple[int, ...],
+    shape: tuple[int, ...],
+    count_include_pad: bool = True,
+    norm_type: float | None = None,
+) -> PoolSpec:
+    """The pool of those arguments (`_core.Pool`'s) on an array of that shape, whose extents along `axes` matter.
 
     Raises
     ------
     ValueError, TypeError
         As the array functions do, e.g. for a window that does not fit.
     """
-    pool = _core.Pool(op, kernel_size, stride, padding, dilation, output_size, axes, False, count_include_pad, None, norm_type, False, 0)
+    pool = _core.Pool(
+        op,
+        kernel_size,
+        stride,
+        padding,
+        dilation,
+        output_size,
+        axes,
+        False,
+        count_include_pad,
+        None,
+        norm_type,
+        False,
+        0,
+    )
     result = pool.output_shape(shape)
-    return PoolSpec(op, pool.words[:-1 - len(axes)], axes, tuple(shape[a] for a in axes), tuple(result[a] for a in axes), pool.norm,
-                    repr(pool).split(", axes=")[0] + ")")
+    return PoolSpec(
+        op,
+        pool.words[: -1 - len(axes)],
+        axes,
+        tuple(shape[a] for a in axes),
+        tuple(result[a] for a in axes),
+        pool.norm,
+        repr(pool).split(", axes=")[0] + ")",
+    )

@@ -19,25 +19,39 @@ __all__ = ["reduce_window"]
 MOST_POOLED_AXES = 8  # kMaxPooledAxes of include/oriel/types.h
 MOST_AXES = 16  # kMaxRank
 
-_OPS = ((jax.lax.max, "max"), (jnp.maximum, "max"), (jax.lax.min, "min"), (jnp.minimum, "min"), (jax.lax.add, "sum"), (jnp.add, "sum"))
+_OPS = (
+    (jax.lax.max, "max"),
+    (jnp.maximum, "max"),
+    (jax.lax.min, "min"),
+    (jnp.minimum, "min"),
+    (jax.lax.add, "sum"),
+    (jnp.add, "sum"),
+)
 
 
-def reduce_window(operand: Any, init_value: Any, computation: Callable[..., Any], window_dimensions: Sequence[int],
-                  window_strides: Sequence[int] | None = None, padding: str | Sequence[tuple[int, int]] = "VALID",
-                  base_dilation: Sequence[int] | None = None, window_dilation: Sequence[int] | None = None) -> Any:
+def reduce_window(
+    operand: Any,
+    init_value: Any,
+    computation: Callable[..., Any],
+    window_dimensions: Sequence[int],
+    window_strides: Sequence[int] | None = None,
+    padding: str | Sequence[tuple[int, int]] = "VALID",
+    base_dilation: Sequence[int] | None = None,
+    window_dilation: Sequence[int] | None = None,
+) -> Any:
     """A reduction over windows along any axes, as `jax.lax.reduce_window`.
 
-    Maxima, minima and sums of one array are computed by Oriel; everything else is handed to `jax.lax.reduce_window`: other computations,
-    several operands, complex numbers, results without elements, more than 8 axes with windows, bad arguments (which raise what they raise
-    there).
+    Maxima, minima and sums of one array are computed by Oriel; everything else is handed to `jax.lax.reduce_window`:
+    other computations, several operands, complex numbers, results without elements, more than 8 axes with windows, bad
+    arguments (which raise what they raise there).
 
     Parameters
     ----------
     operand : array
         Of any shape; on Oriel of any real dtype of 8 to 64 bits.
     init_value : scalar
-        Any value. It takes part in each result once; that of a window without a tap is `init_value`. The identity of the computation
-        (-inf, inf, 0) costs nothing.
+        Any value. It takes part in each result once; that of a window without a tap is `init_value`. The identity of
+        the computation (-inf, inf, 0) costs nothing.
     computation : callable
         On Oriel `jax.lax.max`, `jax.lax.min`, `jax.lax.add` or `jax.numpy.maximum`, `minimum`, `add`.
     window_dimensions, window_strides, window_dilation : sequence of int
@@ -59,9 +73,9 @@ def reduce_window(operand: Any, init_value: Any, computation: Callable[..., Any]
 
     Notes
     -----
-    Integer sums wrap, as those of XLA do and unlike those of `sum_pool`. Float sums follow S8 of docs/semantics.md, so they are the same
-    everywhere, and near those of XLA. Differentiable to any order where the result is; with an `init_value` that is no identity the
-    derivative of a maximum is that of `jax.lax.max(result, init_value)`.
+    Integer sums wrap, as those of XLA do and unlike those of `sum_pool`. Float sums follow S8 of docs/semantics.md, so
+    they are the same everywhere, and near those of XLA. Differentiable to any order where the result is; with an
+    `init_value` that is no identity the derivative of a maximum is that of `jax.lax.max(result, init_value)`.
 
     Examples
     --------
@@ -78,12 +92,15 @@ def reduce_window(operand: Any, init_value: Any, computation: Callable[..., Any]
     op = next((op for function, op in _OPS if computation is function), None)
     y = None
     if op is not None and isinstance(operand, (jax.Array, np.ndarray, np.generic)):
-        window = _read_window(jnp.shape(operand), window_dimensions, window_strides, padding, base_dilation, window_dilation)
+        window = _read_window(
+            jnp.shape(operand), window_dimensions, window_strides, padding, base_dilation, window_dilation
+        )
         if window is not None:
             y = _reduce(jnp.asarray(operand), init_value, op, *window)
     if y is None:
-        return jax.lax.reduce_window(operand, init_value, computation, window_dimensions, window_strides, padding, base_dilation,
-                                     window_dilation)
+        return jax.lax.reduce_window(
+            operand, init_value, computation, window_dimensions, window_strides, padding, base_dilation, window_dilation
+        )
     return y
 
 
@@ -109,18 +126,24 @@ def _identity(op: str, dtype: np.dtype) -> Any:
     return np.asarray(limits.min if op == "max" else limits.max, dtype)
 
 
-def _read_window(shape: tuple[Any, ...], window: Any, strides: Any, padding: Any, base_dilation: Any, window_dilation: Any) -> Any:
-    """The lists as tuples of ints, padding as pairs; None where they are not what Oriel computes: jax.lax knows what is wrong."""
+def _read_window(
+    shape: tuple[Any, ...], window: Any, strides: Any, padding: Any, base_dilation: Any, window_dilation: Any
+) -> Any:
+    """The lists as tuples of ints, padding as pairs; None where they are none of Oriel's (jax.lax tells why)."""
     rank = len(shape)
     try:
-        lists = [tuple(map(operator.index, values)) if values is not None else (1,) * rank
-                 for values in (window, strides, base_dilation, window_dilation)]
+        lists = [
+            tuple(map(operator.index, values)) if values is not None else (1,) * rank
+            for values in (window, strides, base_dilation, window_dilation)
+        ]
         if any(len(values) != rank or min(values, default=0) < 1 for values in lists):
             return None
         window, strides, base, dilation = lists
         if isinstance(padding, str):
             # As in jax.lax, the words look at the operand without its base dilation.
-            padding = jax.lax.padtype_to_pads(shape, [d * (k - 1) + 1 for k, d in zip(window, dilation)], strides, padding)
+            padding = jax.lax.padtype_to_pads(
+                shape, [d * (k - 1) + 1 for k, d in zip(window, dilation)], strides, padding
+            )
         pads = tuple((operator.index(before), operator.index(after)) for before, after in padding)
     except (TypeError, ValueError, RuntimeError):
         return None
@@ -129,8 +152,16 @@ def _read_window(shape: tuple[Any, ...], window: Any, strides: Any, padding: Any
     return window, strides, pads, base, dilation
 
 
-def _reduce(x: jax.Array, init_value: Any, op: str, window: tuple[int, ...], strides: tuple[int, ...], pads: tuple[tuple[int, int], ...],
-            base: tuple[int, ...], dilation: tuple[int, ...]) -> Any:
+def _reduce(
+    x: jax.Array,
+    init_value: Any,
+    op: str,
+    window: tuple[int, ...],
+    strides: tuple[int, ...],
+    pads: tuple[tuple[int, int], ...],
+    base: tuple[int, ...],
+    dilation: tuple[int, ...],
+) -> Any:
     """The reduction by Oriel; None where it is none of Oriel's."""
     if x.dtype not in POOLED_DTYPES or (op == "sum" and x.dtype == np.bool_) or jnp.shape(init_value) != ():
         return None
@@ -148,8 +179,15 @@ def _reduce(x: jax.Array, init_value: Any, op: str, window: tuple[int, ...], str
         spans = [dilation[a] * (window[a] - 1) + 1 for a in axes]
         if any(x.shape[a] == 0 or x.shape[a] + sum(pad) < span for a, pad, span in zip(axes, positive, spans)):
             return None
-        spec = make_spec(op, *(tuple(values[a] for a in axes) for values in (window, strides)), positive,
-                         tuple(dilation[a] for a in axes), None, axes, pooled_sizes(x, axes))
+        spec = make_spec(
+            op,
+            *(tuple(values[a] for a in axes) for values in (window, strides)),
+            positive,
+            tuple(dilation[a] for a in axes),
+            None,
+            axes,
+            pooled_sizes(x, axes),
+        )
         x = _primitive(op, x.dtype).bind(x, spec=spec)
     return x if identity else _combined(op, x, init_value)
 
