@@ -89,3 +89,19 @@ def test_many_axes_before_the_pooled_ones(mesh):
     compiled = jax.jit(jax.grad(energy(pool))).lower(x).compile()
     assert "all-gather" not in compiled.as_text()
     near(compiled(x), jax.grad(energy(pool))(jnp.asarray(np.asarray(x))))
+
+
+def test_shardings_in_types():
+    """A mesh whose shardings are part of the types of arrays."""
+    explicit = jax.make_mesh((2,), ("batch",), axis_types=(AxisType.Explicit,))
+    x = distinct((4, 6, 4, 2))
+    with jax.set_mesh(explicit):
+        for spec in (BATCH, PartitionSpec(None, None, None, "batch")):
+            spread = jax.device_put(x, NamedSharding(explicit, spec))
+            for pool in (POOLS["max"], POOLS["avg"], POOLS["lp3"]):
+                y, dx = jax.jit(pool)(spread), jax.jit(jax.grad(energy(pool)))(spread)
+                assert y.sharding.is_equivalent_to(spread.sharding, 4) and dx.sharding.is_equivalent_to(
+                    spread.sharding, 4
+                )
+                near(y, pool(x))
+                near(dx, jax.grad(energy(pool))(x))

@@ -187,3 +187,22 @@ def test_equal_layers_and_shapes_are_compiled_once():
     assert len(traces) == 1
     step(oriel.jax.MaxPool2D(3), x)
     assert len(traces) == 2
+
+
+def test_without_jit():
+    x = distinct((1, 5, 4, 1))
+    wanted = jax.grad(energy(POOLS["lp3"]))(x)
+    with jax.disable_jit():
+        np.testing.assert_allclose(jax.grad(energy(POOLS["lp3"]))(x), wanted, rtol=1e-5)
+        y, indices = oriel.jax.max_pool(x, (2, 2), return_indices=True)
+    np.testing.assert_array_equal(y, oriel.jax.max_pool(x, (2, 2)))
+    assert indices.shape == y.shape
+
+
+def test_nan_checks_of_jax():
+    x = distinct((1, 5, 4, 1))
+    bad = x.at[0, 2, 2, 0].set(jnp.nan)
+    with jax.debug_nans(True):
+        assert jax.grad(energy(POOLS["max"]))(x).shape == x.shape
+        with pytest.raises(FloatingPointError):
+            oriel.jax.max_pool(bad, (2, 2))

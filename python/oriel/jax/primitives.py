@@ -149,7 +149,13 @@ def define(
     def compiled(**params: Any) -> Callable[..., Any]:
         return jax.jit(functools.partial(primitive.bind, **params))
 
-    primitive.def_impl(lambda *args, **params: compiled(**params)(*args))
+    def evaluate(*args: Any, **params: Any) -> Any:
+        if not jax.config.jax_disable_jit:
+            return compiled(**params)(*args)
+        with jax.disable_jit(False):  # a primitive has nothing inside that could be run without being compiled
+            return compiled(**params)(*args)
+
+    primitive.def_impl(evaluate)
     mlir.register_lowering(primitive, lowering, platform=platform)
     batching.primitive_batchers[primitive] = _binary_batcher(primitive) if binary else _unary_batcher(primitive)
     return primitive
