@@ -91,6 +91,7 @@ struct RowReduction {
   LiftRow gather = nullptr;  // then: copies a row that is not dense
   LowerRow lower = nullptr;  // null: a row of accumulators is a dense row of y
   LowerRow store = nullptr;  // then: copies to a row of y that is not dense
+  bool counts = true;        // lower asks for taps or divisors
   ScanRow scan = nullptr;    // null: every row is exact as it is
   bool scan_zeros = false;
   bool any_order = false;  // combine commutes exactly, so axes may be folded in any order

@@ -96,6 +96,7 @@ RowReduction plain_extremum(const Problem& problem) {
   const Dtype dtype = problem.dtype;
   RowReduction r = start(problem);
   r.any_order = true;
+  r.counts = false;
   if (is_floating(dtype)) r.scan = k.scan(dtype);
   if (is_infinity_norm(problem)) {
     const Lane lane = is_floating(dtype) ? float_lane(dtype) : Lane::u64;
@@ -168,6 +169,7 @@ RowReduction careful_recipe(const Problem& problem) {
   const Dtype dtype = problem.dtype;
   RowReduction r = start(problem);
   r.any_order = true;
+  r.counts = false;
   r.lift_params.omit = problem.pool.nan == NanPolicy::omit;
   const bool wide = problem.taps() >= kAbsent<std::int32_t> || size_bytes(dtype) == 8 || dtype == Dtype::u32 ||
                     (is_infinity_norm(problem) && !is_floating(dtype));
@@ -205,6 +207,7 @@ RowReduction gradient_recipe(Dtype dtype) {
   r.fold = k.sum(lane);
   r.gather = k.lift(Lift::copy, gradient_dtype(dtype), lane);
   r.lower = k.lower(Lower::gradient, lane, dtype);
+  r.counts = false;
   set_sum_identity(r, lane);
   return r;
 }

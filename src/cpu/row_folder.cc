@@ -25,7 +25,12 @@ void fill(std::byte* to, const unsigned char* value, index_t bytes, index_t n) {
 }  // namespace
 
 RowFolder::RowFolder(const FoldJob& job, const RowReduction& reduction, const Tiling& tiling, Arena& arena)
-    : job_(job), layout_(job.layout), how_(reduction), tiling_(tiling), arena_(arena) {
+    : job_(job),
+      layout_(job.layout),
+      how_(reduction),
+      tiling_(tiling),
+      arena_(arena),
+      counts_(reduction.lower != nullptr && reduction.counts) {
   index_t radix = 1;
   std::uint64_t step = 1;
   for (int a = layout_.pooled() - 1; a >= 0; --a) {
@@ -39,7 +44,7 @@ RowFolder::RowFolder(const FoldJob& job, const RowReduction& reduction, const Ti
   const auto add_stage = [this](int a) {
     const Axis& axis = layout_.axis[at(a)].axis;
     if (a == layout_.row_axis) row_stage_ = stage_.size();
-    stage_.push_back({a, &axis, radix_[at(a)], ring(axis), how_.lower != nullptr ? axis.full() : Range{}});
+    stage_.push_back({a, &axis, radix_[at(a)], ring(axis), counts_ ? axis.full() : Range{}});
   };
   for (int a = 0; a < layout_.pooled(); ++a) {
     if (!(how_.any_order && a == layout_.row_axis)) add_stage(a);
@@ -350,7 +355,7 @@ void RowFolder::set_tile(index_t number) {
   if (number == tile_number_) return;
   tile_number_ = number;
   tile_ = tiling_.tile(number);
-  if (how_.lower != nullptr) count_taps();
+  if (counts_) count_taps();
 }
 
 // The runs of outputs of the tile that count alike.
@@ -372,6 +377,7 @@ void RowFolder::count_taps() {
 
 LowerParams RowFolder::lower_params(const Coords& c) const {
   LowerParams p;
+  if (!counts_) return p;
   p.norm = how_.norm;
   p.missing = how_.missing;
   p.fixed_divisor = how_.divisor > 0;

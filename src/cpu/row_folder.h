@@ -114,6 +114,7 @@ class RowFolder {
   const RowReduction& how_;
   const Tiling& tiling_;
   Arena& arena_;
+  const bool counts_;  // taps and divisors are asked for
 
   InlineList<Stage, kMaxPooledAxes> stage_;
   std::array<index_t, kMaxPooledAxes> radix_;              // of tap codes, by pooled axis
