@@ -14,8 +14,9 @@ constexpr index_t kLineBytes = 64;
 bool RowFolder::is_simple() const {
   const Axis& along = tile_.axis;
   return rows_ascend_ && row_stage_ == 1 && how_.extra_bytes == 0 && along.out > 0 && along.kernel <= kMaxFold &&
-         !along.adaptive && along.spacing == 1 && (along.stride == 1 || steps_in_pairs(along)) &&
-         !stage_[0].axis->adaptive && stage_[0].axis->spacing == 1;
+         !along.adaptive && along.spacing == 1 &&
+         (along.stride == 1 || steps_in_pairs(along) || phases_.value != nullptr) && !stage_[0].axis->adaptive &&
+         stage_[0].axis->spacing == 1;
 }
 
 bool RowFolder::fold_simple(Range outputs) {
@@ -35,6 +36,7 @@ bool RowFolder::fold_simple(Range outputs) {
   const RowIn unlowered = {result.value, nullptr, 0};
   const index_t new_bytes = std::min(across.stride, across.kernel) * tile_.in_elems() * how_.in_bytes;
   const index_t ahead = how_.scan != nullptr ? kScanBytes + kAheadBytes : kAheadBytes;  // a scan reads ahead itself
+  const bool pairs = steps_in_pairs(along);
   Coords c{};
   InlineList<RowIn, kMaxFold> in;
   for (index_t o = outputs.begin; o < outputs.end; ++o) {
@@ -53,8 +55,10 @@ bool RowFolder::fold_simple(Range outputs) {
     const RowOut out = direct ? RowOut{y, nullptr} : result;
     if (along.stride == 1)
       how_.fold.fold_rows(taps.begin(), static_cast<int>(along.kernel), tile_.out_elems(), out);
-    else
+    else if (pairs)
       how_.fold.fold_windows(first, static_cast<int>(along.kernel), along.out, out, true);
+    else
+      fold_phases(first, out);
     if (direct) continue;
     c[at(stage_[0].number)] = o;
     lower(unlowered, along.out, tile_.lanes, lower_params(c), y, along_pitch, layout_.lanes.pitch[kY]);

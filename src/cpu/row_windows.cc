@@ -8,26 +8,37 @@ namespace {
 
 constexpr index_t kWideLanes = 16;  // from here a window's taps are rows long enough for vectors
 
-// Every `step`-th group of `bytes` bytes.
-template <class Group>
+// Every `step`-th group of kBytes bytes.
+template <std::size_t kBytes>
 void pick(const std::byte* from, index_t step, index_t n, std::byte* to) {
-  const Group* in = reinterpret_cast<const Group*>(from);
-  Group* out = reinterpret_cast<Group*>(to);
-  for (index_t i = 0; i < n; ++i) out[i] = in[i * step];
+  constexpr index_t bytes = static_cast<index_t>(kBytes);
+  for (index_t i = 0; i < n; ++i) std::memcpy(to + i * bytes, from + i * step * bytes, kBytes);
 }
 
 void pick_groups(const void* from_row, index_t step, index_t n, index_t bytes, void* to_row) {
   const auto* from = static_cast<const std::byte*>(from_row);
   auto* to = static_cast<std::byte*>(to_row);
-  switch (bytes) {
+  switch (bytes) {  // one to four lanes of any type: a copy of a known size is a move or two
     case 1:
-      return pick<std::uint8_t>(from, step, n, to);
+      return pick<1>(from, step, n, to);
     case 2:
-      return pick<std::uint16_t>(from, step, n, to);
+      return pick<2>(from, step, n, to);
+    case 3:
+      return pick<3>(from, step, n, to);
     case 4:
-      return pick<std::uint32_t>(from, step, n, to);
+      return pick<4>(from, step, n, to);
+    case 6:
+      return pick<6>(from, step, n, to);
     case 8:
-      return pick<std::uint64_t>(from, step, n, to);
+      return pick<8>(from, step, n, to);
+    case 12:
+      return pick<12>(from, step, n, to);
+    case 16:
+      return pick<16>(from, step, n, to);
+    case 24:
+      return pick<24>(from, step, n, to);
+    case 32:
+      return pick<32>(from, step, n, to);
     default:
       for (index_t i = 0; i < n; ++i)
         std::memcpy(to + i * bytes, from + i * step * bytes, static_cast<std::size_t>(bytes));
