@@ -62,7 +62,7 @@ def test_gradients_of_what_all_devices_share(mesh, pool):
 def test_spread_arrays_give_the_same_results(mesh, spec):
     x = distinct((4, 6, 4, 2))
     spread = jax.device_put(x, NamedSharding(mesh, spec))
-    for pool in POOLS.values():
+    for pool in (POOLS["max"], POOLS["avg"], POOLS["lp3"], POOLS["channels first"]):
         np.testing.assert_array_equal(jax.jit(pool)(spread), pool(x))
         near(jax.jit(jax.grad(energy(pool)))(spread), jax.grad(energy(pool))(x))
 

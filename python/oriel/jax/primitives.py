@@ -23,7 +23,7 @@ import jax.numpy as jnp
 import jaxlib
 import numpy as np
 from jax.extend.core import Primitive
-from jax.interpreters import ad, batching, mlir
+from jax.interpreters import ad, batching, mlir, xla
 
 import oriel
 from oriel.jax.spec import PoolSpec
@@ -144,18 +144,7 @@ def define(
     primitive = Primitive(name)
     primitive.multiple_results = multiple_results
     primitive.def_abstract_eval(abstract)
-
-    @functools.lru_cache(maxsize=4096)
-    def compiled(**params: Any) -> Callable[..., Any]:
-        return jax.jit(functools.partial(primitive.bind, **params))
-
-    def evaluate(*args: Any, **params: Any) -> Any:
-        if not jax.config.jax_disable_jit:
-            return compiled(**params)(*args)
-        with jax.disable_jit(False):  # a primitive has nothing inside that could be run without being compiled
-            return compiled(**params)(*args)
-
-    primitive.def_impl(evaluate)
+    primitive.def_impl(functools.partial(xla.apply_primitive, primitive))
     mlir.register_lowering(primitive, lowering, platform=platform)
     batching.primitive_batchers[primitive] = _binary_batcher(primitive) if binary else _unary_batcher(primitive)
     return primitive
