@@ -31,7 +31,6 @@ python: packages ## Install the Python package oriel into .venv
 	@scripts/install_python.sh
 
 bench: build python ## Time the problems of bench/suite.txt, and other frameworks beside Oriel; tables in docs/performance.md
-	@scripts/venv.sh bench
 	@scripts/bench.sh
 
 fuzz: packages ## Fuzz every target for 60 s each; SECONDS_EACH=n changes that
