@@ -1,5 +1,6 @@
 """oriel.jax on two devices: shard_map over the batch, and arrays that are spread over devices."""
 
+import functools
 import os
 
 # Read by XLA when its first backend starts, which no module of these tests does when it is imported.
@@ -54,6 +55,19 @@ def test_gradients_of_what_all_devices_share(mesh, pool):
     np.testing.assert_allclose(
         jax.grad(sharded)(scale, x), jax.grad(lambda s: (pool(s * x) ** 2).sum())(scale), rtol=1e-4
     )
+
+
+@pytest.mark.parametrize("name", ["max", "lp3", "lp inf"])
+def test_operands_of_which_one_varies(mesh, name):
+    """The tangent along one t differs between devices where x does, and JAX is told so."""
+    pool = POOLS[name]
+    x, t = distinct((4, 5, 4, 2)), distinct((2, 5, 4, 2), 1)
+    push = lambda x, t: jax.jvp(pool, (x,), (t,))[1]  # noqa: E731
+    mapped = functools.partial(jax.shard_map, mesh=mesh, in_specs=(BATCH, PartitionSpec()), out_specs=PartitionSpec())
+    added = mapped(lambda x, t: jax.lax.psum(push(x, t), "batch"))
+    near(added(x, t), push(x[:2], t) + push(x[2:], t))
+    with pytest.raises(ValueError, match="out_specs"):
+        mapped(push)(x, t)
 
 
 @pytest.mark.parametrize(
