@@ -211,3 +211,11 @@ def test_nan_checks_of_jax():
         assert jax.grad(energy(POOLS["max"]))(x).shape == x.shape
         with pytest.raises(FloatingPointError):
             oriel.jax.max_pool(bad, (2, 2))
+
+
+def test_other_platforms_are_refused_in_a_sentence():
+    checks = [jax.export.DisabledSafetyCheck.custom_call(name) for name in oriel.jax.EXPORTED_CALLS]
+    for pool in (POOLS["max"], jax.grad(energy(POOLS["lp3"]))):
+        with pytest.raises(NotImplementedError, match="oriel.jax runs on CPU devices, but this program is for cuda"):
+            export = jax.export.export(jax.jit(pool), platforms=["cuda"], disabled_checks=checks)
+            export(jax.ShapeDtypeStruct((1, 5, 4, 2), jnp.float32))

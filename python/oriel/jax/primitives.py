@@ -131,6 +131,14 @@ def _binary_batcher(primitive: Primitive) -> Callable[..., Any]:
     return batch
 
 
+def _refuse_platform(ctx: Any, *_: Any, **__: Any) -> Any:
+    platforms = ctx.platforms or ctx.module_context.platforms
+    raise NotImplementedError(
+        f"oriel.jax runs on CPU devices, but this program is for {' and '.join(platforms)}: put the arrays on "
+        "jax.devices('cpu')[0]"
+    )
+
+
 def define(
     name: str,
     abstract: Callable[..., Any],
@@ -146,6 +154,8 @@ def define(
     primitive.def_abstract_eval(abstract)
     primitive.def_impl(functools.partial(xla.apply_primitive, primitive))
     mlir.register_lowering(primitive, lowering, platform=platform)
+    if platform is not None:
+        mlir.register_lowering(primitive, _refuse_platform)  # of the others
     batching.primitive_batchers[primitive] = _binary_batcher(primitive) if binary else _unary_batcher(primitive)
     return primitive
 
