@@ -63,7 +63,7 @@ def run_gradients(op: str, ours: ReduceWindow = oriel.jax.reduce_window, dtypes:
                     failures = [f"{name}: {text}" for name in theirs if (text := _unlike(theirs[name], results[name]))]
                 except Exception as error:
                     failures = [f"raises {type(error).__name__}: {str(error)[:200]}"]
-                tallies.of(f"testReduceWindowGrad ({op})", "jvp, vjp, second derivatives").add(f"{dtype} {window}", set(), failures)
+                tallies.of(f"testReduceWindowGrad ({op})", f"jvp, vjp, second derivatives, {len(window.shape)} axes").add(f"{dtype} {window}", set(), failures)
     return tallies.all()
 
 

@@ -16,6 +16,9 @@ from torch_cases import (
 from torch_compare import differences, run
 from torch_differences import reason_of, reason_to_accept
 
+# The samples have some hundred elements: a second thread would only be waited for.
+torch.set_num_threads(1)
+
 OPERATORS, OPERATOR_ERRORS = "PyTorch: operators", "PyTorch: calls that must fail"
 MODULES = "PyTorch: modules"
 
