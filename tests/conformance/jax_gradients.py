@@ -1,4 +1,4 @@
-"""testReduceWindowGrad of lax_autodiff_test.py and testReduceWindowCustomSameAsMonoid of lax_test.py: derivatives of Oriel's windows."""
+"""Derivatives: testReduceWindowGrad of lax_autodiff_test.py, testReduceWindowCustomSameAsMonoid of lax_test.py."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ TOLERANCE = {"float64": 2.0**-46, "float32": 2.0**-18}
 
 
 def operand(op: str, window: Window, dtype: Any, seed: int = 1) -> np.ndarray:
-    """Normally distributed numbers for sums; for maxima and minima integers of which no two are equal, as JAX's test has."""
+    """Normally distributed numbers for sums; for maxima and minima integers that differ, as JAX's test has."""
     rng = np.random.default_rng(seed)
     if op == "add":
         return rng.standard_normal(window.shape).astype(dtype)
@@ -32,38 +32,54 @@ def operand(op: str, window: Window, dtype: Any, seed: int = 1) -> np.ndarray:
 def derivatives(f: Callable[[Any], Any], x: Any, tangent: Any, cotangent: Any) -> dict[str, Any]:
     """All first derivatives and, of the sum of squares, the second one both ways round."""
     y, along = jax.jvp(f, (x,), (tangent,))
-    back, = jax.vjp(f, x)[1](cotangent)
+    (back,) = jax.vjp(f, x)[1](cotangent)
 
     def squares(x: Any) -> Any:
         y = f(x)
         return (jnp.where(jnp.isfinite(y), y, 0) ** 2).sum()
 
-    return {"values": y, "jvp": along, "vjp": back, "grad": jax.grad(squares)(x),
-            "forward over reverse": jax.jvp(jax.grad(squares), (x,), (tangent,))[1],
-            "reverse over reverse": jax.grad(lambda x: (jax.grad(squares)(x) * tangent).sum())(x)}
+    return {
+        "values": y,
+        "jvp": along,
+        "vjp": back,
+        "grad": jax.grad(squares)(x),
+        "forward over reverse": jax.jvp(jax.grad(squares), (x,), (tangent,))[1],
+        "reverse over reverse": jax.grad(lambda x: (jax.grad(squares)(x) * tangent).sum())(x),
+    }
 
 
-def run_gradients(op: str, ours: ReduceWindow = oriel.jax.reduce_window, dtypes: tuple[str, ...] = ("float32",),
-                  windows: list[Window] | None = None) -> list[Tally]:
+def run_gradients(
+    op: str,
+    ours: ReduceWindow = oriel.jax.reduce_window,
+    dtypes: tuple[str, ...] = ("float32",),
+    windows: list[Window] | None = None,
+) -> list[Tally]:
     """Derivatives of orders 1 and 2 beside those of jax.lax."""
     tallies = Tallies(jax_run.PART)
     for dtype in dtypes:
         with jax.enable_x64(dtype == "float64"):
             init = np.asarray(IDENTITIES[op], dtype)
             for window in differentiated(op) if windows is None else windows:
+
                 def of(reduce_window: ReduceWindow, window: Window = window, init: Any = init) -> Callable[[Any], Any]:
                     return lambda x: reduce_window(x, init, COMPUTATIONS[op], *arguments(window))
 
                 x, tangent = operand(op, window, dtype), operand("add", window, dtype, 2)
-                cotangent = np.random.default_rng(3).standard_normal(jax.eval_shape(of(lax.reduce_window), x).shape).astype(dtype)
-                theirs = jax.jit(lambda *a: derivatives(of(lax.reduce_window), *a))(x, tangent, cotangent)  # noqa: B023
+                cotangent = (
+                    np.random.default_rng(3)
+                    .standard_normal(jax.eval_shape(of(lax.reduce_window), x).shape)
+                    .astype(dtype)
+                )
+                theirs = jax.jit(lambda *a: derivatives(of(lax.reduce_window), *a))(x, tangent, cotangent)
                 failures = []
                 try:
-                    results = jax.jit(lambda *a: derivatives(of(ours), *a))(x, tangent, cotangent)  # noqa: B023
+                    results = jax.jit(lambda *a: derivatives(of(ours), *a))(x, tangent, cotangent)
                     failures = [f"{name}: {text}" for name in theirs if (text := _unlike(theirs[name], results[name]))]
                 except Exception as error:
                     failures = [f"raises {type(error).__name__}: {str(error)[:200]}"]
-                tallies.of(f"testReduceWindowGrad ({op})", f"jvp, vjp, second derivatives, {len(window.shape)} axes").add(f"{dtype} {window}", set(), failures)
+                tallies.of(
+                    f"testReduceWindowGrad ({op})", f"jvp, vjp, second derivatives, {len(window.shape)} axes"
+                ).add(f"{dtype} {window}", set(), failures)
     return tallies.all()
 
 
@@ -79,8 +95,10 @@ def _unlike(theirs: Any, ours: Any) -> str:
     return "" if far <= TOLERANCE[theirs.dtype.name] * size else f"{far} apart where the largest element is {size}"
 
 
-def run_differences(op: str, ours: ReduceWindow = oriel.jax.reduce_window, windows: list[Window] | None = None) -> list[Tally]:
-    """check_grads of JAX, order 2, forward and reverse, against finite differences in float64, with the test's own steps and tolerances."""
+def run_differences(
+    op: str, ours: ReduceWindow = oriel.jax.reduce_window, windows: list[Window] | None = None
+) -> list[Tally]:
+    """JAX's check_grads, order 2, forward and reverse, in float64, with the test's own steps and tolerances."""
     tallies = Tallies(jax_run.PART)
     step, tolerance = (1.0, None) if op == "add" else (1e-2, 6e-2)
     with jax.enable_x64(True):
@@ -103,21 +121,29 @@ def run_differences(op: str, ours: ReduceWindow = oriel.jax.reduce_window, windo
 
 
 def run_custom(op: str, ours: ReduceWindow = oriel.jax.reduce_window, windows: list[Window] = WINDOWS) -> list[Tally]:
-    """testReduceWindowCustomSameAsMonoid: Oriel's values and jvp beside those of jax.lax for the same computation as a plain function."""
-    plain = {"add": lambda a, b: a + b, "max": lambda a, b: jnp.where(a >= b, a, b), "min": lambda a, b: jnp.where(a <= b, a, b)}[op]
+    """Oriel's values and jvp beside those of jax.lax for the same computation as a plain function."""
+    plain = {
+        "add": lambda a, b: a + b,
+        "max": lambda a, b: jnp.where(a >= b, a, b),
+        "min": lambda a, b: jnp.where(a <= b, a, b),
+    }[op]
     tallies = Tallies(jax_run.PART)
     init = np.asarray(IDENTITIES[op], np.float32)
     for window in windows:
         x, tangent = operand("add", window, np.float32), operand("add", window, np.float32, 2)
 
         def along(reduce_window: ReduceWindow, computation: Any, window: Window = window) -> Callable[..., Any]:
-            return jax.jit(lambda x, t: jax.jvp(lambda x: reduce_window(x, init, computation, *arguments(window)), (x,), (t,)))
+            return jax.jit(
+                lambda x, t: jax.jvp(lambda x: reduce_window(x, init, computation, *arguments(window)), (x,), (t,))
+            )
 
         theirs = along(lax.reduce_window, plain)(x, tangent)
         failures = []
         try:
             results = along(ours, COMPUTATIONS[op])(x, tangent)
-            failures = [f"{name}: {text}" for name, a, b in zip(("values", "jvp"), theirs, results) if (text := _unlike(a, b))]
+            failures = [
+                f"{name}: {text}" for name, a, b in zip(("values", "jvp"), theirs, results) if (text := _unlike(a, b))
+            ]
         except Exception as error:
             failures = [f"raises {type(error).__name__}: {str(error)[:200]}"]
         tallies.of("testReduceWindowCustomSameAsMonoid", f"values and jvp ({op})").add(str(window), set(), failures)

@@ -1,4 +1,4 @@
-"""The configurations of JAX's own tests of reduce_window, restated: lax_test.py, lax_vmap_test.py and lax_autodiff_test.py of JAX 0.10.2."""
+"""The configurations of JAX 0.10.2's tests of reduce_window: lax_test.py, lax_vmap_test.py, lax_autodiff_test.py."""
 
 from __future__ import annotations
 
@@ -21,8 +21,10 @@ class Window(NamedTuple):
     window_dilation: tuple[int, ...]
 
     def __str__(self) -> str:
-        return (f"shape {self.shape} window {self.dims} strides {self.strides} padding {self.padding} base_dilation {self.base_dilation} "
-                f"window_dilation {self.window_dilation}")
+        return (
+            f"shape {self.shape} window {self.dims} strides {self.strides} padding {self.padding} "
+            f"base_dilation {self.base_dilation} window_dilation {self.window_dilation}"
+        )
 
 
 def _products(*lists: Any) -> list[Window]:
@@ -30,18 +32,37 @@ def _products(*lists: Any) -> list[Window]:
 
 
 # testReduceWindow of lax_test.py and lax_vmap_test.py, and the other tests of lax_test.py that go through computations.
-WINDOWS = (
-    _products([(4, 6)], [(2, 1), (1, 2)], [(1, 1), (2, 1), (1, 2)], ["VALID", "SAME", ((0, 3), (1, 2))],
-              [(1, 1), (2, 3)], [(1, 1), (1, 2)])
-    + _products([(3, 2, 4, 6)], [(1, 1, 2, 1), (2, 1, 2, 1)], [(1, 2, 2, 1), (1, 1, 1, 1)],
-                ["VALID", "SAME", ((0, 1), (1, 0), (2, 3), (0, 2))], [(1, 1, 1, 1), (2, 1, 3, 2)], [(1, 1, 1, 1), (1, 2, 2, 1)])
+WINDOWS = _products(
+    [(4, 6)],
+    [(2, 1), (1, 2)],
+    [(1, 1), (2, 1), (1, 2)],
+    ["VALID", "SAME", ((0, 3), (1, 2))],
+    [(1, 1), (2, 3)],
+    [(1, 1), (1, 2)],
+) + _products(
+    [(3, 2, 4, 6)],
+    [(1, 1, 2, 1), (2, 1, 2, 1)],
+    [(1, 2, 2, 1), (1, 1, 1, 1)],
+    ["VALID", "SAME", ((0, 1), (1, 0), (2, 3), (0, 2))],
+    [(1, 1, 1, 1), (2, 1, 3, 2)],
+    [(1, 1, 1, 1), (1, 2, 2, 1)],
 )
 
 # testReduceWindowShapeDilation: padding "SAME" and strides 1.
-SHAPES = (
-    _products([(4, 6)], [(1, 1), (3, 4)], [(1, 1)], ["SAME"], [(1, 1), (1, 2), (2, 13), (40, 60)], [(1, 1), (1, 2), (2, 13), (40, 60)])
-    + _products([(3, 2, 4, 6)], [(1, 1, 1, 1), (2, 1, 2, 1)], [(1, 1, 1, 1)], ["SAME"],
-                [(1, 1, 1, 1), (1, 2, 2, 1), (30, 40, 3, 2)], [(1, 1, 1, 1), (1, 2, 2, 1), (30, 40, 3, 2)])
+SHAPES = _products(
+    [(4, 6)],
+    [(1, 1), (3, 4)],
+    [(1, 1)],
+    ["SAME"],
+    [(1, 1), (1, 2), (2, 13), (40, 60)],
+    [(1, 1), (1, 2), (2, 13), (40, 60)],
+) + _products(
+    [(3, 2, 4, 6)],
+    [(1, 1, 1, 1), (2, 1, 2, 1)],
+    [(1, 1, 1, 1)],
+    ["SAME"],
+    [(1, 1, 1, 1), (1, 2, 2, 1), (30, 40, 3, 2)],
+    [(1, 1, 1, 1), (1, 2, 2, 1), (30, 40, 3, 2)],
 )
 
 

@@ -9,18 +9,18 @@ from typing import Any
 
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 # The mesh of pjit_test.py has eight devices.
-os.environ.setdefault("XLA_FLAGS", "--xla_force_host_platform_device_count=8")
+os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} --xla_force_host_platform_device_count=8"
 
-import jax  # noqa: E402
-import jax.numpy as jnp  # noqa: E402
-import numpy as np  # noqa: E402
-from jax import lax  # noqa: E402
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
 
-import oriel  # noqa: E402
-import oriel.jax  # noqa: E402
-import window_oracle  # noqa: E402
-from jax_lists import IDENTITIES, SHAPES, WINDOWS, Window, mapped_axes  # noqa: E402
-from tally import Tallies, Tally  # noqa: E402
+import oriel
+import oriel.jax
+import window_oracle
+from jax_lists import IDENTITIES, SHAPES, WINDOWS, Window, mapped_axes
+from tally import Tallies, Tally
 
 PART = "JAX: reduce_window"
 COMPUTATIONS = {"add": lax.add, "max": lax.max, "min": lax.min}
@@ -43,7 +43,7 @@ def arguments(window: Window) -> tuple[Any, ...]:
 
 
 def unlike(op: str, x: np.ndarray, window: Window, expected: Any, ours: Any) -> str:
-    """In what Oriel's result differs from the expected one; nothing if it does not. Maxima and integers have equal values."""
+    """In what Oriel's result differs from the expected one; nothing if it does not."""
     expected, ours = np.asarray(expected), np.asarray(ours)
     if expected.dtype != ours.dtype or expected.shape != ours.shape:
         return f"{expected.dtype}{expected.shape} there, {ours.dtype}{ours.shape} here"
@@ -55,8 +55,12 @@ def unlike(op: str, x: np.ndarray, window: Window, expected: Any, ours: Any) -> 
     return "" if (far <= limit).all() else f"further than the bound by {float((far / limit).max())}"
 
 
-def run_values(ours: ReduceWindow = oriel.jax.reduce_window, arrays: ReduceWindow = oriel.reduce_window, ops: tuple[str, ...] = ("add", "max", "min"),
-               windows: list[Window] = WINDOWS) -> list[Tally]:
+def run_values(
+    ours: ReduceWindow = oriel.jax.reduce_window,
+    arrays: ReduceWindow = oriel.reduce_window,
+    ops: tuple[str, ...] = ("add", "max", "min"),
+    windows: list[Window] = WINDOWS,
+) -> list[Tally]:
     """testReduceWindow: called at once and compiled, with init_value traced and not, beside jax.lax and NumPy."""
     tallies = Tallies(PART)
     for op in ops:
@@ -64,18 +68,30 @@ def run_values(ours: ReduceWindow = oriel.jax.reduce_window, arrays: ReduceWindo
         for window in windows:
             x, rest = operand(window), arguments(window)
             judge = window_oracle.reduce_window(x, init, op, *rest)
-            with_init = jax.jit(lambda f, x, init: f(x, init, COMPUTATIONS[op], *rest), static_argnums=0)  # noqa: B023
+            with_init = jax.jit(lambda f, x, init: f(x, init, COMPUTATIONS[op], *rest), static_argnums=0)
             theirs = with_init(lax.reduce_window, x, init)
             results = {
-                "values, compiled": lambda: with_init(ours, x, init),  # noqa: B023
-                "values, compiled, init_value constant": lambda: jax.jit(lambda x: ours(x, init, COMPUTATIONS[op], *rest))(x),  # noqa: B023
-                "values, called at once": lambda: ours(x, init, COMPUTATIONS[op], *rest),  # noqa: B023
-                "values, oriel.reduce_window": lambda: arrays(x, init, op, *rest),  # noqa: B023
+                "values, compiled": lambda: with_init(ours, x, init),
+                "values, compiled, init_value constant": lambda: jax.jit(
+                    lambda x: ours(x, init, COMPUTATIONS[op], *rest)
+                )(x),
+                "values, called at once": lambda: ours(x, init, COMPUTATIONS[op], *rest),
+                "values, oriel.reduce_window": lambda: arrays(x, init, op, *rest),
             }
             for group, run in results.items():
-                _count(tallies.of(f"testReduceWindow ({op})", group), window, run, {"jax.lax": theirs, "NumPy": judge}, partial(unlike, op, x, window))
+                _count(
+                    tallies.of(f"testReduceWindow ({op})", group),
+                    window,
+                    run,
+                    {"jax.lax": theirs, "NumPy": judge},
+                    partial(unlike, op, x, window),
+                )
             tally = tallies.of(f"testReduceWindow ({op})", "computed by Oriel, not handed to jax.lax")
-            tally.add(str(window), set(), ["handed to jax.lax"] if is_handed_on(lambda x: ours(x, init, COMPUTATIONS[op], *rest), x) else [])  # noqa: B023
+            tally.add(
+                str(window),
+                set(),
+                ["handed to jax.lax"] if is_handed_on(lambda x: ours(x, init, COMPUTATIONS[op], *rest), x) else [],
+            )
     return tallies.all()
 
 
@@ -85,7 +101,7 @@ def is_handed_on(function: Callable[[Any], Any], x: Any) -> bool:
 
 
 def run_dtypes(arrays: ReduceWindow = oriel.reduce_window, windows: list[Window] = WINDOWS) -> list[Tally]:
-    """The same lists for the dtypes that JAX's test leaves out, on NumPy arrays beside NumPy; sums of integers wrap, as in JAX."""
+    """The same lists for other dtypes, on NumPy arrays beside NumPy; sums of integers wrap, as in JAX."""
     tallies = Tallies(PART)
     for dtype in ("float64", "float16", "int8", "uint8", "int16", "int32", "int64"):
         for op in ("add", "max", "min"):
@@ -95,13 +111,19 @@ def run_dtypes(arrays: ReduceWindow = oriel.reduce_window, windows: list[Window]
                 x = operand(window, dtype)
                 with np.errstate(over="ignore"):
                     judge = window_oracle.reduce_window(x, init, op, *arguments(window))
-                _count(tallies.of(f"testReduceWindow ({op})", "other dtypes, oriel.reduce_window"), window,
-                       lambda: arrays(x, np.asarray(init, dtype)[()], op, *arguments(window)), {"NumPy": judge},  # noqa: B023
-                       partial(unlike, op, x, window))
+                _count(
+                    tallies.of(f"testReduceWindow ({op})", "other dtypes, oriel.reduce_window"),
+                    window,
+                    lambda: arrays(x, np.asarray(init, dtype)[()], op, *arguments(window)),
+                    {"NumPy": judge},
+                    partial(unlike, op, x, window),
+                )
     return tallies.all()
 
 
-def _count(tally: Tally, case: Any, run: Callable[[], Any], expected: dict[str, Any], unlike: Callable[[Any, Any], str]) -> None:
+def _count(
+    tally: Tally, case: Any, run: Callable[[], Any], expected: dict[str, Any], unlike: Callable[[Any, Any], str]
+) -> None:
     try:
         result = run()
         failures = [f"{name}: {text}" for name, value in expected.items() if (text := unlike(value, result))]
@@ -110,8 +132,12 @@ def _count(tally: Tally, case: Any, run: Callable[[], Any], expected: dict[str, 
     tally.add(str(case), set(), failures)
 
 
-def run_vmap(ours: ReduceWindow = oriel.jax.reduce_window, ops: tuple[str, ...] = ("add", "max", "min"), windows: list[Window] = WINDOWS) -> list[Tally]:
-    """testReduceWindow of lax_vmap_test.py: three operands along each possible axis, beside NumPy on one after the other."""
+def run_vmap(
+    ours: ReduceWindow = oriel.jax.reduce_window,
+    ops: tuple[str, ...] = ("add", "max", "min"),
+    windows: list[Window] = WINDOWS,
+) -> list[Tally]:
+    """testReduceWindow of lax_vmap_test.py: three operands along each possible axis, beside NumPy on each."""
     tallies = Tallies(PART)
     for op in ops:
         init = np.asarray(IDENTITIES[op], np.float32)
@@ -119,14 +145,28 @@ def run_vmap(ours: ReduceWindow = oriel.jax.reduce_window, ops: tuple[str, ...] 
             operands = [operand(window, seed=seed) for seed in range(3)]
             judges = [window_oracle.reduce_window(x, init, op, *arguments(window)) for x in operands]
             for axis in mapped_axes(window):
-                mapped = jax.vmap(lambda x: ours(x, init, COMPUTATIONS[op], *arguments(window)), in_axes=axis)  # noqa: B023
+                mapped = jax.vmap(lambda x: ours(x, init, COMPUTATIONS[op], *arguments(window)), in_axes=axis)
 
-                def differing(judges: list[np.ndarray], results: Any, op: str = op, window: Window = window, operands: Any = operands) -> str:
-                    texts = [unlike(op, x, window, judge, result) for x, judge, result in zip(operands, judges, results, strict=True)]
+                def differing(
+                    judges: list[np.ndarray],
+                    results: Any,
+                    op: str = op,
+                    window: Window = window,
+                    operands: Any = operands,
+                ) -> str:
+                    texts = [
+                        unlike(op, x, window, judge, result)
+                        for x, judge, result in zip(operands, judges, results, strict=True)
+                    ]
                     return "; ".join(filter(None, texts))
 
-                _count(tallies.of(f"testReduceWindow ({op})", "vmap"), f"axis {axis} of {window}",
-                       lambda: mapped(np.stack(operands, axis)), {"NumPy": judges}, differing)  # noqa: B023
+                _count(
+                    tallies.of(f"testReduceWindow ({op})", "vmap"),
+                    f"axis {axis} of {window}",
+                    lambda: mapped(np.stack(operands, axis)),
+                    {"NumPy": judges},
+                    differing,
+                )
     return tallies.all()
 
 
@@ -135,40 +175,66 @@ def run_shapes(ours: ReduceWindow = oriel.jax.reduce_window, arrays: ReduceWindo
     tallies = Tallies(PART)
     for window in SHAPES:
         x = jnp.ones(window.shape)
-        expected = jax.eval_shape(lambda x: lax.reduce_window(x, 0.0, lax.add, *arguments(window)), x).shape  # noqa: B023
+        expected = jax.eval_shape(lambda x: lax.reduce_window(x, 0.0, lax.add, *arguments(window)), x).shape
         for group, run in {
-            "shapes": lambda: jax.eval_shape(lambda x: ours(x, 0.0, lax.add, *arguments(window)), x),  # noqa: B023
-            "shapes, oriel.reduce_window": lambda: arrays(np.ones(window.shape, np.float32), 0.0, "add", *arguments(window)),  # noqa: B023
+            "shapes": lambda: jax.eval_shape(lambda x: ours(x, 0.0, lax.add, *arguments(window)), x),
+            "shapes, oriel.reduce_window": lambda: arrays(
+                np.ones(window.shape, np.float32), 0.0, "add", *arguments(window)
+            ),
         }.items():
-            _count(tallies.of("testReduceWindowShapeDilation", group), window, run, {"jax.lax": expected},
-                   lambda shape, y: "" if shape == tuple(y.shape) else f"{shape} there, {tuple(y.shape)} here")
+            _count(
+                tallies.of("testReduceWindowShapeDilation", group),
+                window,
+                run,
+                {"jax.lax": expected},
+                lambda shape, y: "" if shape == tuple(y.shape) else f"{shape} there, {tuple(y.shape)} here",
+            )
     window = Window((5, 3, 2), (3, 1, 1), (1, 1, 1), "VALID", (1, 1, 1), (3, 1, 1))
     for group, run in {
         "shapes": lambda: jax.eval_shape(lambda x: ours(x, 0.0, lax.add, *arguments(window)), jnp.ones(window.shape)),
         "shapes, oriel.reduce_window": lambda: arrays(np.ones(window.shape), 0.0, "add", *arguments(window)),
     }.items():
-        _count(tallies.of("testReduceWindowWithEmptyOutput", group), window, run, {"its expectation": (0, 3, 2)},
-               lambda shape, y: "" if shape == tuple(y.shape) else f"{shape} there, {tuple(y.shape)} here")
+        _count(
+            tallies.of("testReduceWindowWithEmptyOutput", group),
+            window,
+            run,
+            {"its expectation": (0, 3, 2)},
+            lambda shape, y: "" if shape == tuple(y.shape) else f"{shape} there, {tuple(y.shape)} here",
+        )
     return tallies.all()
 
 
 def failing_calls() -> Iterator[tuple[str, Callable[[ReduceWindow], Any], type[Exception], str]]:
-    """The calls that must fail: testReduceWindowFailures, test_reduce_window_scalar_init_value_shape_rule; the error and its words."""
+    """testReduceWindowFailures, test_reduce_window_scalar_init_value_shape_rule: the call, the error and its words."""
     ones = np.ones((1,), np.float32)
     yield "empty window", lambda f: f(ones, 0.0, lax.add, (0,), (1,), "VALID"), TypeError, "must have every element be"
     yield "stride 0", lambda f: f(ones, 0.0, lax.add, (1,), (0,), "VALID"), TypeError, "must have every element be"
-    yield ("a computation that returns a list", lambda f: f(ones, 0.0, lambda x, y: [x + y], (1,), (1,), "VALID"), ValueError,
-           "must have the same tree structure as the operands")
-    yield ("init_value of shape (1,)",
-           lambda f: f(np.ones((4, 4), np.int32), np.zeros((1,), np.int32), lax.max, (2, 2), (2, 2), "VALID", (1, 1), (1, 1)), TypeError,
-           "expected init_values to be scalars but init_values have shapes")
+    yield (
+        "a computation that returns a list",
+        lambda f: f(ones, 0.0, lambda x, y: [x + y], (1,), (1,), "VALID"),
+        ValueError,
+        "must have the same tree structure as the operands",
+    )
+    yield (
+        "init_value of shape (1,)",
+        lambda f: f(
+            np.ones((4, 4), np.int32), np.zeros((1,), np.int32), lax.max, (2, 2), (2, 2), "VALID", (1, 1), (1, 1)
+        ),
+        TypeError,
+        "expected init_values to be scalars but init_values have shapes",
+    )
 
 
-def run_failures(ours: ReduceWindow = oriel.jax.reduce_window, arrays: ReduceWindow = oriel.reduce_window) -> list[Tally]:
+def run_failures(
+    ours: ReduceWindow = oriel.jax.reduce_window, arrays: ReduceWindow = oriel.reduce_window
+) -> list[Tally]:
     """oriel.jax must raise what JAX's tests expect, in their words; for arrays any TypeError or ValueError does."""
     tallies = Tallies("JAX: calls that must fail")
     for case, call, kind, words in failing_calls():
-        for group, function, expected in (("oriel.jax", ours, kind), ("oriel.reduce_window", arrays, (TypeError, ValueError))):
+        for group, function, expected in (
+            ("oriel.jax", ours, kind),
+            ("oriel.reduce_window", arrays, (TypeError, ValueError)),
+        ):
             failures = ["accepted"]
             try:
                 call(function)

@@ -19,47 +19,53 @@ COLUMNS = "| Test | Run on | Cases | Passed | Known difference | Failed |\n| ---
 
 INTRODUCTION = """# Peers' own tests, run with Oriel
 
-PyTorch and JAX test their pooling functions with lists of calls. Here the same calls go to Oriel, in the place of the peer's function, and
-the results are compared with the peer's. `tests/conformance` has the program; `make test` runs all of it, fails on any difference that has no
-reason below, and on counts that are not those of this page. After a change, write the page anew:
+PyTorch and JAX test their pooling functions with lists of calls. Here the same calls go to Oriel, in the place of the
+peer's function, and what comes out is compared with the peer's. The program is in `tests/conformance`; `make test` runs
+all of it and fails on any difference that has no reason below, and on counts that are not those of this page. After a
+change of either, write the page anew:
 
 ```sh
 .venv/bin/python tests/conformance/run.py --write
 ```
 
-A case passes if everything agrees that is compared, has a known difference if something differs and a predicate recomputes that the
-difference is the one that the reason says, and has failed otherwise. No operator and no dtype is left out as a whole.
+A case passes if everything agrees that is compared. It has a known difference if something differs and a predicate
+recomputes that the result is the one which the reason demands. Everything else has failed. No operator and no dtype is
+excused as a whole.
 """
 
 TORCH = """## PyTorch
 
-The samples are those of `torch.testing._internal`: `op_db` (all operators with "pool" in their name, every dtype that it lists for CPUs, all
-samples, all calls that must fail) and `module_db`. Each sample runs as it is, on tensors that are not contiguous, and without gradients.
-Compared are results, indices, the gradient for a random `dy` and the second gradient; dtypes, shapes and, but for second gradients, strides.
+The samples are those of `torch.testing._internal`: `op_db`, that is every operator with "pool" in its name, every dtype
+that it lists for CPUs, all samples and all calls that must fail; and `module_db`. Each sample runs as it is, on tensors
+that are not contiguous, and without gradients. Compared are results, indices, the gradient for a random `dy` and the
+second gradient; dtypes, shapes and, but for second gradients, strides.
 
 - Maxima, unpooled tensors, their gradients and all indices must be equal bit for bit.
-- Averages may be 2^-48 (float64), 2^-20 (float32), 2^-10 (float16) or 2^-7 (bfloat16) of the same average of absolute values apart, as
-  the order of the additions differs ([S8](semantics.md#s8-order-of-sums)); Lp norms 1e-13 and 1e-5.
-- A call that must fail has to raise RuntimeError, ValueError or TypeError. Where Oriel gives a result instead, it is compared with what
-  PyTorch gives when the input is padded beforehand, or must be empty.
+- Averages may be 2^-48 (float64), 2^-20 (float32), 2^-10 (float16) or 2^-7 (bfloat16) of the same average of absolute
+  values apart, as the order of additions differs ([S8](semantics.md#s8-order-of-sums)). Lp norms: 1e-13, 1e-5.
+- A call that must fail has to raise RuntimeError, ValueError or TypeError. Where Oriel gives a result instead, it is
+  compared with that of PyTorch for an input padded beforehand, or must be empty.
 - A module has to print its name, keep `training`, have no state, and give the same after pickling and `double()`.
 
-`fractional_max_pool2d` and `fractional_max_pool3d` (and their modules) are not run: Oriel has no pools over random windows.
+`fractional_max_pool2d` and `fractional_max_pool3d` (and their modules) are not run: Oriel has no pools over random
+windows.
 """
 
 JAX = f"""## JAX and flax
 
-The lists are restated from JAX 0.10.2: `lax_test.py` and `lax_vmap_test.py` ({len(WINDOWS)} windows for each computation, every one run),
-`lax_autodiff_test.py`, and what `batching_test.py`, `stax_test.py`, `shape_poly_test.py` and `pjit_test.py` pool; and from the `PoolTest` of
-flax's `linen_test.py`. Results of `oriel.jax.reduce_window`, and of `oriel.reduce_window` on NumPy arrays, are compared with
-`jax.lax.reduce_window` and with a definition in NumPy.
+The lists are those of JAX 0.10.2: `lax_test.py` and `lax_vmap_test.py` ({len(WINDOWS)} windows for each computation,
+all of them run), `lax_autodiff_test.py`, and what `batching_test.py`, `stax_test.py`, `shape_poly_test.py` and
+`pjit_test.py` pool; and the `PoolTest` of flax's `linen_test.py`. Results of `oriel.jax.reduce_window`, and of
+`oriel.reduce_window` on NumPy arrays, are compared with `jax.lax.reduce_window` and with a definition in NumPy.
 
 - Maxima, minima and integers must be equal; float32 sums may be 2^-20 of the sum of absolute values apart.
-- Derivatives (jvp, vjp, forward over reverse, reverse over reverse) are compared with those of `jax.lax`, within 2^-18 of the largest.
-- `check_grads` (order 2, forward and reverse, float64, JAX's steps and tolerances) runs on every fifth window. JAX's test draws ten windows.
-- Computations that are not Oriel's (products, several operands) are handed to `jax.lax`; they run on every seventh window. That sums, maxima
-  and minima are not handed on is a row of its own.
-- `testReduceWindowShapeDilation` runs with the dilations of its list, which JAX's own test does not pass on.
+- Derivatives (jvp, vjp, forward over reverse, reverse over reverse) may be 2^-18 of the largest element apart from
+  those of `jax.lax`.
+- `check_grads` (forward and reverse, float64, JAX's steps and tolerances) goes to order 2 on every fifth window; JAX's
+  test goes to order 3 on ten windows that it draws.
+- Computations that are not Oriel's (products, several operands) are handed to `jax.lax`; they run on every seventh
+  window. That sums, maxima and minima are not handed on is a row of its own.
+- `testReduceWindowShapeDilation` runs with the dilations of its list, which JAX's own test does not use.
 """
 
 
@@ -70,12 +76,16 @@ def known(tally: Tally) -> str:
 
 def row(tally: Tally) -> str:
     """The line of the page that says what became of the cases."""
-    return f"| {tally.subject} | {tally.group} | {tally.cases} | {tally.passed} | {known(tally)} | {len(tally.failed)} |"
+    return (
+        f"| {tally.subject} | {tally.group} | {tally.cases} | {tally.passed} | {known(tally)} | {len(tally.failed)} |"
+    )
 
 
 def section(part: str, tallies: Iterable[Tally]) -> str:
     rows = [row(tally) for tally in tallies if tally.part == part]
-    return "\n".join([f"### {part.partition(': ')[2].capitalize() if part != 'flax: PoolTest' else part}", "", COLUMNS, *rows, ""])
+    return "\n".join(
+        [f"### {part.partition(': ')[2].capitalize() if part != 'flax: PoolTest' else part}", "", COLUMNS, *rows, ""]
+    )
 
 
 def versions() -> str:
@@ -84,19 +94,33 @@ def versions() -> str:
 
 def totals(tallies: Iterable[Tally]) -> str:
     tallies = list(tallies)
-    cases, passed, differing, failed = (sum(number) for number in zip(*((t.cases, t.passed, t.differing, len(t.failed)) for t in tallies)))
-    return f"{cases} cases: {passed} passed, {differing} with a known difference, {failed} failed. Made with {versions()}."
+    cases, passed, differing, failed = (
+        sum(number) for number in zip(*((t.cases, t.passed, t.differing, len(t.failed)) for t in tallies))
+    )
+    return (
+        f"{cases} cases: {passed} passed, {differing} with a known difference, {failed} failed. Made with {versions()}."
+    )
 
 
 def render(tallies: list[Tally]) -> str:
     """The whole page."""
-    parts = {peer: [part for part in dict.fromkeys(t.part for t in tallies) if part.startswith(peer)] for peer in ("PyTorch", ("JAX", "flax"))}
+    parts = {
+        peer: [part for part in dict.fromkeys(t.part for t in tallies) if part.startswith(peer)]
+        for peer in ("PyTorch", ("JAX", "flax"))
+    }
     used = {reason for tally in tallies for reason in tally.known}
     reasons = [f"- **{letter}**: {reason}." for reason, letter in LETTERS.items() if reason in used]
     failures = [f"- {line}" for tally in tallies for line in tally.failed]
-    blocks = [INTRODUCTION, totals(tallies) + "\n", "Reasons of known differences ([Where others differ](semantics.md#where-others-differ)):\n",
-              "\n".join(reasons) + "\n", TORCH, *(section(part, tallies) for part in parts["PyTorch"]),
-              JAX, *(section(part, tallies) for part in parts["JAX", "flax"])]
+    blocks = [
+        INTRODUCTION,
+        totals(tallies) + "\n",
+        "Reasons of known differences ([Where others differ](semantics.md#where-others-differ)):\n",
+        "\n".join(reasons) + "\n",
+        TORCH,
+        *(section(part, tallies) for part in parts["PyTorch"]),
+        JAX,
+        *(section(part, tallies) for part in parts["JAX", "flax"]),
+    ]
     if failures:
         blocks += ["## Failed\n", "\n".join(failures) + "\n"]
     return "\n".join(blocks)
@@ -105,4 +129,8 @@ def render(tallies: list[Tally]) -> str:
 def recorded_rows() -> list[str]:
     """The rows of all tables of the page as it is."""
     lines = PAGE.read_text(encoding="utf-8").splitlines()
-    return [line for line in lines if line.startswith("| ") and line.count("|") == 7 and not line.startswith(("| Test |", "| --- |"))]
+    return [
+        line
+        for line in lines
+        if line.startswith("| ") and line.count("|") == 7 and not line.startswith(("| Test |", "| --- |"))
+    ]

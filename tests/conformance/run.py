@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs PyTorch's and JAX's own tests of pooling with Oriel's functions, prints what came out and, with --write, writes docs/conformance.md."""
+"""Runs PyTorch's and JAX's own tests of pooling with Oriel's functions and prints what came out."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ from shards import SHARDS
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--write", action="store_true", help="write docs/conformance.md; needs all parts")
-    parser.add_argument("parts", nargs="*", metavar="PART", help=f"what to run, by default everything: {', '.join(SHARDS)}")
+    parser.add_argument(
+        "parts", nargs="*", metavar="PART", help=f"what to run, by default everything: {', '.join(SHARDS)}"
+    )
     options = parser.parse_args()
     unknown = [part for part in options.parts if part not in SHARDS]
     if unknown or (options.write and options.parts):

@@ -18,7 +18,12 @@ OPS = ("add", "max", "min")
 
 
 def _operators(select: Callable[[str], bool]) -> list[Tally]:
-    return [tally for info in torch_cases.POOLS if select(torch_cases.operator_name(info)) for tally in torch_run.run_operator(info)]
+    return [
+        tally
+        for info in torch_cases.POOLS
+        if select(torch_cases.operator_name(info))
+        for tally in torch_run.run_operator(info)
+    ]
 
 
 def _modules() -> list[Tally]:
@@ -30,13 +35,18 @@ def _of_rank(rank: int) -> list[Any]:
 
 
 def _lists() -> list[Tally]:
-    runs = (jax_run.run_dtypes, jax_run.run_shapes, jax_run.run_failures, jax_others.run_handed_on, jax_others.run_batching,
-            jax_others.run_stax, jax_others.run_export, jax_others.run_sharding, jax_others.run_flax)
+    runs = (
+        jax_run.run_dtypes,
+        jax_run.run_shapes,
+        jax_run.run_failures,
+        jax_others.run_handed_on,
+        jax_others.run_batching,
+        jax_others.run_stax,
+        jax_others.run_export,
+        jax_others.run_sharding,
+        jax_others.run_flax,
+    )
     return [tally for run in runs for tally in run()]
-
-
-def _custom() -> list[Tally]:
-    return [tally for op in OPS for tally in jax_gradients.run_custom(op)]
 
 
 SHARDS: dict[str, Callable[[], list[Tally]]] = {
@@ -47,7 +57,7 @@ SHARDS: dict[str, Callable[[], list[Tally]]] = {
     "torch_max_unpool": partial(_operators, lambda name: "unpool" in name),
     "torch_modules": _modules,
     "jax_lists": _lists,
-    "jax_custom": _custom,
+    **{f"jax_custom_{op}": partial(jax_gradients.run_custom, op) for op in OPS},
     "jax_gradients_add_2d": partial(jax_gradients.run_gradients, "add", windows=_of_rank(2)),
     "jax_gradients_add_4d": partial(jax_gradients.run_gradients, "add", windows=_of_rank(4)),
     "jax_gradients_max": partial(jax_gradients.run_gradients, "max"),
@@ -55,5 +65,8 @@ SHARDS: dict[str, Callable[[], list[Tally]]] = {
     **{f"jax_values_{op}": partial(jax_run.run_values, ops=(op,)) for op in OPS},
     **{f"jax_vmap_{op}": partial(jax_run.run_vmap, ops=(op,)) for op in OPS},
     # Every fifth window (5 divides none of the lists' lengths, so all their values occur): JAX's test draws ten.
-    **{f"jax_differences_{op}": partial(jax_gradients.run_differences, op, windows=differentiated(op)[::5]) for op in OPS},
+    **{
+        f"jax_differences_{op}": partial(jax_gradients.run_differences, op, windows=differentiated(op)[::5])
+        for op in OPS
+    },
 }

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 class Tally:
     """The cases of one operator, or of one of the peer's tests.
 
-    `part` names the section of the page, `subject` the row and `group` the dtypes, or the way of running, that the row is about.
+    `part` names the section of the page, `subject` the row, `group` the dtypes or the way of running that it is about.
     """
 
     part: str
@@ -23,7 +23,7 @@ class Tally:
     failed: list[str] = field(default_factory=list)  # one line for each case
 
     def add(self, case: str, reasons: set[str], failures: list[str]) -> None:
-        """Count a case: it failed if anything in it is unexplained; it has a known difference if anything in it is explained."""
+        """Count a case: failed if anything in it is unexplained, else a known difference if anything is explained."""
         self.cases += 1
         if failures:
             self.failed.append(f"{self.subject} {case}: " + "; ".join(failures))

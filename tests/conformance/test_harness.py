@@ -1,4 +1,4 @@
-"""The harness notices: functions that are wrong in one way each are reported as failed, PyTorch's and JAX's own are not."""
+"""The harness notices: functions that are wrong in one way are reported, PyTorch's and JAX's own are not."""
 
 import jax_run  # before jax: it chooses the platform
 import jax
@@ -31,8 +31,18 @@ def run(name, change, dtype=torch.float32):
     return torch_run.run_operator(info_of(name), lambda name: change(peers_own(name)), dtypes=[dtype])
 
 
-@pytest.mark.parametrize("name", ["adaptive_avg_pool2d", "adaptive_max_pool2d", "avg_pool2d", "avg_pool3d", "adaptive_max_pool1d", "max_unpool1d",
-                                  "max_unpool2d (grad)"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "adaptive_avg_pool2d",
+        "adaptive_max_pool2d",
+        "avg_pool2d",
+        "avg_pool3d",
+        "adaptive_max_pool1d",
+        "max_unpool1d",
+        "max_unpool2d (grad)",
+    ],
+)
 def test_pytorch_in_its_own_place_passes(name):
     for dtype in torch_cases.dtypes_of(info_of(name))[:2]:
         for tally in run(name, lambda function: function, dtype):
@@ -65,26 +75,61 @@ def shifted_indices(function):
     def changed(x, *a, **k):
         result = function(x, *a, **k)
         return (result[0], result[1] + 1) if isinstance(result, tuple) else result
+
     return changed
 
 
 WRONG = {
-    "value one step off": ("adaptive_max_pool2d", torch.float32, lambda f: lambda *a, **k: first(
-        f(*a, **k), lambda y: y + (torch.nextafter(y.detach(), torch.tensor(torch.inf)) - y.detach()))),
+    "value one step off": (
+        "adaptive_max_pool2d",
+        torch.float32,
+        lambda f: lambda *a, **k: first(
+            f(*a, **k), lambda y: y + (torch.nextafter(y.detach(), torch.tensor(torch.inf)) - y.detach())
+        ),
+    ),
     "average 4 ten thousandths off": ("avg_pool2d", torch.float32, lambda f: lambda *a, **k: f(*a, **k) * 1.0004),
-    "average of float64 in float32": ("avg_pool1d", torch.float64, lambda f: lambda x, *a, **k: f(x.float(), *a, **k).double()),
+    "average of float64 in float32": (
+        "avg_pool1d",
+        torch.float64,
+        lambda f: lambda x, *a, **k: f(x.float(), *a, **k).double(),
+    ),
     "index one off": ("adaptive_max_pool1d", torch.float64, shifted_indices),
-    "gradient doubled": ("adaptive_max_pool1d", torch.float32, lambda f: lambda x, *a, **k: f(2 * x - x.detach(), *a, **k)),
-    "gradient doubled, bfloat16": ("adaptive_max_pool3d", torch.bfloat16, lambda f: lambda x, *a, **k: f(2 * x - x.detach(), *a, **k)),
-    "gradient of an average doubled": ("avg_pool3d", torch.float64, lambda f: lambda x, *a, **k: f(2 * x - x.detach(), *a, **k)),
+    "gradient doubled": (
+        "adaptive_max_pool1d",
+        torch.float32,
+        lambda f: lambda x, *a, **k: f(2 * x - x.detach(), *a, **k),
+    ),
+    "gradient doubled, bfloat16": (
+        "adaptive_max_pool3d",
+        torch.bfloat16,
+        lambda f: lambda x, *a, **k: f(2 * x - x.detach(), *a, **k),
+    ),
+    "gradient of an average doubled": (
+        "avg_pool3d",
+        torch.float64,
+        lambda f: lambda x, *a, **k: f(2 * x - x.detach(), *a, **k),
+    ),
     "no second gradient": ("adaptive_max_pool3d", torch.float32, cut),
     "dtype": ("adaptive_avg_pool1d", torch.float16, lambda f: lambda x, *a, **k: f(x.float(), *a, **k)),
-    "integers halved upwards": ("avg_pool1d", torch.int64, lambda f: lambda x, *a, **k: torch.floor(f(x.double(), *a, **k) + 0.5).long()),
+    "integers halved upwards": (
+        "avg_pool1d",
+        torch.int64,
+        lambda f: lambda x, *a, **k: torch.floor(f(x.double(), *a, **k) + 0.5).long(),
+    ),
     "batch axis added": ("max_unpool1d", torch.float32, lambda f: lambda *a, **k: f(*a, **k).unsqueeze(0)),
     "earlier element stays": ("max_unpool1d", torch.float32, lambda f: lambda x, i, **k: f(x * earlier(i), i, **k)),
-    "everything refused": ("adaptive_avg_pool3d", torch.float32, lambda f: lambda *a, **k: (_ for _ in ()).throw(ValueError("no"))),
-    "nothing that is not contiguous": ("adaptive_avg_pool2d", torch.float32, lambda f: lambda x, *a, **k: f(x.contiguous(), *a, **k)
-                                       if x.is_contiguous() else (_ for _ in ()).throw(ValueError("no"))),
+    "everything refused": (
+        "adaptive_avg_pool3d",
+        torch.float32,
+        lambda f: lambda *a, **k: (_ for _ in ()).throw(ValueError("no")),
+    ),
+    "nothing that is not contiguous": (
+        "adaptive_avg_pool2d",
+        torch.float32,
+        lambda f: lambda x, *a, **k: (
+            f(x.contiguous(), *a, **k) if x.is_contiguous() else (_ for _ in ()).throw(ValueError("no"))
+        ),
+    ),
 }
 
 
@@ -113,6 +158,7 @@ def test_accepting_everything_is_reported():
                 return function(x, *a, **k)
             except (RuntimeError, ValueError, TypeError):
                 return torch.zeros(1)
+
         return changed
 
     errors = run("avg_pool3d", accepts)[-1]
@@ -121,6 +167,7 @@ def test_accepting_everything_is_reported():
 
 def test_excuses_are_for_what_they_say_only():
     """Gradients rounded once are excused in float16; the same gradients one step further are not."""
+
     def once(f):
         return lambda x, *a, **k: f(x.float(), *a, **k).to(x.dtype)
 
@@ -155,8 +202,10 @@ def failed(tallies, group):
 
 def numpy_windows(change):
     """The definition in NumPy in the place of oriel.reduce_window, its arguments changed."""
+
     def reduce_window(x, init, op, *rest):
         return window_oracle.reduce_window(np.asarray(x), init, op, *change(Window(x.shape, *rest))[1:])
+
     return reduce_window
 
 
@@ -166,15 +215,22 @@ def test_jax_in_its_own_place_is_said_to_be_handed_on():
     assert len(failed(tallies, "computed by Oriel, not handed to jax.lax")) == len(FEW)
 
 
-@pytest.mark.parametrize("change", [
-    lambda window: window._replace(base_dilation=(1,) * len(window.shape)),
-    lambda window: window._replace(window_dilation=(1,) * len(window.shape)),
-    lambda window: window._replace(padding="VALID"),
-    lambda window: window._replace(strides=(1,) * len(window.shape)),
-], ids=["no base dilation", "no window dilation", "no padding", "no strides"])
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda window: window._replace(base_dilation=(1,) * len(window.shape)),
+        lambda window: window._replace(window_dilation=(1,) * len(window.shape)),
+        lambda window: window._replace(padding="VALID"),
+        lambda window: window._replace(strides=(1,) * len(window.shape)),
+    ],
+    ids=["no base dilation", "no window dilation", "no padding", "no strides"],
+)
 @pytest.mark.parametrize("op", ["add", "max"])
 def test_windows_that_forget_an_argument_are_reported(op, change):
-    assert failed(jax_run.run_values(lax.reduce_window, numpy_windows(change), ops=(op,), windows=FEW), "values, oriel.reduce_window")
+    assert failed(
+        jax_run.run_values(lax.reduce_window, numpy_windows(change), ops=(op,), windows=FEW),
+        "values, oriel.reduce_window",
+    )
     assert jax_run.run_dtypes(numpy_windows(change), windows=FEW)[0].failed
 
 
@@ -194,6 +250,7 @@ def test_wrong_derivatives_are_reported():
 
 def test_wrong_batching_is_reported():
     """Along mapped axes this one sums in the wrong order of axes."""
+
     @jax.custom_batching.custom_vmap
     def pooled(x):
         return lax.reduce_window(x, -np.inf, lax.max, (2, 1), (1, 1), "VALID")

@@ -21,8 +21,9 @@ def test_the_versions_are_those_installed():
 
 
 def test_the_totals_are_those_of_the_rows():
-    cases, passed, differing, failed = map(int, re.search(r"(\d+) cases: (\d+) passed, (\d+) with a known difference, (\d+) failed",
-                                                          TEXT).groups())
+    cases, passed, differing, failed = map(
+        int, re.search(r"(\d+) cases: (\d+) passed, (\d+) with a known difference, (\d+) failed", TEXT).groups()
+    )
     assert [sum(int(row[column]) for row in cells()) for column in (2, 3, 5)] == [cases, passed, failed]
     assert cases == passed + differing + failed and failed == 0 and "## Failed" not in TEXT
 

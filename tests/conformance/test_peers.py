@@ -21,7 +21,9 @@ def test_peers(name):
     tallies = SHARDS[name]()
     assert not report(tallies)
     missing = [row for row in map(page.row, tallies) if row not in page.recorded_rows()]
-    assert not missing, "docs/conformance.md has other counts; write it with tests/conformance/run.py --write\n" + "\n".join(missing)
+    assert (
+        not missing
+    ), "docs/conformance.md has other counts; write it with tests/conformance/run.py --write\n" + "\n".join(missing)
 
 
 def fresh_seed():
@@ -38,6 +40,11 @@ def test_other_numbers(seed):
         for dtype in torch_cases.dtypes_of(info):
             groups.setdefault(torch_cases.group_of(dtype), []).append(dtype)
         dtypes = [draw.choice(group) for group in groups.values()]
-        if torch_cases.operator_name(info) in ("max_pool1d", "max_pool2d", "max_pool2d_with_indices_backward", "max_pool3d"):
+        if torch_cases.operator_name(info) in (
+            "max_pool1d",
+            "max_pool2d",
+            "max_pool2d_with_indices_backward",
+            "max_pool3d",
+        ):
             dtypes = [torch.float32]  # thousands of samples each
         assert not report(torch_run.run_operator(info, seed=seed, dtypes=dtypes))

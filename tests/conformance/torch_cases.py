@@ -1,4 +1,4 @@
-"""PyTorch's own samples of its pooling operators: OpInfo for functions, ModuleInfo for modules, each with the calls that must fail."""
+"""PyTorch's own samples of its pools, and calls that must fail: OpInfo for functions, ModuleInfo for modules."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Case:
 
     @property
     def differentiable(self) -> bool:
-        """Not where the operator is a gradient already: it is linear in what its samples leave constant, and flat in x."""
+        """Not where the operator is a gradient already: its derivative with respect to x is 0."""
         return self.x.dtype in FLOATS and not self.operator.endswith("backward")
 
     @property
@@ -85,10 +85,24 @@ def group_of(dtype: torch.dtype) -> str:
     return "float64, float32" if dtype in FLOATS else "integers"
 
 
-def max_pool2d_backward(x: torch.Tensor, *, kernel_size: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool,
-                        return_indices: bool) -> torch.Tensor:
-    """What PyTorch's samples of max_pool2d_with_indices_backward call: the gradient for ones, at the places of the pool's indices."""
-    pool = {"kernel_size": kernel_size, "stride": stride, "padding": padding, "dilation": dilation, "ceil_mode": ceil_mode}
+def max_pool2d_backward(
+    x: torch.Tensor,
+    *,
+    kernel_size: Any,
+    stride: Any,
+    padding: Any,
+    dilation: Any,
+    ceil_mode: bool,
+    return_indices: bool,
+) -> torch.Tensor:
+    """What the samples of max_pool2d_with_indices_backward call: the gradient for ones, at the pool's indices."""
+    pool = {
+        "kernel_size": kernel_size,
+        "stride": stride,
+        "padding": padding,
+        "dilation": dilation,
+        "ceil_mode": ceil_mode,
+    }
     y, indices = oriel.torch.max_pool2d(x, return_indices=True, **pool)
     return oriel.max_pool_backward(torch.ones_like(y), x.detach(), indices=indices, axes=(-2, -1), **pool)
 
@@ -111,7 +125,9 @@ def sow(seed: int) -> None:
     random.seed(seed)
 
 
-def operator_cases(info: Any, dtype: torch.dtype, offered: Callable[[str], Function] = oriel_function, seed: int = SEED) -> Iterator[Case]:
+def operator_cases(
+    info: Any, dtype: torch.dtype, offered: Callable[[str], Function] = oriel_function, seed: int = SEED
+) -> Iterator[Case]:
     """Every sample of an operator for a dtype."""
     sow(seed)
     name = operator_name(info)
@@ -119,7 +135,9 @@ def operator_cases(info: Any, dtype: torch.dtype, offered: Callable[[str], Funct
         yield Case(name, info.op, offered(name), sample.input, tuple(sample.args), dict(sample.kwargs))
 
 
-def operator_errors(info: Any, offered: Callable[[str], Function] = oriel_function, seed: int = SEED) -> Iterator[tuple[Case, str]]:
+def operator_errors(
+    info: Any, offered: Callable[[str], Function] = oriel_function, seed: int = SEED
+) -> Iterator[tuple[Case, str]]:
     """Every call that must fail, and PyTorch's words (a regular expression) for why."""
     if info.error_inputs_func is None:
         return
@@ -127,7 +145,9 @@ def operator_errors(info: Any, offered: Callable[[str], Function] = oriel_functi
     name = operator_name(info)
     for error in list(info.error_inputs("cpu")):
         sample = error.sample_input
-        yield Case(name, info.op, offered(name), sample.input, tuple(sample.args), dict(sample.kwargs)), error.error_regex
+        yield Case(
+            name, info.op, offered(name), sample.input, tuple(sample.args), dict(sample.kwargs)
+        ), error.error_regex
 
 
 @dataclass(frozen=True)
@@ -151,7 +171,9 @@ def _built(info: Any, offered: Callable[[str], Function], item: Any, training: b
     return ModuleCase(theirs, ours, Case(name, theirs, ours, x, tuple(args), dict(call.kwargs)))
 
 
-def module_cases(info: Any, dtype: torch.dtype, offered: Callable[[str], Function] = oriel_module, seed: int = SEED) -> Iterator[ModuleCase]:
+def module_cases(
+    info: Any, dtype: torch.dtype, offered: Callable[[str], Function] = oriel_module, seed: int = SEED
+) -> Iterator[ModuleCase]:
     """Every sample of a module for a dtype."""
     for training in (True, False):
         sow(seed)
@@ -159,8 +181,10 @@ def module_cases(info: Any, dtype: torch.dtype, offered: Callable[[str], Functio
             yield _built(info, offered, item, training)
 
 
-def module_errors(info: Any, offered: Callable[[str], Function] = oriel_module, seed: int = SEED) -> Iterator[tuple[Case, str]]:
-    """Every call of a module that must fail, and PyTorch's words for why. Its keyword arguments are the constructor's."""
+def module_errors(
+    info: Any, offered: Callable[[str], Function] = oriel_module, seed: int = SEED
+) -> Iterator[tuple[Case, str]]:
+    """Every call of a module that must fail, and PyTorch's words for why; keyword arguments are the constructor's."""
     if info.module_error_inputs_func is None:
         return
     sow(seed)
@@ -169,7 +193,9 @@ def module_errors(info: Any, offered: Callable[[str], Function] = oriel_module, 
         how, call = error.module_error_input.constructor_input, error.module_error_input.forward_input
         constructor = dict(inspect.signature(info.module_cls).bind(*how.args, **how.kwargs).arguments)
         x, *args = call.args
-        yield Case(name, _construct_and_call(info.module_cls), _construct_and_call(offered(name)), x, tuple(args), constructor), error.error_regex
+        yield Case(
+            name, _construct_and_call(info.module_cls), _construct_and_call(offered(name)), x, tuple(args), constructor
+        ), error.error_regex
 
 
 def _construct_and_call(module: Function) -> Function:

@@ -1,4 +1,4 @@
-"""Oriel's results beside PyTorch's for one call: results, indices, gradients, second gradients, dtypes, shapes and strides."""
+"""Oriel's outcome beside PyTorch's for one call: results, indices, gradients, second gradients."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from torch.testing._internal.common_utils import noncontiguous_like
 from torch_cases import FLOATS, Case, Function
 
 ERRORS = (RuntimeError, ValueError, TypeError, NotImplementedError)
-# How far an average may be from PyTorch's, relative to the same average of absolute values: the orders of the sums differ (S8), and
-# both results are rounded.
+# How far an average may be from PyTorch's, relative to the same average of absolute values: the orders of the sums
+# differ (S8), and both results are rounded.
 TOLERANCE = {torch.float64: 2.0**-48, torch.float32: 2.0**-20, torch.float16: 2.0**-10, torch.bfloat16: 2.0**-7}
 # Powers cost some roundings more.
 POWER_TOLERANCE = {torch.float64: 1e-13, torch.float32: 1e-5, torch.float16: 4e-3, torch.bfloat16: 3e-2}
@@ -53,9 +53,11 @@ def run(function: Function, case: Case, differentiate: bool = True) -> Outcome:
         if not differentiate or not isinstance(y, torch.Tensor) or not y.requires_grad:
             return outcome
         dy = random_like(y, 1).requires_grad_()
-        outcome.gradient, = torch.autograd.grad(y, x, dy, create_graph=True)
+        (outcome.gradient,) = torch.autograd.grad(y, x, dy, create_graph=True)
         if outcome.gradient.requires_grad:
-            outcome.second, outcome.second_x = torch.autograd.grad(outcome.gradient, (dy, x), random_like(x, 2), allow_unused=True)
+            outcome.second, outcome.second_x = torch.autograd.grad(
+                outcome.gradient, (dy, x), random_like(x, 2), allow_unused=True
+            )
     except ERRORS as error:
         outcome.error = f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"
     return outcome
@@ -72,7 +74,11 @@ def same_bits(a: torch.Tensor, b: torch.Tensor) -> bool:
     if a.dtype not in FLOATS:
         return torch.equal(a, b)
     nan = torch.isnan(a)
-    return torch.equal(nan, torch.isnan(b)) and torch.equal(a[~nan], b[~nan]) and torch.equal(torch.signbit(a[~nan]), torch.signbit(b[~nan]))
+    return (
+        torch.equal(nan, torch.isnan(b))
+        and torch.equal(a[~nan], b[~nan])
+        and torch.equal(torch.signbit(a[~nan]), torch.signbit(b[~nan]))
+    )
 
 
 def absolute(case: Case) -> Case:
@@ -93,14 +99,14 @@ def magnitude(case: Case, what: str) -> torch.Tensor:
     if what == "values":
         return y.detach()
     dy = random_like(y.to(case.x.dtype), 1).double().abs().requires_grad_()
-    gradient, = torch.autograd.grad(y, x, dy, create_graph=True)
+    (gradient,) = torch.autograd.grad(y, x, dy, create_graph=True)
     if what == "gradient":
         return gradient.detach()
     return torch.autograd.grad(gradient, dy, random_like(case.x, 2).double().abs())[0]
 
 
 def agree(case: Case, what: str, theirs: torch.Tensor, ours: torch.Tensor) -> bool:
-    """Whether two tensors of a shape and dtype are the same result: bits of maxima and of integers, averages within TOLERANCE."""
+    """Whether two tensors of a shape and dtype are the same result: maxima and integers in all bits."""
     if case.kind in ("max", "unpool") or theirs.dtype not in FLOATS:
         return same_bits(theirs, ours)
     if case.kind == "lp":
@@ -118,14 +124,24 @@ def _compare(case: Case, what: str, theirs: torch.Tensor | None, ours: torch.Ten
         return
     for property_ in ("dtype", "shape"):
         if getattr(theirs, property_) != getattr(ours, property_):
-            yield Difference(case, property_, theirs, ours, f"{what}: {getattr(theirs, property_)} there, {getattr(ours, property_)} here")
+            yield Difference(
+                case,
+                property_,
+                theirs,
+                ours,
+                f"{what}: {getattr(theirs, property_)} there, {getattr(ours, property_)} here",
+            )
             return
-    # A stride matters only where there is more than one element to step over. PyTorch does not promise those of second gradients.
+    # A stride matters where there is more than one element to step over. Second gradients may lie anyhow in PyTorch.
     steps = [[s for s, n in zip(t.stride(), t.shape) if n > 1] if t.numel() else [] for t in (theirs, ours)]
     if steps[0] != steps[1] and what != "second gradient":
-        yield Difference(case, "strides", theirs, ours, f"{what}: strides {theirs.stride()} there, {ours.stride()} here")
+        yield Difference(
+            case, "strides", theirs, ours, f"{what}: strides {theirs.stride()} there, {ours.stride()} here"
+        )
     if not agree(case, what, theirs.detach(), ours.detach()):
-        yield Difference(case, what, theirs.detach(), ours.detach(), f"{what}: {_worst(theirs.detach(), ours.detach())}")
+        yield Difference(
+            case, what, theirs.detach(), ours.detach(), f"{what}: {_worst(theirs.detach(), ours.detach())}"
+        )
 
 
 def _worst(theirs: torch.Tensor, ours: torch.Tensor) -> str:
@@ -156,11 +172,17 @@ def _scattered(case: Case) -> Case:
 
 def _outcomes(case: Case, theirs: Outcome, ours: Outcome) -> Iterator[Difference]:
     if theirs.error or ours.error:
-        if not (theirs.error and not ours.error and theirs.gradient is not None):  # PyTorch has no second derivative of it
-            yield Difference(case, "refused", None, None, f"{theirs.error or 'a result'} there, {ours.error or 'a result'} here")
+        if not (
+            theirs.error and not ours.error and theirs.gradient is not None
+        ):  # PyTorch has no second derivative of it
+            yield Difference(
+                case, "refused", None, None, f"{theirs.error or 'a result'} there, {ours.error or 'a result'} here"
+            )
             return
     if len(theirs.results) != len(ours.results):
-        yield Difference(case, "structure", None, None, f"{len(theirs.results)} results there, {len(ours.results)} here")
+        yield Difference(
+            case, "structure", None, None, f"{len(theirs.results)} results there, {len(ours.results)} here"
+        )
         return
     for number, (a, b) in enumerate(zip(theirs.results, ours.results)):
         yield from _compare(case, "indices" if number else "values", a, b)

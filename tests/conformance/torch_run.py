@@ -10,8 +10,19 @@ import torch
 
 from tally import Tallies, Tally
 from torch_cases import (
-    SEED, Function, ModuleCase, dtypes_of, group_of, module_cases, module_errors, module_name, operator_cases, operator_errors,
-    operator_name, oriel_function, oriel_module,
+    SEED,
+    Function,
+    ModuleCase,
+    dtypes_of,
+    group_of,
+    module_cases,
+    module_errors,
+    module_name,
+    operator_cases,
+    operator_errors,
+    operator_name,
+    oriel_function,
+    oriel_module,
 )
 from torch_compare import differences, run
 from torch_differences import reason_of, reason_to_accept
@@ -23,8 +34,12 @@ OPERATORS, OPERATOR_ERRORS = "PyTorch: operators", "PyTorch: calls that must fai
 MODULES = "PyTorch: modules"
 
 
-def run_operator(info: Any, offered: Callable[[str], Function] = oriel_function, seed: int = SEED,
-                 dtypes: list[torch.dtype] | None = None) -> list[Tally]:
+def run_operator(
+    info: Any,
+    offered: Callable[[str], Function] = oriel_function,
+    seed: int = SEED,
+    dtypes: list[torch.dtype] | None = None,
+) -> list[Tally]:
     """All samples of an operator, for every dtype that PyTorch lists or for those that are given."""
     tallies, errors = Tallies(OPERATORS), Tallies(OPERATOR_ERRORS)
     for dtype in dtypes or dtypes_of(info):
@@ -72,7 +87,7 @@ def _count_error(tally: Tally, case: Any, why: str) -> None:
 
 
 def _unlike_a_module(item: ModuleCase) -> list[str]:
-    """What PyTorch's tests of modules ask of one beyond its results: it prints its name, survives pickling and conversion, has no state."""
+    """What is asked of a module beyond its results: it prints its name, survives pickling, has no state."""
     failures = []
     if repr(item.ours).partition("(")[0] != repr(item.theirs).partition("(")[0]:
         failures.append(f"prints {item.theirs!r} there, {item.ours!r} here")
@@ -82,6 +97,10 @@ def _unlike_a_module(item: ModuleCase) -> list[str]:
         failures.append("state_dict differs")
     for name, moved in (("pickled", pickle.loads(pickle.dumps(item.ours))), ("in double", item.ours.double())):
         a, b = run(item.ours, item.case, differentiate=False), run(moved, item.case, differentiate=False)
-        if a.error or b.error or not all(torch.equal(p, q) or torch.equal(p.isnan(), q.isnan()) for p, q in zip(a.results, b.results)):
+        if (
+            a.error
+            or b.error
+            or not all(torch.equal(p, q) or torch.equal(p.isnan(), q.isnan()) for p, q in zip(a.results, b.results))
+        ):
             failures.append(f"another result when {name}")
     return failures
