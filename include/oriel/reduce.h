@@ -91,10 +91,10 @@ struct RowReduction {
   LiftRow gather = nullptr;  // then: copies a row that is not dense
   LowerRow lower = nullptr;  // null: a row of accumulators is a dense row of y
   LowerRow store = nullptr;  // then: copies to a row of y that is not dense
-  bool counts = true;        // lower asks for taps or divisors
   ScanRow scan = nullptr;    // null: every row is exact as it is
   bool scan_zeros = false;
   bool any_order = false;  // combine commutes exactly, so axes may be folded in any order
+  bool counts = true;      // lower asks for taps or divisors
   LiftParams lift_params;
   bool count_include_pad = true;
   index_t divisor = 0;  // fixed divisor; 0: none
