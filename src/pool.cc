@@ -106,10 +106,14 @@ Extents output_shape(const Pool& pool, const Extents& shape) {
 }
 
 void forward(const Pool& pool, const ConstTensor& x, const Tensor& y, const Options& options) {
-  const Caller what = caller_of(pool);
-  const Argument x_arg = check_tensor(what, "x", x);
-  const Problem problem = make_problem(pool, x.dtype, x.shape);
-  const Argument y_arg = check_output(what, "y", y, x.dtype, problem.output_shape);
+  check_tensor(caller_of(pool), "x", x);
+  forward(make_problem(pool, x.dtype, x.shape), x, y, options);
+}
+
+void forward(const Problem& problem, const ConstTensor& x, const Tensor& y, const Options& options) {
+  const Caller what = caller_of(problem.pool);
+  const Argument x_arg = check_same(what, "x", x, problem.dtype, problem.shape);
+  const Argument y_arg = check_output(what, "y", y, problem.dtype, problem.output_shape);
   check_apart(what, x_arg, y_arg);
   check_threads(what, options);
   cpu::run(problem, x, y, nullptr, IndexSpace::plane, options.threads);

@@ -23,6 +23,9 @@ ORIEL_API Extents output_shape(const Pool& pool, const Extents& shape);
 /// Example: oriel::forward({.op = Op::max, .kernel = {2}}, ConstTensor(x, {1, 1, 4, 4}), Tensor(y, {1, 1, 2, 2}));
 ORIEL_API void forward(const Pool& pool, const ConstTensor& x, const Tensor& y, const Options& options = {});
 
+/// The same for a problem that make_problem made, which saves a call that work; x has its dtype and shape.
+ORIEL_API void forward(const Problem& problem, const ConstTensor& x, const Tensor& y, const Options& options = {});
+
 /// The same for max or min, and where each result came from: `indices` is an i64 tensor of y's shape (S10); -1 where a
 /// window has no tap.
 ORIEL_API void forward(const Pool& pool, const ConstTensor& x, const Tensor& y, const Tensor& indices,

@@ -45,10 +45,11 @@ class Result {
 nb::object forward_pool(const PythonPool& p, nb::handle x_object, nb::handle out) {
   const Array x = read_array(p.function(), "x", x_object);
   p.check_rank(x.view.shape);
-  Result y(p.function(), "out", out, x, x.view.dtype, output_shape(p.pool, x.view.shape));
+  const Problem problem = make_problem(p.pool, x.view.dtype, x.view.shape);
+  Result y(p.function(), "out", out, x, problem.dtype, problem.output_shape);
   {
     const nb::gil_scoped_release release;
-    forward(p.pool, x.view, y.view(), options());
+    forward(problem, x.view, y.view(), options());
   }
   return y.finish();
 }

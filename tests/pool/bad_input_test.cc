@@ -80,6 +80,17 @@ TEST_F(BadInput, OutputsThatDoNotFit) {
   expect_error(call(elsewhere), "max_pool: ", {});
 }
 
+TEST_F(BadInput, ArraysThatAreNotTheProblems) {
+  const Problem problem = make_problem(pool, Dtype::f32, {4, 4});
+  const auto call = [&](const ConstTensor& from, const Tensor& to) {
+    return message([&] { forward(problem, from, to); });
+  };
+  expect_error(call(ConstTensor(x.data(), {2, 8}), output()), "max_pool: x must have shape 4x4", {"2x8"});
+  expect_error(call(input(), Tensor(y.data(), {1, 4})), "max_pool: y must have shape 2x2", {"1x4"});
+  expect_error(call(ConstTensor(indices.data(), {2, 2}), output()), "max_pool: x must have dtype f32", {"i64"});
+  expect_error(call(input(), Tensor(x.data(), {2, 2})), "max_pool: x and y must not share memory", {});
+}
+
 TEST_F(BadInput, InputsThatCannotBeRead) {
   const auto call = [&](const ConstTensor& in) { return message([&] { forward(pool, in, output()); }); };
   expect_error(call({nullptr, Dtype::f32, {4, 4}}), "max_pool: ", {});
