@@ -14,9 +14,10 @@ only in the process that made it; saving a Keras model and loading it is fine. O
 try:
     import keras as _keras
 except ModuleNotFoundError as error:
-    if error.name != "keras":
-        raise
-    raise ImportError("oriel.keras needs Keras 3.5 or newer, which is not installed: pip install keras") from None
+    if error.name == "keras":
+        raise ImportError("oriel.keras needs Keras 3.5 or newer, which is not installed: pip install keras") from None
+    raise ImportError(f"oriel.keras needs the backend that Keras is set to, but {error.name} is not installed: set the environment variable "
+                      "KERAS_BACKEND to torch or jax") from error
 
 if tuple(map(int, _keras.__version__.split(".")[:2])) < (3, 5):
     raise ImportError(f"oriel.keras needs Keras 3.5 or newer, but {_keras.__version__} is installed: pip install --upgrade keras")
