@@ -8,8 +8,9 @@
 
 namespace oriel::cpu {
 
-/// A thread is not asked to go through less memory than about this: handing work over takes microseconds.
-inline constexpr index_t kTaskBytes = 64 * 1024;
+/// A thread is not asked to go through less memory than about this: handing work over takes microseconds. Tests set it
+/// to 1, before the first call, so that small problems are split too.
+inline index_t task_bytes = 64 * 1024;
 
 /// Threads that a call uses when it names none.
 int default_threads();
@@ -23,7 +24,7 @@ void spread(index_t n, index_t least, int threads, const std::function<void(inde
 template <class Body>
 void parallel_for(index_t n, index_t bytes, int threads, const Body& body) {
   if (n <= 0) return;
-  const index_t least = std::max<index_t>(1, kTaskBytes / std::max<index_t>(1, bytes));
+  const index_t least = std::max<index_t>(1, task_bytes / std::max<index_t>(1, bytes));
   if (threads == 1 || n <= least) return body(index_t{0}, n);
   spread(n, least, threads, std::cref(body));
 }
