@@ -82,14 +82,13 @@ def row(tally: Tally) -> str:
 
 
 def section(part: str, tallies: Iterable[Tally]) -> str:
-    rows = [row(tally) for tally in tallies if tally.part == part]
-    return "\n".join(
-        [f"### {part.partition(': ')[2].capitalize() if part != 'flax: PoolTest' else part}", "", COLUMNS, *rows, ""]
-    )
+    """A part's heading and table."""
+    return "\n".join([f"### {part}", "", COLUMNS, *(row(tally) for tally in tallies if tally.part == part), ""])
 
 
 def versions() -> str:
-    return ", ".join(f"{peer} {importlib.metadata.version(package)}" for peer, package in PEERS.items())
+    """The peers that are installed; PyTorch's builds for CPUs and GPUs have one version here."""
+    return ", ".join(f"{peer} {importlib.metadata.version(name).partition('+')[0]}" for peer, name in PEERS.items())
 
 
 def totals(tallies: Iterable[Tally]) -> str:
@@ -104,10 +103,7 @@ def totals(tallies: Iterable[Tally]) -> str:
 
 def render(tallies: list[Tally]) -> str:
     """The whole page."""
-    parts = {
-        peer: [part for part in dict.fromkeys(t.part for t in tallies) if part.startswith(peer)]
-        for peer in ("PyTorch", ("JAX", "flax"))
-    }
+    parts = list(dict.fromkeys(tally.part for tally in tallies))
     used = {reason for tally in tallies for reason in tally.known}
     reasons = [f"- **{letter}**: {reason}." for reason, letter in LETTERS.items() if reason in used]
     failures = [f"- {line}" for tally in tallies for line in tally.failed]
@@ -117,9 +113,9 @@ def render(tallies: list[Tally]) -> str:
         "Reasons of known differences ([Where others differ](semantics.md#where-others-differ)):\n",
         "\n".join(reasons) + "\n",
         TORCH,
-        *(section(part, tallies) for part in parts["PyTorch"]),
+        *(section(part, tallies) for part in parts if part.startswith("PyTorch")),
         JAX,
-        *(section(part, tallies) for part in parts["JAX", "flax"]),
+        *(section(part, tallies) for part in parts if not part.startswith("PyTorch")),
     ]
     if failures:
         blocks += ["## Failed\n", "\n".join(failures) + "\n"]
