@@ -270,6 +270,7 @@ void bind_errors() {
 }  // namespace oriel::python
 
 NB_MODULE(_core, m) {
+  nanobind::set_leak_warnings(false);  // what a framework still holds when Python ends is not ours to print
   oriel::python::import_numpy();
   oriel::python::bind_errors();
   oriel::python::bind_pool(m);

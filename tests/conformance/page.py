@@ -21,8 +21,9 @@ INTRODUCTION = """# Peers' own tests, run with Oriel
 
 PyTorch and JAX test their pooling functions with lists of calls. Here the same calls go to Oriel, in the place of the
 peer's function, and what comes out is compared with the peer's. The program is in `tests/conformance`; `make test` runs
-all of it and fails on any difference that has no reason below, and on counts that are not those of this page. After a
-change of either, write the page anew:
+all of it and fails on any difference that has no reason below, and on numbers of cases that are not those of this page.
+(How many of them differ for a known reason depends on the processor, as PyTorch's rounding does.) After a change, write
+the page anew:
 
 ```sh
 .venv/bin/python tests/conformance/run.py --write

@@ -16,11 +16,18 @@ def report(tallies):
     return "\n".join(line for tally in tallies for line in tally.failed)
 
 
+def counted(row):
+    """The cells of a row that are the same on every machine: how often a peer's rounding differs depends on its vectors."""
+    subject, group, cases, _, _, failed = (cell.strip() for cell in row.strip("|").split("|"))
+    return subject, group, cases, failed
+
+
 @pytest.mark.parametrize("name", SHARDS)
 def test_peers(name):
     tallies = SHARDS[name]()
     assert not report(tallies)
-    missing = [row for row in map(page.row, tallies) if row not in page.recorded_rows()]
+    recorded = {counted(row) for row in page.recorded_rows()}
+    missing = [row for row in map(page.row, tallies) if counted(row) not in recorded]
     assert (
         not missing
     ), "docs/conformance.md has other counts; write it with tests/conformance/run.py --write\n" + "\n".join(missing)
