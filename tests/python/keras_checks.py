@@ -41,7 +41,7 @@ def gradient(layer, x):
     if backend == "jax":
         import jax
 
-        return np.asarray(jax.grad(lambda t: (layer(t) * weights).sum())(x))
+        return np.asarray(jax.jit(jax.grad(lambda t: (layer(t) * weights).sum()))(x))
     import tensorflow as tf
 
     t = tf.constant(x)

@@ -51,6 +51,8 @@ def forward(pool: _core.Pool, x: Tensor) -> Tensor:
 
 def forward_indices(pool: _core.Pool, x: Tensor) -> tuple[Tensor, Tensor]:
     """The pool of `x`, and where in the plane of the pooled axes each result was."""
+    if _torch_threads() == _ALL_THREADS:
+        return _core.forward_indices(pool, x, "plane")
     with _as_many_threads_as_torch():
         return _core.forward_indices(pool, x, "plane")
 
@@ -72,5 +74,7 @@ def backward(pool: _core.Pool, dy: Tensor, x: Tensor | None, shape: Sequence[int
 
 def unpool(y: Tensor, indices: Tensor, shape: Sequence[int], axes: Sequence[int]) -> Tensor:
     """Zeros of that shape, but each element of `y` at its index in the plane of the axes."""
+    if _torch_threads() == _ALL_THREADS:
+        return _core.unpool(y, indices, "plane", axes, shape)
     with _as_many_threads_as_torch():
         return _core.unpool(y, indices, "plane", axes, shape)

@@ -41,11 +41,10 @@ def _primals(ctx: Any) -> list[Tensor | None]:
 def keep_input(ctx: Any, x: Tensor, op: str, omit_nan: bool) -> None:
     """Keep what the gradient of a pool of `x` needs: the tensor, or its shape and memory format alone."""
     if op in ("avg", "sum") and not omit_nan:
+        ctx.input_shape = x.shape
         ctx.channels_last = not x.is_contiguous() and engine.is_channels_last(x)
     else:
-        _keep(ctx, x)
-        ctx.channels_last = False
-    ctx.input_shape = x.shape
+        ctx.save_for_backward(x)
 
 
 def pick(x: Tensor, indices: Tensor, axes: Sequence[int]) -> Tensor:
@@ -64,11 +63,13 @@ def pick(x: Tensor, indices: Tensor, axes: Sequence[int]) -> Tensor:
 def pool_setup(ctx: Any, inputs: tuple, output: Any) -> None:
     x, *ctx.arguments = inputs
     keep_input(ctx, x, ctx.arguments[0], ctx.arguments[_OMIT_NAN])
+    ctx.save_for_forward(*ctx.to_save or ())
 
 
 def pool_gradient(ctx: Any, dy: Tensor) -> tuple[Tensor | None, ...]:
-    dx = _operators.pool_backward.default(dy, _first_kept(ctx), ctx.input_shape, ctx.channels_last, *ctx.arguments)
-    return dx, *(None,) * _WINDOWS
+    x = _first_kept(ctx)
+    input_like = (None, ctx.input_shape, ctx.channels_last) if x is None else (x, x.shape, False)
+    return _operators.pool_backward.default(dy, *input_like, *ctx.arguments), *(None,) * _WINDOWS
 
 
 def pool_tangent(ctx: Any, t: Tensor, *_: None) -> Tensor:

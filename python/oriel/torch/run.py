@@ -47,7 +47,7 @@ def _gradient(ctx: Any, dy: Tensor) -> Tensor:
         if ctx.channels_last or not dy.is_contiguous():
             out = engine.result_unlike(dy, ctx.input_shape, ctx.channels_last)
         return engine.backward(ctx.core, dy, None, ctx.input_shape, out)
-    ctx.arguments = operator_arguments(len(ctx.input_shape), *ctx.pool)
+    ctx.arguments = operator_arguments(dy.dim(), *ctx.pool)
     return gradients.pool_gradient(ctx, dy)[0]
 
 
