@@ -60,8 +60,10 @@ def compare(name, x, **arguments):
         shape = (batch, *x.shape[1:])
         assert tuple(ours.compute_output_shape(shape)) == (batch, *got.shape[1:]), (name, arguments)
         assert tuple(ours(keras.KerasTensor(shape, "float32")).shape) == (batch, *got.shape[1:]), (name, arguments)
-    if DIFFERENTIABLE and (x.ndim == 4 or arguments["data_format"] == "channels_last"):  # JAX compiles each: half of them is enough
-        np.testing.assert_allclose(gradient(ours, x), gradient(theirs, x), rtol=1e-5, atol=1e-6, err_msg=f"gradient of {name} {arguments}")
+    if DIFFERENTIABLE and (x.ndim == 4 or
+                           arguments["data_format"] == "channels_last"):  # JAX compiles each: half of them is enough
+        np.testing.assert_allclose(gradient(ours, x), gradient(theirs, x), rtol=1e-5, atol=1e-6,
+                                   err_msg=f"gradient of {name} {arguments}")
     assert ours.get_config().keys() == theirs.get_config().keys(), name
     again = keras.saving.deserialize_keras_object(keras.saving.serialize_keras_object(ours))
     assert type(again) is type(ours) and again.get_config() == ours.get_config()
@@ -77,7 +79,8 @@ def values():
         for ndim in (1, 2, 3):
             x = inputs(ndim, data_format)
             for kind in ("Max", "Average"):
-                for window in ({"pool_size": 2}, {"pool_size": 3, "strides": 2}, {"pool_size": (2,) + (3,) * (ndim - 1), "strides": 1}):
+                for window in ({"pool_size": 2}, {"pool_size": 3,
+                                                  "strides": 2}, {"pool_size": (2,) + (3,) * (ndim - 1), "strides": 1}):
                     for padding in ("valid", "same")[len(window) == 1:]:
                         if keras.config.backend() == "torch" and kind == "Average" and padding == "same":
                             same_averages_on_torch(ndim, x, data_format, window)
@@ -90,11 +93,12 @@ def values():
 
 
 def same_averages_on_torch(ndim, x, data_format, window):
-    """Keras 3.15 on PyTorch repeats border values where the padding is uneven (it excludes padding on its other backends): a definition of
-    their own for those, Keras where the padding is even."""
+    """Keras 3.15 on PyTorch repeats border values where the padding is uneven (it excludes padding on its other
+    backends): a definition of their own for those, Keras where the padding is even."""
     import torch
 
-    size, stride = np.broadcast_to(window["pool_size"], ndim), np.broadcast_to(window.get("strides", window["pool_size"]), ndim)
+    size, stride = np.broadcast_to(window["pool_size"],
+                                   ndim), np.broadcast_to(window.get("strides", window["pool_size"]), ndim)
     extents = np.array(x.shape[1:-1] if data_format == "channels_last" else x.shape[2:])
     missing = np.maximum((-(-extents // stride) - 1) * stride + size - extents, 0)
     if not (missing % 2).any():
@@ -105,17 +109,23 @@ def same_averages_on_torch(ndim, x, data_format, window):
     window_of = [[int(v) for v in values] for values in (size, stride)]
     total, count = (mean(torch.nn.functional.pad(t, pads), *window_of) for t in (first, torch.ones_like(first)))
     expected = (total / count).numpy()
-    got = ops.convert_to_numpy(getattr(ok, f"AveragePooling{ndim}D")(padding="same", data_format=data_format, **window)(x))
-    np.testing.assert_allclose(np.moveaxis(got, -1, 1) if data_format == "channels_last" else got, expected, rtol=1e-5, atol=1e-6)
+    got = ops.convert_to_numpy(
+        getattr(ok, f"AveragePooling{ndim}D")(padding="same", data_format=data_format, **window)(x))
+    np.testing.assert_allclose(
+        np.moveaxis(got, -1, 1) if data_format == "channels_last" else got, expected, rtol=1e-5, atol=1e-6)
 
 
 def both_formats_agree():
-    for name in ("MaxPooling", "AveragePooling", "MinPooling", "SumPooling", "GlobalMaxPooling", "AdaptiveAveragePooling"):
+    for name in ("MaxPooling", "AveragePooling", "MinPooling", "SumPooling", "GlobalMaxPooling",
+                 "AdaptiveAveragePooling"):
         for ndim in (1, 2, 3):
-            words = {"output_size": 3} if "Adaptive" in name else {} if "Global" in name else {"pool_size": 3, "strides": 2, "padding": "same"}
+            words = {
+                "output_size": 3
+            } if "Adaptive" in name else {} if "Global" in name else {"pool_size": 3, "strides": 2, "padding": "same"}
             x = inputs(ndim, "channels_last")
             last = ops.convert_to_numpy(getattr(ok, f"{name}{ndim}D")(data_format="channels_last", **words)(x))
-            first = ops.convert_to_numpy(getattr(ok, f"{name}{ndim}D")(data_format="channels_first", **words)(np.moveaxis(x, -1, 1)))
+            first = ops.convert_to_numpy(
+                getattr(ok, f"{name}{ndim}D")(data_format="channels_first", **words)(np.moveaxis(x, -1, 1)))
             np.testing.assert_array_equal(np.moveaxis(last, -1, 1) if last.ndim > 2 else last, first)
             if DIFFERENTIABLE:
                 dx = gradient(getattr(ok, f"{name}{ndim}D")(data_format="channels_last", **words), x)
@@ -124,9 +134,12 @@ def both_formats_agree():
 
 def beyond_keras():
     x = array((2, 7, 8, 3))
-    np.testing.assert_array_equal(ops.convert_to_numpy(ok.MinPooling2D(3, 2, "same")(x)), -ops.convert_to_numpy(ok.MaxPooling2D(3, 2, "same")(-x)))
-    np.testing.assert_allclose(ops.convert_to_numpy(ok.SumPooling2D(2)(x)), 4 * ops.convert_to_numpy(ok.AveragePooling2D(2)(x)), rtol=1e-5, atol=1e-6)
-    np.testing.assert_allclose(ops.convert_to_numpy(ok.LpPooling2D(2.0, 2)(x)), 2 * np.sqrt(ops.convert_to_numpy(ok.AveragePooling2D(2)(x * x))), rtol=1e-5)
+    np.testing.assert_array_equal(ops.convert_to_numpy(ok.MinPooling2D(3, 2, "same")(x)),
+                                  -ops.convert_to_numpy(ok.MaxPooling2D(3, 2, "same")(-x)))
+    np.testing.assert_allclose(ops.convert_to_numpy(ok.SumPooling2D(2)(x)),
+                               4 * ops.convert_to_numpy(ok.AveragePooling2D(2)(x)), rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(ops.convert_to_numpy(ok.LpPooling2D(2.0, 2)(x)),
+                               2 * np.sqrt(ops.convert_to_numpy(ok.AveragePooling2D(2)(x * x))), rtol=1e-5)
     layer = ok.LpPooling1D(3, 2, name="norm")
     assert ok.LpPooling1D.from_config(layer.get_config()).get_config() == layer.get_config() and layer.name == "norm"
 
@@ -134,16 +147,24 @@ def beyond_keras():
 def masked_average():
     x, mask = array((2, 5, 3)), np.array([[1, 1, 0, 0, 0], [1, 1, 1, 1, 0]], bool)
     for keepdims in (False, True):
-        ours, theirs = ok.GlobalAveragePooling1D(keepdims=keepdims), keras.layers.GlobalAveragePooling1D(keepdims=keepdims)
-        np.testing.assert_allclose(ops.convert_to_numpy(ours(x, mask=mask)), ops.convert_to_numpy(theirs(x, mask=mask)), rtol=1e-5)
+        ours, theirs = ok.GlobalAveragePooling1D(keepdims=keepdims), keras.layers.GlobalAveragePooling1D(
+            keepdims=keepdims)
+        np.testing.assert_allclose(ops.convert_to_numpy(ours(x, mask=mask)), ops.convert_to_numpy(theirs(x, mask=mask)),
+                                   rtol=1e-5)
     assert ours.supports_masking and ours.compute_mask(x, mask) is None
 
 
 def model(layers):
     keras.utils.set_random_seed(1)
-    return keras.Sequential([keras.Input((12, 12, 1)), keras.layers.Conv2D(4, 3, activation="relu"), layers.MaxPooling2D(2),
-                             keras.layers.Conv2D(4, 2, activation="relu"), layers.AveragePooling2D(2, padding="same"),
-                             layers.GlobalMaxPooling2D(), keras.layers.Dense(3)])
+    return keras.Sequential([
+        keras.Input((12, 12, 1)),
+        keras.layers.Conv2D(4, 3, activation="relu"),
+        layers.MaxPooling2D(2),
+        keras.layers.Conv2D(4, 2, activation="relu"),
+        layers.AveragePooling2D(2, padding="same"),
+        layers.GlobalMaxPooling2D(),
+        keras.layers.Dense(3)
+    ])
 
 
 def saving():
@@ -153,7 +174,8 @@ def saving():
         before.save(path)
         after = keras.saving.load_model(path)
         assert [type(layer) for layer in after.layers] == [type(layer) for layer in before.layers]
-        assert type(after.layers[1]) is ok.MaxPooling2D and keras.saving.get_registered_name(ok.MaxPooling2D) == "oriel>MaxPooling2D"
+        assert type(after.layers[1]) is ok.MaxPooling2D and keras.saving.get_registered_name(
+            ok.MaxPooling2D) == "oriel>MaxPooling2D"
         x = array((4, 12, 12, 1))
         np.testing.assert_array_equal(before.predict(x, verbose=0), after.predict(x, verbose=0))
 
@@ -180,10 +202,13 @@ def bad_arguments():
         (lambda: ok.MaxPooling2D(0), "MaxPooling2D: pool_size must be >= 1, but is 0"),
         (lambda: ok.AveragePooling1D(2, strides="2"), "AveragePooling1D: strides must be an int or 1 ints, but is '2'"),
         (lambda: ok.MaxPooling3D(2, padding="full"), "MaxPooling3D: padding must be 'valid' or 'same', but is 'full'"),
-        (lambda: ok.MaxPooling2D(2, data_format="NHWC"), "MaxPooling2D: data_format must be 'channels_last' or 'channels_first', but is 'NHWC'"),
+        (lambda: ok.MaxPooling2D(2, data_format="NHWC"),
+         "MaxPooling2D: data_format must be 'channels_last' or 'channels_first', but is 'NHWC'"),
         (lambda: ok.LpPooling2D(0.5, 2), "LpPooling2D: norm_type must be a number >= 1, but is 0.5"),
-        (lambda: ok.GlobalMaxPooling2D(keepdims="yes"), "GlobalMaxPooling2D: keepdims must be True or False, but is 'yes'"),
-        (lambda: ok.AdaptiveMaxPooling2D(None), "AdaptiveMaxPooling2D: output_size must be an int or 2 ints, but is None"),
+        (lambda: ok.GlobalMaxPooling2D(keepdims="yes"),
+         "GlobalMaxPooling2D: keepdims must be True or False, but is 'yes'"),
+        (lambda: ok.AdaptiveMaxPooling2D(None),
+         "AdaptiveMaxPooling2D: output_size must be an int or 2 ints, but is None"),
         (lambda: ok.MaxPooling2D(9).compute_output_shape((None, 4, 4, 1)), "the window must fit"),
         (lambda: ok.MaxPooling2D(2)(array((4, 4, 1))), "ndim"),
     ]:

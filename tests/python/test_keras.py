@@ -10,16 +10,23 @@ from pathlib import Path
 
 import pytest
 
-CHECKS = ["values", "both_formats_agree", "beyond_keras", "masked_average", "saving", "training", "mixed_precision", "bad_arguments"]
+CHECKS = [
+    "values", "both_formats_agree", "beyond_keras", "masked_average", "saving", "training", "mixed_precision",
+    "bad_arguments"
+]
 
 
 @functools.cache
 def run_checks(backend):
     """Every check in one process, as starting Keras takes seconds; its output."""
     program = Path(__file__).with_name("keras_checks.py")
-    environment = {**os.environ, "KERAS_BACKEND": backend, "JAX_PLATFORMS": "cpu", "TF_CPP_MIN_LOG_LEVEL": "3", "CUDA_VISIBLE_DEVICES": ""}
+    environment = {
+        **os.environ, "KERAS_BACKEND": backend, "JAX_PLATFORMS": "cpu", "TF_CPP_MIN_LOG_LEVEL": "3",
+        "CUDA_VISIBLE_DEVICES": ""
+    }
     checks = [check for check in CHECKS if (backend, check) != ("numpy", "training")]  # Keras has no training on NumPy
-    result = subprocess.run([sys.executable, program, *checks], env=environment, capture_output=True, text=True, timeout=300)
+    result = subprocess.run([sys.executable, program, *checks], env=environment, capture_output=True, text=True,
+                            timeout=300)
     return result.stdout + result.stderr
 
 
@@ -36,11 +43,12 @@ def test_backend(backend, check):
 
 @pytest.mark.skipif(importlib.util.find_spec("tensorflow") is not None, reason="TensorFlow is installed")
 def test_a_missing_backend_is_one_sentence():
-    result = subprocess.run([sys.executable, "-c", "import oriel.keras"], env={**os.environ, "KERAS_BACKEND": "tensorflow"},
-                            capture_output=True, text=True, timeout=120)
+    result = subprocess.run([sys.executable, "-c", "import oriel.keras"],
+                            env={**os.environ, "KERAS_BACKEND": "tensorflow"}, capture_output=True, text=True,
+                            timeout=120)
     assert result.stderr.splitlines()[-1] == (
-        "ImportError: oriel.keras needs the backend that Keras is set to, but tensorflow is not installed: set the environment variable "
-        "KERAS_BACKEND to torch or jax")
+        "ImportError: oriel.keras needs the backend that Keras is set to, but tensorflow is not installed: set the "
+        "environment variable KERAS_BACKEND to torch or jax")
 
 
 @pytest.mark.parametrize("setup, text", [

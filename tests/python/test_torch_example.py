@@ -13,4 +13,5 @@ def test_the_example_matches():
     lines = result.stdout.splitlines()
     assert lines[-1] == "Oriel and PyTorch match"
     ours, theirs = result.stdout.split("Oriel:\n")[1].split("PyTorch:\n")
-    assert ours.strip() == theirs.rsplit("\n", 2)[0].strip() and "[63.5000, 65.5000, 67.5000]]], dtype=torch.bfloat16)" in ours
+    assert ours.strip() == theirs.rsplit(
+        "\n", 2)[0].strip() and "[63.5000, 65.5000, 67.5000]]], dtype=torch.bfloat16)" in ours

@@ -17,13 +17,24 @@ import oriel.torch as ot
 from oriel.torch import modules
 
 LAYERS = [
-    ("MaxPool1d", (3, 2, 1), (2, 3, 9)), ("MaxPool2d", ((3, 2), 2, (1, 0), 1, False, True), (2, 3, 9, 8)), ("MaxPool3d", (2,), (2, 3, 5, 6, 4)),
-    ("AvgPool1d", (3, 2, 1, True, False), (2, 3, 9)), ("AvgPool2d", (3, 2, 1, False, True, 4), (2, 3, 9, 8)), ("AvgPool3d", (2,), (2, 3, 5, 6, 4)),
-    ("LPPool1d", (2, 3), (2, 3, 9)), ("LPPool2d", (2, 3, 1), (2, 3, 9, 8)), ("LPPool3d", (2, 2), (2, 3, 5, 6, 4)),
-    ("AdaptiveMaxPool1d", (4,), (2, 3, 9)), ("AdaptiveMaxPool2d", ((None, 3),), (2, 3, 9, 8)), ("AdaptiveMaxPool3d", (3,), (2, 3, 5, 6, 4)),
-    ("AdaptiveAvgPool1d", (4,), (2, 3, 9)), ("AdaptiveAvgPool2d", ((None, 3),), (2, 3, 9, 8)), ("AdaptiveAvgPool3d", (3,), (2, 3, 5, 6, 4)),
+    ("MaxPool1d", (3, 2, 1), (2, 3, 9)),
+    ("MaxPool2d", ((3, 2), 2, (1, 0), 1, False, True), (2, 3, 9, 8)),
+    ("MaxPool3d", (2,), (2, 3, 5, 6, 4)),
+    ("AvgPool1d", (3, 2, 1, True, False), (2, 3, 9)),
+    ("AvgPool2d", (3, 2, 1, False, True, 4), (2, 3, 9, 8)),
+    ("AvgPool3d", (2,), (2, 3, 5, 6, 4)),
+    ("LPPool1d", (2, 3), (2, 3, 9)),
+    ("LPPool2d", (2, 3, 1), (2, 3, 9, 8)),
+    ("LPPool3d", (2, 2), (2, 3, 5, 6, 4)),
+    ("AdaptiveMaxPool1d", (4,), (2, 3, 9)),
+    ("AdaptiveMaxPool2d", ((None, 3),), (2, 3, 9, 8)),
+    ("AdaptiveMaxPool3d", (3,), (2, 3, 5, 6, 4)),
+    ("AdaptiveAvgPool1d", (4,), (2, 3, 9)),
+    ("AdaptiveAvgPool2d", ((None, 3),), (2, 3, 9, 8)),
+    ("AdaptiveAvgPool3d", (3,), (2, 3, 5, 6, 4)),
 ]
-BEYOND_TORCH = [("MinPool1d", (3, 2)), ("MinPool2d", (3, 2)), ("MinPool3d", (2,)), ("SumPool1d", (3, 2)), ("SumPool2d", (3, 2)), ("SumPool3d", (2,))]
+BEYOND_TORCH = [("MinPool1d", (3, 2)), ("MinPool2d", (3, 2)), ("MinPool3d", (2,)), ("SumPool1d", (3, 2)),
+                ("SumPool2d", (3, 2)), ("SumPool3d", (2,))]
 
 
 def rand(*shape):
@@ -38,7 +49,8 @@ def test_layers_are_torchs(name, arguments, shape):
     for attribute in vars(theirs):
         if not attribute.startswith("_"):
             value = getattr(theirs, attribute)
-            value = value[0] if isinstance(value, tuple) and len(value) == 1 else value  # torch's AvgPool1d makes tuples of ints
+            value = value[0] if isinstance(
+                value, tuple) and len(value) == 1 else value  # torch's AvgPool1d makes tuples of ints
             assert getattr(ours, attribute) == value, attribute
     assert list(ours.state_dict()) == [] and list(ours.parameters()) == []
 
@@ -48,11 +60,13 @@ def test_constructors_are_torchs(name):
     """The same parameters in the same order with the same defaults; those beyond come after them and are keywords."""
     ours = list(inspect.signature(getattr(ot, name)).parameters.values())
     theirs = list(inspect.signature(getattr(nn, name)).parameters.values())
-    assert [(p.name, p.default) for p in ours[: len(theirs)]] == [(p.name, p.default) for p in theirs]
+    assert [(p.name, p.default) for p in ours[:len(theirs)]] == [(p.name, p.default) for p in theirs]
     assert all(p.kind is p.KEYWORD_ONLY for p in ours[len(theirs):])
 
 
-@pytest.mark.parametrize("name, arguments", [(name, arguments) for name, arguments, _ in LAYERS] + BEYOND_TORCH + [("MaxUnpool2d", (2, 2, 0))])
+@pytest.mark.parametrize("name, arguments",
+                         [(name, arguments) for name, arguments, _ in LAYERS] + BEYOND_TORCH + [("MaxUnpool2d",
+                                                                                                 (2, 2, 0))])
 def test_layers_print_copy_and_pickle(name, arguments):
     layer = getattr(ot, name)(*arguments)
     for other in (copy.deepcopy(layer), pickle.loads(pickle.dumps(layer)), eval(repr(layer), vars(ot))):
@@ -65,7 +79,9 @@ def test_layers_print_copy_and_pickle(name, arguments):
 
 def test_keywords_beyond_torch_print_where_given():
     layer = ot.AvgPool2d(3, dilation=2, nan_policy="omit", count_include_pad=False)
-    assert repr(layer) == "AvgPool2d(kernel_size=3, stride=3, padding=0, dilation=2, count_include_pad=False, nan_policy='omit')"
+    assert repr(
+        layer
+    ) == "AvgPool2d(kernel_size=3, stride=3, padding=0, dilation=2, count_include_pad=False, nan_policy='omit')"
     assert repr(pickle.loads(pickle.dumps(layer))) == repr(layer)
     x = rand(1, 1, 7, 7)
     x[0, 0, 0, 0] = torch.nan
@@ -99,7 +115,10 @@ class Net(nn.Module):
     def __init__(self):
         super().__init__()
         self.shared = nn.MaxPool2d(2)
-        self.blocks = nn.ModuleList([nn.Sequential(nn.Conv2d(1, 2, 3, padding=1), self.shared), nn.Sequential(nn.Conv2d(2, 2, 3, padding=1), self.shared)])
+        self.blocks = nn.ModuleList([
+            nn.Sequential(nn.Conv2d(1, 2, 3, padding=1), self.shared),
+            nn.Sequential(nn.Conv2d(2, 2, 3, padding=1), self.shared)
+        ])
         self.table = nn.ModuleDict({"avg": nn.AvgPool2d(2, 1), "odd": Odd(2, 1)})
         self.random = nn.FractionalMaxPool2d(2, output_ratio=0.5)
         self.norms = nn.ModuleList([nn.LPPool2d(2, 2), nn.LPPool2d(2, 2, ceil_mode=True), nn.LPPool2d(3, 2)])
@@ -116,14 +135,21 @@ def test_replace_pooling_reports_what_it_did():
     model = Net()
     report = ot.replace_pooling(model)
     assert report.model is model
-    assert [(path, new) for path, _, new in report.swapped] == [
-        ("shared", "oriel.torch.MaxPool2d"), ("last", "oriel.torch.AdaptiveAvgPool2d"), ("blocks.0.1", "oriel.torch.MaxPool2d"),
-        ("blocks.1.1", "oriel.torch.MaxPool2d"), ("table.avg", "oriel.torch.AvgPool2d"), ("norms.0", "oriel.torch.LPPool2d")]
+    assert [(path, new) for path, _, new in report.swapped] == [("shared", "oriel.torch.MaxPool2d"),
+                                                                ("last", "oriel.torch.AdaptiveAvgPool2d"),
+                                                                ("blocks.0.1", "oriel.torch.MaxPool2d"),
+                                                                ("blocks.1.1", "oriel.torch.MaxPool2d"),
+                                                                ("table.avg", "oriel.torch.AvgPool2d"),
+                                                                ("norms.0", "oriel.torch.LPPool2d")]
     assert {path: why for path, _, why in report.left} == {
-        "random": "windows at random places are not pooling with a fixed step", "table.odd": "a subclass of torch.nn.MaxPool2d, which may compute something else",
-        "norms.1": "in ceil mode torch scales partial windows up, Oriel does not", "norms.2": "for this norm_type torch sums x^p, Oriel |x|^p"}
+        "random": "windows at random places are not pooling with a fixed step",
+        "table.odd": "a subclass of torch.nn.MaxPool2d, which may compute something else",
+        "norms.1": "in ceil mode torch scales partial windows up, Oriel does not",
+        "norms.2": "for this norm_type torch sums x^p, Oriel |x|^p"
+    }
     text = str(report)
-    assert "6 pooling layers swapped, 4 left" in text and "  blocks.0.1: torch.nn.MaxPool2d -> oriel.torch.MaxPool2d" in text
+    assert "6 pooling layers swapped, 4 left" in text
+    assert "  blocks.0.1: torch.nn.MaxPool2d -> oriel.torch.MaxPool2d" in text
     again = ot.replace_pooling(model)
     assert again.swapped == [] and len(again.left) == 4
 
@@ -138,7 +164,8 @@ def test_replace_pooling_keeps_what_the_model_has():
     keys = list(model.state_dict())
     ot.replace_pooling(model)
     assert type(model.shared) is ot.MaxPool2d and model.blocks[0][1] is model.shared is model.blocks[1][1]
-    assert not model.shared.training and list(model.state_dict()) == keys and list(dict(model.named_children())) == list(dict(Net().named_children()))
+    assert not model.shared.training and list(model.state_dict()) == keys and list(dict(
+        model.named_children())) == list(dict(Net().named_children()))
     torch.testing.assert_close(model(x), expected)
     assert calls == ["hook", "hook"]
     handle.remove()
@@ -151,7 +178,8 @@ def test_replace_pooling_keeps_what_the_model_has():
 def test_replace_pooling_in_a_copy_and_of_a_layer_itself():
     model = Net()
     report = ot.replace_pooling(model, inplace=False)
-    assert type(model.shared) is nn.MaxPool2d and type(report.model.shared) is ot.MaxPool2d and report.model is not model
+    assert type(model.shared) is nn.MaxPool2d and type(
+        report.model.shared) is ot.MaxPool2d and report.model is not model
     alone = ot.replace_pooling(nn.MaxPool3d(2, return_indices=True))
     assert repr(alone.model) == repr(ot.MaxPool3d(2)) and alone.model.return_indices
     with pytest.raises(TypeError, match="replace_pooling: model must be a torch.nn.Module, but is int"):
@@ -160,10 +188,11 @@ def test_replace_pooling_in_a_copy_and_of_a_layer_itself():
 
 class UNet3d(nn.Module):
     """Two levels; goes down by maxima and averages, up by unpooling the indices of the way down."""
-
     def __init__(self):
         super().__init__()
-        self.enter, self.middle, self.leave = nn.Conv3d(1, 4, 3, padding=1), nn.Conv3d(4, 4, 3, padding=1), nn.Conv3d(8, 1, 3, padding=1)
+        self.enter, self.middle, self.leave = nn.Conv3d(1, 4, 3,
+                                                        padding=1), nn.Conv3d(4, 4, 3,
+                                                                              padding=1), nn.Conv3d(8, 1, 3, padding=1)
         self.down, self.up, self.smooth = nn.MaxPool3d(2, return_indices=True), nn.MaxUnpool3d(2), nn.AvgPool3d(3, 1, 1)
 
     def forward(self, x):
@@ -174,8 +203,8 @@ class UNet3d(nn.Module):
 
 
 def small_cnn():
-    return nn.Sequential(nn.Conv2d(1, 6, 3, padding=1), nn.ReLU(), nn.MaxPool2d(3, 2, 1), nn.Conv2d(6, 8, 3), nn.ReLU(), nn.AvgPool2d(2, ceil_mode=True),
-                         nn.AdaptiveMaxPool2d(2), nn.Flatten(), nn.Linear(32, 4))
+    return nn.Sequential(nn.Conv2d(1, 6, 3, padding=1), nn.ReLU(), nn.MaxPool2d(3, 2, 1), nn.Conv2d(6, 8, 3), nn.ReLU(),
+                         nn.AvgPool2d(2, ceil_mode=True), nn.AdaptiveMaxPool2d(2), nn.Flatten(), nn.Linear(32, 4))
 
 
 def losses(make, shape, target, replace, steps=12):
@@ -198,7 +227,7 @@ def losses(make, shape, target, replace, steps=12):
 
 @pytest.mark.parametrize("make, shape, target", [
     (small_cnn, (8, 1, 20, 20), torch.arange(8) % 4),
-    (UNet3d, (2, 1, 8, 8, 8), rand(2, 1, 8, 8, 8) ** 2),
+    (UNet3d, (2, 1, 8, 8, 8), rand(2, 1, 8, 8, 8)**2),
 ], ids=["cnn", "unet3d"])
 def test_training_goes_the_same_way(make, shape, target):
     """Averages are added in another order there: losses agree to rounding, which training then carries on."""
@@ -215,25 +244,37 @@ CASES = [
     (lambda: ot.max_pool2d(X, 0), ValueError, "max_pool: kernel_size must be >= 1, but axis 2 has 0"),
     (lambda: ot.max_pool2d(X, 2, 0), ValueError, "max_pool: stride must be >= 1, but axis 2 has 0"),
     (lambda: ot.avg_pool2d(X, 2, padding=-1), ValueError, "avg_pool: padding must be >= 0, but axis 2 has -1"),
-    (lambda: ot.avg_pool2d(X, 2, divisor_override=0), ValueError, "avg_pool2d: divisor_override must be >= 1 or None, but is 0"),
+    (lambda: ot.avg_pool2d(X, 2, divisor_override=0), ValueError,
+     "avg_pool2d: divisor_override must be >= 1 or None, but is 0"),
     (lambda: ot.max_pool2d(X, 7), ValueError, "max_pool: the window must fit in the padded input"),
     (lambda: ot.max_pool2d(X, (2, 2, 2)), ValueError, "max_pool: kernel_size must have 1 value or one per pooled axis"),
-    (lambda: ot.max_pool2d(X, 2.0), TypeError, "max_pool2d: kernel_size must be an int or a sequence of ints, but is 2.0"),
-    (lambda: ot.max_pool2d(X, 2, padding="some"), ValueError, "max_pool2d: padding must be 'valid', 'same' or 'same_lower'"),
-    (lambda: ot.max_pool2d(X, 2, ceil_mode="yes"), TypeError, "max_pool2d: ceil_mode must be True or False, but is 'yes'"),
-    (lambda: ot.max_pool2d(X, 2, nan_policy="raise"), ValueError, "nan_policy must be 'propagate' or 'omit', but is 'raise'"),
-    (lambda: ot.max_pool1d(X, 2), ValueError, "max_pool1d: the input must have 2 axes .* or 3 .*, but has shape 1x1x4x6"),
+    (lambda: ot.max_pool2d(X, 2.0), TypeError,
+     "max_pool2d: kernel_size must be an int or a sequence of ints, but is 2.0"),
+    (lambda: ot.max_pool2d(X, 2, padding="some"), ValueError,
+     "max_pool2d: padding must be 'valid', 'same' or 'same_lower'"),
+    (lambda: ot.max_pool2d(X, 2, ceil_mode="yes"), TypeError,
+     "max_pool2d: ceil_mode must be True or False, but is 'yes'"),
+    (lambda: ot.max_pool2d(X, 2, nan_policy="raise"), ValueError,
+     "nan_policy must be 'propagate' or 'omit', but is 'raise'"),
+    (lambda: ot.max_pool1d(X, 2), ValueError,
+     "max_pool1d: the input must have 2 axes .* or 3 .*, but has shape 1x1x4x6"),
     (lambda: ot.lp_pool2d(X, 0.5, 2), ValueError, "lp_pool: norm.* must be >= 1, but is 0.5"),
     (lambda: ot.lp_pool2d(X, "2", 2), TypeError, "lp_pool2d: norm_type must be a number, but is '2'"),
     (lambda: ot.adaptive_max_pool2d(X, 0), ValueError, "output_size must be >= 1, but axis 2 has 0"),
-    (lambda: ot.adaptive_avg_pool2d(X, None), TypeError, "adaptive_avg_pool2d: output_size must be an int or a sequence of ints, but is None"),
+    (lambda: ot.adaptive_avg_pool2d(X, None), TypeError,
+     "adaptive_avg_pool2d: output_size must be an int or a sequence of ints, but is None"),
     (lambda: ot.max_pool(X, 2, axes=4), ValueError, "axes must be in -4 to 3, but one is 4"),
-    (lambda: ot.max_pool2d(np.zeros((1, 4, 4)), 2), TypeError, "max_pool2d: input must be a torch.Tensor, but is ndarray"),
-    (lambda: ot.max_pool2d(X.to(torch.complex64), 2), TypeError, "max_pool2d: x must have dtype float64, .*, but has torch.complex64"),
+    (lambda: ot.max_pool2d(np.zeros(
+        (1, 4, 4)), 2), TypeError, "max_pool2d: input must be a torch.Tensor, but is ndarray"),
+    (lambda: ot.max_pool2d(X.to(torch.complex64), 2), TypeError,
+     "max_pool2d: x must have dtype float64, .*, but has torch.complex64"),
     (lambda: ot.max_unpool2d(X, X, 2), (TypeError, ValueError), "unpool: indices must have dtype i64, but has f32"),
-    (lambda: ot.max_unpool2d(X, X.long() + 500, 2), ValueError, "indices must be -1 or a place in the output's own plane"),
-    (lambda: ot.max_unpool2d(X, X.long(), 2, output_size=(99, 9)), ValueError, r"max_unpool2d: output_size must be in \[7, 9\] on axis -2, but is 99"),
-    (lambda: ot.max_unpool2d(X, X.long(), 2, output_size=(1, 2, 3)), ValueError, "max_unpool2d: output_size must have 2 or 4 values"),
+    (lambda: ot.max_unpool2d(X,
+                             X.long() + 500, 2), ValueError, "indices must be -1 or a place in the output's own plane"),
+    (lambda: ot.max_unpool2d(X, X.long(), 2, output_size=(99, 9)), ValueError,
+     r"max_unpool2d: output_size must be in \[7, 9\] on axis -2, but is 99"),
+    (lambda: ot.max_unpool2d(X, X.long(), 2, output_size=(1, 2, 3)), ValueError,
+     "max_unpool2d: output_size must have 2 or 4 values"),
     (lambda: ot.max_unpool2d(X, [[0]], 2), TypeError, "max_unpool: indices must be a torch.Tensor, but is list"),
     (lambda: ot.max_unpool1d(X, X.long(), 2), ValueError, "max_unpool1d: the input must have 2 axes"),
 ]
@@ -247,8 +288,10 @@ def test_bad_arguments(call, error, text):
 
 @pytest.mark.parametrize("call, error, text", [
     (lambda x: ot.max_pool2d(x, (2, 2, 2)), ValueError, "max_pool2d: kernel_size must have 1 or 2 values, but has 3"),
-    (lambda x: ot.max_pool2d(x, 2.5), TypeError, "max_pool2d: kernel_size must be an int or a sequence of ints, but is 2.5"),
-    (lambda x: ot.max_pool2d(x, 2, padding="some"), ValueError, "max_pool2d: padding must be 'valid', 'same' or 'same_lower'"),
+    (lambda x: ot.max_pool2d(x, 2.5), TypeError,
+     "max_pool2d: kernel_size must be an int or a sequence of ints, but is 2.5"),
+    (lambda x: ot.max_pool2d(x, 2, padding="some"), ValueError,
+     "max_pool2d: padding must be 'valid', 'same' or 'same_lower'"),
     (lambda x: ot.max_pool2d(x, 2, padding=((1, 2), 3)), TypeError, "max_pool2d: padding must be"),
     (lambda x: ot.max_pool2d(x, 9), ValueError, "max_pool: the window must fit"),
     (lambda x: ot.max_pool(x, 2, axes=4), ValueError, "axes must be in"),
@@ -256,7 +299,8 @@ def test_bad_arguments(call, error, text):
     (lambda x: ot.max_pool2d(x, 2, ceil_mode="yes"), TypeError, "max_pool2d: ceil_mode must be True or False"),
     (lambda x: ot.max_pool2d(x, ()), ValueError, "max_pool2d: kernel_size must have at least one value, but is empty"),
     (lambda x: ot.adaptive_max_pool2d(x, (1, 2, 3)), ValueError, "output_size must have 1 or 2 values, but has 3"),
-    (lambda x: ot.max_pool(x, (1, 1, 1, 1, 1)), ValueError, "an axis for each of the 5 values, but the input has rank 4"),
+    (lambda x: ot.max_pool(x,
+                           (1, 1, 1, 1, 1)), ValueError, "an axis for each of the 5 values, but the input has rank 4"),
 ])
 def test_bad_arguments_without_the_engine(call, error, text):
     """On tensors without data the same is refused, by other code."""
@@ -268,8 +312,10 @@ def test_bad_arguments_without_the_engine(call, error, text):
 
 
 @pytest.mark.parametrize("setup, text", [
-    ("sys.modules['torch'] = None", "oriel.torch needs PyTorch 2.10 or newer, which is not installed: pip install torch"),
-    ("import types; fake = types.ModuleType('torch'); fake.Tensor = type('Tensor', (), {}); fake.__version__ = '2.4.1'; sys.modules['torch'] = fake",
+    ("sys.modules['torch'] = None",
+     "oriel.torch needs PyTorch 2.10 or newer, which is not installed: pip install torch"),
+    ("import types; fake = types.ModuleType('torch'); fake.Tensor = type('Tensor', (), {}); "
+     "fake.__version__ = '2.4.1'; sys.modules['torch'] = fake",
      "oriel.torch needs PyTorch 2.10 or newer, but 2.4.1 is installed: pip install --upgrade torch"),
 ])
 def test_a_missing_or_old_torch_is_one_sentence(setup, text):
@@ -286,5 +332,6 @@ def test_a_missing_or_old_torch_is_one_sentence(setup, text):
 
 
 def test_the_package_itself_does_not_import_torch():
-    result = subprocess.run([sys.executable, "-c", "import oriel, sys; print('torch' in sys.modules)"], capture_output=True, text=True, timeout=120)
+    result = subprocess.run([sys.executable, "-c", "import oriel, sys; print('torch' in sys.modules)"],
+                            capture_output=True, text=True, timeout=120)
     assert result.stdout.strip() == "False", result.stderr

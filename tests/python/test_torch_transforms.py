@@ -1,4 +1,6 @@
-"""oriel.torch under PyTorch's transforms: opcheck, torch.compile, torch.export, torch.func, forward mode, autocast, tracing."""
+"""oriel.torch under PyTorch's transforms: opcheck, torch.compile, torch.export, torch.func, forward mode, autocast,
+tracing.
+"""
 
 import io
 import itertools
@@ -15,11 +17,13 @@ import oriel.torch as ot
 from oriel.torch import operators
 from oriel.torch.arguments import operator_arguments, output_extent
 
-KINDS = [("max", None), ("min", None), ("avg", None), ("sum", None), ("lp", 1.0), ("lp", 1.5), ("lp", 2.0), ("lp", 3.0), ("lp", torch.inf)]
+KINDS = [("max", None), ("min", None), ("avg", None), ("sum", None), ("lp", 1.0), ("lp", 1.5), ("lp", 2.0), ("lp", 3.0),
+         ("lp", torch.inf)]
 
 
 def rand(*shape, seed=0, dtype=torch.float64, **options):
-    return torch.randn(*shape, dtype=dtype, generator=torch.Generator().manual_seed(seed)).requires_grad_(options.get("requires_grad", False))
+    return torch.randn(*shape, dtype=dtype, generator=torch.Generator().manual_seed(seed)).requires_grad_(
+        options.get("requires_grad", False))
 
 
 def arguments(op, norm=None, kernel=(3, 2), stride=(2, 1), padding=((1, 0), (1, 2)), dilation=(1, 2), omit_nan=False):
@@ -30,9 +34,17 @@ def arguments(op, norm=None, kernel=(3, 2), stride=(2, 1), padding=((1, 0), (1, 
 def every_pool(x):
     """Every kind of pool of (N, C, H, W), in one number."""
     y, indices = ot.max_pool2d(x, 2, return_indices=True)
-    parts = [ot.max_pool2d(x, 3, 2, 1, ceil_mode=True), ot.min_pool2d(x, 2, 1, "same"), ot.avg_pool2d(x, 3, 2, 1, True, False),
-             ot.sum_pool2d(x, 2, dilation=2), ot.lp_pool2d(x, 3, 2, ceil_mode=True), ot.adaptive_max_pool2d(x, (3, 2)),
-             ot.adaptive_avg_pool2d(x, (None, 2)), ot.global_avg_pool(x), ot.max_unpool2d(y, indices, 2, output_size=x.shape[2:])]
+    parts = [
+        ot.max_pool2d(x, 3, 2, 1, ceil_mode=True),
+        ot.min_pool2d(x, 2, 1, "same"),
+        ot.avg_pool2d(x, 3, 2, 1, True, False),
+        ot.sum_pool2d(x, 2, dilation=2),
+        ot.lp_pool2d(x, 3, 2, ceil_mode=True),
+        ot.adaptive_max_pool2d(x, (3, 2)),
+        ot.adaptive_avg_pool2d(x, (None, 2)),
+        ot.global_avg_pool(x),
+        ot.max_unpool2d(y, indices, 2, output_size=x.shape[2:])
+    ]
     return sum(part.square().mean() for part in parts)
 
 
@@ -45,7 +57,8 @@ def test_opcheck(op, norm):
     pool = arguments(op, norm)
     torch.library.opcheck(operators.pool, (x, *pool))
     dy = torch.randn_like(operators.pool(x, *pool)).detach().requires_grad_()
-    torch.library.opcheck(operators.pool_backward, (dy, None if op in ("avg", "sum") else x, list(x.shape), False, *pool))
+    torch.library.opcheck(operators.pool_backward,
+                          (dy, None if op in ("avg", "sum") else x, list(x.shape), False, *pool))
     if op in ("max", "min"):
         torch.library.opcheck(operators.pool_with_indices, (x, *pool))
 
@@ -58,7 +71,8 @@ def test_opcheck_of_unpool():
 def test_sizes_without_branches_are_the_engines():
     """The formula that symbolic sizes go through, for every small axis."""
     checked = 0
-    for n, k, s, lo, hi, d, ceil in itertools.product(range(1, 9), range(1, 5), range(1, 5), range(6), range(6), (1, 2, 3), (False, True)):
+    for n, k, s, lo, hi, d, ceil in itertools.product(range(1, 9), range(1, 5), range(1, 5), range(6), range(6),
+                                                      (1, 2, 3), (False, True)):
         if n + lo + hi < d * (k - 1) + 1:
             continue
         expected = oriel.Pool("max", k, s, [(lo, hi)], d, axes=-1, ceil_mode=ceil).output_shape((n,))[0]
@@ -72,10 +86,12 @@ def test_sizes_without_branches_are_the_engines():
 
 def layouts():
     x = rand(2, 4, 6, 6)
-    yield from (x, x.contiguous(memory_format=torch.channels_last), x[:, :1], x.contiguous(memory_format=torch.channels_last)[:, :1],
-                x[:1], x[..., :1], x.permute(3, 2, 1, 0), x[:, :, ::2], x[0], x[:0], x.expand(3, 2, 4, 6, 6), rand(2, 3, 4, 5, 6),
+    yield from (x, x.contiguous(memory_format=torch.channels_last), x[:, :1],
+                x.contiguous(memory_format=torch.channels_last)[:, :1], x[:1], x[..., :1],
+                x.permute(3, 2, 1, 0), x[:, :, ::2], x[0], x[:0], x.expand(3, 2, 4, 6, 6), rand(2, 3, 4, 5, 6),
                 rand(2, 3, 4, 5, 6).contiguous(memory_format=torch.channels_last_3d), x[:, :, :1, :1],
-                x.contiguous(memory_format=torch.channels_last)[:, :, :1, :1], x[:1, :1, :1, :1], x[:1].expand(2, 4, 6, 6))
+                x.contiguous(memory_format=torch.channels_last)[:, :, :1, :1], x[:1, :1, :1, :1],
+                x[:1].expand(2, 4, 6, 6))
 
 
 @pytest.mark.parametrize("x", list(layouts()), ids=lambda x: f"{tuple(x.shape)}-{x.stride()}")
@@ -112,7 +128,8 @@ def test_compile(dynamic):
 def test_compile_once_for_all_sizes():
     torch._dynamo.reset()
     counter = torch._dynamo.testing.CompileCounterWithBackend("aot_eager")
-    compiled = torch.compile(lambda x: ot.max_pool2d(x, 3, 2, 1, ceil_mode=True), fullgraph=True, backend=counter, dynamic=True)
+    compiled = torch.compile(lambda x: ot.max_pool2d(x, 3, 2, 1, ceil_mode=True), fullgraph=True, backend=counter,
+                             dynamic=True)
     for shape in ((2, 3, 9, 10), (3, 2, 12, 7), (4, 5, 30, 31)):
         x = rand(*shape)
         assert torch.equal(compiled(x), ot.max_pool2d(x, 3, 2, 1, ceil_mode=True))
@@ -144,7 +161,8 @@ def test_compile_refuses_what_eager_refuses():
 @pytest.mark.filterwarnings("ignore")
 def test_inductor():
     torch._dynamo.reset()
-    layer = torch.nn.Sequential(torch.nn.Conv2d(3, 4, 3), ot.MaxPool2d(3, 2, 1), torch.nn.ReLU(), ot.AvgPool2d(2), ot.AdaptiveAvgPool2d(1))
+    layer = torch.nn.Sequential(torch.nn.Conv2d(3, 4, 3), ot.MaxPool2d(3, 2, 1), torch.nn.ReLU(), ot.AvgPool2d(2),
+                                ot.AdaptiveAvgPool2d(1))
     x = rand(2, 3, 12, 13, dtype=torch.float32)
     compiled = torch.compile(layer, fullgraph=True)
     expected = torch.autograd.grad(layer(x).square().sum(), list(layer.parameters()))
@@ -154,9 +172,14 @@ def test_inductor():
 
 @pytest.mark.parametrize("strict", [False, True])
 def test_export(strict):
-    model = torch.nn.Sequential(torch.nn.Conv2d(3, 4, 3), ot.MaxPool2d(3, 2, 1, ceil_mode=True), ot.LPPool2d(torch.inf, 2), ot.AdaptiveAvgPool2d(2))
-    sizes = {0: torch.export.Dim("batch", min=1, max=64), 2: torch.export.Dim("h", min=9, max=512), 3: torch.export.Dim("w", min=9, max=512)}
-    exported = torch.export.export(model, (rand(2, 3, 12, 13, dtype=torch.float32),), dynamic_shapes=(sizes,), strict=strict)
+    model = torch.nn.Sequential(torch.nn.Conv2d(3, 4, 3), ot.MaxPool2d(3, 2, 1, ceil_mode=True),
+                                ot.LPPool2d(torch.inf, 2), ot.AdaptiveAvgPool2d(2))
+    sizes = {
+        0: torch.export.Dim("batch", min=1, max=64), 2: torch.export.Dim("h", min=9, max=512),
+        3: torch.export.Dim("w", min=9, max=512)
+    }
+    exported = torch.export.export(model, (rand(2, 3, 12, 13, dtype=torch.float32),), dynamic_shapes=(sizes,),
+                                   strict=strict)
     buffer = io.BytesIO()
     torch.export.save(exported, buffer)
     buffer.seek(0)
@@ -171,11 +194,12 @@ def test_export(strict):
 
 @pytest.mark.parametrize("op, norm", KINDS)
 def test_gradcheck(op, norm):
-    """Backward, its backward, forward mode, and forward mode of backward; through the operator and past the dispatcher."""
+    """Backward, its backward, forward mode, and forward mode of backward; through the operator and past the dispatcher.
+    """
     x = rand(2, 2, 5, 6, requires_grad=True)
     pool = arguments(op, norm)
-    for function in (lambda t: operators.pool(t, *pool),
-                     lambda t: ot.run.pool(t, op, (3, 2), (2, 1), ((1, 0), (1, 2)), (1, 2), None, None, True, True, None, norm, False, 0)):
+    for function in (lambda t: operators.pool(t, *pool), lambda t: ot.run.pool(t, op, (3, 2), (2, 1), (
+        (1, 0), (1, 2)), (1, 2), None, None, True, True, None, norm, False, 0)):
         assert torch.autograd.gradcheck(function, x, check_forward_ad=True, check_batched_grad=True)
         assert torch.autograd.gradgradcheck(function, x, check_fwd_over_rev=True, check_rev_over_rev=True)
 
@@ -184,8 +208,9 @@ def test_gradcheck(op, norm):
 def test_gradcheck_of_adaptive_and_global_pools(op):
     x = rand(2, 5, 7, requires_grad=True)
     norm = {"norm_type": 2.5} if op == "lp" else {}
-    for function in (lambda t: getattr(ot, f"adaptive_{op}_pool")(t, output_size=(2, 3), **norm),
-                     lambda t: getattr(ot, f"global_{op}_pool")(t, axes=(0, -1), **norm)):
+    for function in (lambda t: getattr(ot, f"adaptive_{op}_pool")
+                     (t, output_size=(2, 3), **norm), lambda t: getattr(ot, f"global_{op}_pool")
+                     (t, axes=(0, -1), **norm)):
         assert torch.autograd.gradcheck(function, x, check_forward_ad=True)
         assert torch.autograd.gradgradcheck(function, x)
 
@@ -216,9 +241,12 @@ def test_derivatives_of_lp_pools_are_finite_at_zero(p):
 @pytest.mark.parametrize("in_dim", range(4))
 def test_vmap_over_each_axis(in_dim):
     x = rand(3, 4, 5, 6)
-    functions = [lambda t: ot.max_pool(t, (2, 3), (1, 2)), lambda t: ot.avg_pool(t, (2, 3), padding=1), lambda t: ot.lp_pool(t, 3, (2, 2)),
-                 lambda t: ot.max_pool(t, (2, 2), return_indices=True)[1].double(), lambda t: ot.adaptive_max_pool(t, (2, 2)),
-                 lambda t: ot.max_unpool(*ot.max_pool(t, (2, 2), return_indices=True), (2, 2), output_size=(9, 9))]
+    functions = [
+        lambda t: ot.max_pool(t, (2, 3), (1, 2)), lambda t: ot.avg_pool(t, (2, 3), padding=1),
+        lambda t: ot.lp_pool(t, 3, (2, 2)), lambda t: ot.max_pool(t, (2, 2), return_indices=True)[1].double(),
+        lambda t: ot.adaptive_max_pool(t, (2, 2)), lambda t: ot.max_unpool(*ot.max_pool(t, (2, 2), return_indices=True),
+                                                                           (2, 2), output_size=(9, 9))
+    ]
     for function in functions:
         expected = torch.stack([function(part) for part in x.unbind(in_dim)], in_dim)
         assert torch.equal(vmap(function, in_dim, in_dim)(x), expected)
@@ -232,7 +260,8 @@ def test_vmap_of_one_argument_of_two():
     x = rand(4, 6)
     y, indices = ot.max_pool(x, (2, 2), return_indices=True)
     many = torch.stack([y, 2 * y, 3 * y])
-    assert torch.equal(vmap(lambda t: ot.max_unpool(t, indices, (2, 2)))(many)[2], ot.max_unpool(3 * y, indices, (2, 2)))
+    assert torch.equal(
+        vmap(lambda t: ot.max_unpool(t, indices, (2, 2)))(many)[2], ot.max_unpool(3 * y, indices, (2, 2)))
     y = ot.max_pool(x.requires_grad_(), (2, 2))
     rows = vmap(lambda dy: torch.autograd.grad(y, x, dy, retain_graph=True)[0])(many)
     assert torch.equal(rows[1], 2 * rows[0]) and torch.equal(rows[0], torch.autograd.grad(y, x, many[0])[0])

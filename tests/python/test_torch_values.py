@@ -26,7 +26,8 @@ def random_input(rng, sizes, dtype=torch.float64, channels_last=False, batched=T
     """Small integers, so that there are ties and sums are exact."""
     shape = ([rng.randint(1, 3)] if batched else []) + [rng.randint(1, 3), *sizes]
     x = torch.tensor([rng.randint(-4, 4) for _ in range(torch.Size(shape).numel())], dtype=dtype).reshape(shape)
-    if not (channels_last and batched and x.dim() in FORMATS):  # torch refuses some tensors without a batch that look channels last
+    if not (channels_last and batched and
+            x.dim() in FORMATS):  # torch refuses some tensors without a batch that look channels last
         return x
     return x.contiguous(memory_format=FORMATS[x.dim()])
 
@@ -49,15 +50,18 @@ def test_max_pool_is_torchs(ndim, seed):
         x = random_input(rng, sizes, channels_last=rng.random() < 0.5, batched=rng.random() < 0.7)
         if rng.random() < 0.3:
             x[torch.rand(x.shape, generator=torch.Generator().manual_seed(rng.randrange(2**31))) < 0.2] = torch.nan
-        arguments = dict(kernel_size=kernel, stride=stride, padding=padding, dilation=dilation, ceil_mode=rng.random() < 0.5)
+        arguments = dict(kernel_size=kernel, stride=stride, padding=padding, dilation=dilation, ceil_mode=rng.random()
+                         < 0.5)
         y, indices = ours(x, **arguments, return_indices=True)
         expected, expected_indices = theirs(x, **arguments, return_indices=True)
         tapped = expected != -torch.inf  # a window without taps: torch names some place, Oriel -1 (S6)
         assert torch.equal(y.nan_to_num(99), expected.nan_to_num(99)), (arguments, x)
         assert torch.equal(indices[tapped], expected_indices[tapped]) and (indices[~tapped] == -1).all(), (arguments, x)
-        assert y.stride() == expected.stride() and indices.stride() == expected_indices.stride(), (arguments, x.stride())
+        assert y.stride() == expected.stride() and indices.stride() == expected_indices.stride(), (arguments,
+                                                                                                   x.stride())
         if tapped.all():
-            assert torch.equal(gradient(lambda t: ours(t, **arguments), x), gradient(lambda t: theirs(t, **arguments), x)), (arguments, x)
+            assert torch.equal(gradient(lambda t: ours(t, **arguments), x),
+                               gradient(lambda t: theirs(t, **arguments), x)), (arguments, x)
 
 
 @pytest.mark.parametrize("seed", seeds())
@@ -73,12 +77,14 @@ def test_avg_pool_is_torchs(ndim, seed):
         if ndim > 1 and rng.random() < 0.4:
             arguments["divisor_override"] = rng.randint(1, 7)
         y, expected = ours(x, **arguments), theirs(x, **arguments)
-        torch.testing.assert_close(y, expected, rtol=1e-14, atol=1e-14, msg=str(arguments))  # one division here and there
+        torch.testing.assert_close(y, expected, rtol=1e-14, atol=1e-14,
+                                   msg=str(arguments))  # one division here and there
         if ndim < 3:
             assert y.stride() == expected.stride(), (arguments, x.stride())
         elif not x.is_contiguous():  # torch's avg_pool3d does not keep channels last
             assert y.is_contiguous(memory_format=torch.channels_last_3d)
-        torch.testing.assert_close(gradient(lambda t: ours(t, **arguments), x), gradient(lambda t: theirs(t, **arguments), x))
+        torch.testing.assert_close(gradient(lambda t: ours(t, **arguments), x),
+                                   gradient(lambda t: theirs(t, **arguments), x))
 
 
 @pytest.mark.parametrize("seed", seeds())
@@ -93,7 +99,8 @@ def test_lp_pool_is_torchs_where_they_mean_the_same(ndim, seed):
         x = random_input(rng, sizes).abs() + 0.5  # torch sums x^p, without |·|
         p = rng.choice([1.0, 2.0, 3.0, 2.5])
         torch.testing.assert_close(ours(x, p, kernel, stride), theirs(x, p, kernel, stride))
-        torch.testing.assert_close(gradient(lambda t: ours(t, p, kernel, stride), x), gradient(lambda t: theirs(t, p, kernel, stride), x))
+        torch.testing.assert_close(gradient(lambda t: ours(t, p, kernel, stride), x),
+                                   gradient(lambda t: theirs(t, p, kernel, stride), x))
 
 
 @pytest.mark.parametrize("seed", seeds())
@@ -122,7 +129,7 @@ def test_max_unpool_is_torchs(ndim):
         sizes = [k * rng.randint(1, 4) + rng.randint(0, k - 1) for k in kernel]
         x = random_input(rng, sizes, channels_last=rng.random() < 0.5, batched=rng.random() < 0.7)
         y, indices = getattr(ot, f"max_pool{ndim}d")(x, kernel, return_indices=True)
-        for size in (sizes, list(x.shape))[: 1 + (x.dim() == ndim + 2)]:  # torch takes a whole shape with a batch only
+        for size in (sizes, list(x.shape))[:1 + (x.dim() == ndim + 2)]:  # torch takes a whole shape with a batch only
             assert torch.equal(ours(y, indices, kernel, output_size=size), theirs(y, indices, kernel, output_size=size))
         whole = ours(y, indices, kernel, output_size=sizes)
         assert whole.shape == x.shape
@@ -154,7 +161,8 @@ def test_half_precision_gradients_are_rounded_once():
     assert dx.tolist() == [[[[2052, 3, 2, 1]]]] and y.shape == x.shape  # one by one, 2048 + 1 would stay 2048
 
 
-@pytest.mark.parametrize("dtype", [torch.int8, torch.uint8, torch.int16, torch.int32, torch.int64, torch.uint16, torch.bool])
+@pytest.mark.parametrize("dtype",
+                         [torch.int8, torch.uint8, torch.int16, torch.int32, torch.int64, torch.uint16, torch.bool])
 def test_integers(dtype):
     x = torch.arange(48).remainder(2 if dtype == torch.bool else 100).to(dtype).reshape(1, 2, 4, 6)
     expected = F.max_pool2d(x.double(), 2).to(dtype)
@@ -178,7 +186,8 @@ def test_padding_in_pairs_and_words():
     assert torch.equal(ot.max_pool2d(x, 3, 1, ((2, 1), (0, 1))), F.max_pool2d(padded, 3, 1))
     assert ot.max_pool2d(x, 3, 2, "same").shape == (2, 3, 4, 4)
     assert torch.equal(ot.max_pool2d(x, 2, 1, "same"), F.max_pool2d(F.pad(x, (0, 1, 0, 1), value=-torch.inf), 2, 1))
-    assert torch.equal(ot.max_pool2d(x, 2, 1, "same_lower"), F.max_pool2d(F.pad(x, (1, 0, 1, 0), value=-torch.inf), 2, 1))
+    assert torch.equal(ot.max_pool2d(x, 2, 1, "same_lower"), F.max_pool2d(F.pad(x, (1, 0, 1, 0), value=-torch.inf), 2,
+                                                                          1))
     assert torch.equal(ot.max_pool2d(x, 3, 1, 5)[:, :, 4:-4, 4:-4], F.max_pool2d(x, 3, 1, 1))  # more than half a window
 
 
@@ -192,8 +201,9 @@ def test_any_rank_and_any_axes():
     weights = torch.arange(y.numel(), dtype=torch.float64).reshape(y.shape)
     t = x.clone().requires_grad_()
     dx = torch.autograd.grad((ot.max_pool(t, (2, 3), axes=(1, -2)) * weights).sum(), t)[0]
-    expected_dx = torch.zeros_like(moved).flatten(-2).scatter_add(
-        -1, indices.movedim((1, 4), (-2, -1)).flatten(-2), weights.movedim((1, 4), (-2, -1)).flatten(-2))
+    expected_dx = torch.zeros_like(moved).flatten(-2).scatter_add(-1,
+                                                                  indices.movedim((1, 4), (-2, -1)).flatten(-2),
+                                                                  weights.movedim((1, 4), (-2, -1)).flatten(-2))
     assert torch.equal(dx.movedim((1, 4), (-2, -1)).flatten(-2), expected_dx)
     assert torch.equal(ot.global_max_pool(x, axes=(0, -1), keepdims=False), x.amax((0, 5)))
     torch.testing.assert_close(ot.global_avg_pool(x[0]), x[0].mean((2, 3, 4), keepdim=True))
@@ -203,8 +213,9 @@ def test_any_rank_and_any_axes():
 def test_axes_in_another_order_pick_the_same_way_back():
     x = torch.randn(3, 6, 8, dtype=torch.float64, generator=torch.Generator().manual_seed(6), requires_grad=True)
     y, indices = ot.max_pool(x, (2, 3), axes=(-1, -2), return_indices=True)
-    assert torch.equal(ot.max_unpool(y, indices, (2, 3), axes=(-1, -2), output_size=(8, 6)) != 0, ot.max_pool(x, 1, axes=-1) == (
-        ot.max_unpool(y, indices, (2, 3), axes=(-1, -2), output_size=(8, 6))))
+    assert torch.equal(
+        ot.max_unpool(y, indices, (2, 3), axes=(-1, -2), output_size=(8, 6)) != 0,
+        ot.max_pool(x, 1, axes=-1) == (ot.max_unpool(y, indices, (2, 3), axes=(-1, -2), output_size=(8, 6))))
     assert torch.autograd.gradcheck(lambda t: ot.max_pool(t, (2, 3), axes=(-1, -2)), x)
     assert torch.autograd.gradgradcheck(lambda t: ot.max_pool(t, (2, 3), axes=(-1, -2)), x)
 
@@ -240,7 +251,8 @@ def test_channels_last_stays_and_changes_no_bit(op, ndim):
     assert y.is_contiguous(memory_format=FORMATS[ndim + 2]) and not y.is_contiguous()
     assert torch.equal(y, pool(x, *arguments))
     dx = gradient(lambda t: pool(t, *arguments), last)
-    assert dx.is_contiguous(memory_format=FORMATS[ndim + 2]) and torch.equal(dx, gradient(lambda t: pool(t, *arguments), x))
+    assert dx.is_contiguous(memory_format=FORMATS[ndim + 2]) and torch.equal(dx,
+                                                                             gradient(lambda t: pool(t, *arguments), x))
 
 
 def test_channels_last_is_kept_where_the_gradient_has_lost_it():
@@ -290,8 +302,11 @@ def test_the_same_bits_in_every_run_and_for_every_number_of_threads(threads):
 
     def results():
         t = x.clone().requires_grad_()
-        return [torch.autograd.grad(pool(t), t, dy)[0] for pool in (
-            lambda t: ot.max_pool2d(t, 3, 1), lambda t: ot.avg_pool2d(t, 3, 1), lambda t: ot.lp_pool2d(t, 3, 3, 1))]
+        return [
+            torch.autograd.grad(pool(t), t, dy)[0]
+            for pool in (lambda t: ot.max_pool2d(t, 3, 1), lambda t: ot.avg_pool2d(t, 3, 1),
+                         lambda t: ot.lp_pool2d(t, 3, 3, 1))
+        ]
 
     expected = results()
     try:

@@ -1,8 +1,9 @@
 """Keras 3 layers for pooling, with the names, arguments and results of `keras.layers`, computed by Oriel on CPUs.
 
-On the PyTorch and JAX backends layers run through `oriel.torch` and `oriel.jax`: they can be compiled and differentiated as those say. On
-TensorFlow they run as `tf.numpy_function` with a gradient of its own: no XLA (`jit_compile`), no second derivative, and a saved graph runs
-only in the process that made it; saving a Keras model and loading it is fine. On the NumPy backend they call `oriel`.
+On the PyTorch and JAX backends layers run through `oriel.torch` and `oriel.jax`: they can be compiled and
+differentiated as those say. On TensorFlow they run as `tf.numpy_function` with a gradient of its own: no XLA
+(`jit_compile`), no second derivative, and a saved graph runs only in the process that made it; saving a Keras model and
+loading it is fine. On the NumPy backend they call `oriel`.
 
 >>> import keras
 >>> import oriel.keras
@@ -16,11 +17,13 @@ try:
 except ModuleNotFoundError as error:
     if error.name == "keras":
         raise ImportError("oriel.keras needs Keras 3.5 or newer, which is not installed: pip install keras") from None
-    raise ImportError(f"oriel.keras needs the backend that Keras is set to, but {error.name} is not installed: set the environment variable "
-                      "KERAS_BACKEND to torch or jax") from error
+    raise ImportError(
+        f"oriel.keras needs the backend that Keras is set to, but {error.name} is not installed: set the "
+        "environment variable KERAS_BACKEND to torch or jax") from error
 
 if tuple(map(int, _keras.__version__.split(".")[:2])) < (3, 5):
-    raise ImportError(f"oriel.keras needs Keras 3.5 or newer, but {_keras.__version__} is installed: pip install --upgrade keras")
+    raise ImportError(
+        f"oriel.keras needs Keras 3.5 or newer, but {_keras.__version__} is installed: pip install --upgrade keras")
 
 from oriel.keras import adaptive, windows
 from oriel.keras import global_pooling as _global
@@ -30,11 +33,25 @@ from oriel.keras.windows import *  # noqa: F403
 
 AvgPool1D, AvgPool2D, AvgPool3D = windows.AveragePooling1D, windows.AveragePooling2D, windows.AveragePooling3D
 MaxPool1D, MaxPool2D, MaxPool3D = windows.MaxPooling1D, windows.MaxPooling2D, windows.MaxPooling3D
-GlobalAvgPool1D, GlobalAvgPool2D, GlobalAvgPool3D = (
-    _global.GlobalAveragePooling1D, _global.GlobalAveragePooling2D, _global.GlobalAveragePooling3D)
-GlobalMaxPool1D, GlobalMaxPool2D, GlobalMaxPool3D = _global.GlobalMaxPooling1D, _global.GlobalMaxPooling2D, _global.GlobalMaxPooling3D
+GlobalAvgPool1D, GlobalAvgPool2D, GlobalAvgPool3D = (_global.GlobalAveragePooling1D, _global.GlobalAveragePooling2D,
+                                                     _global.GlobalAveragePooling3D)
+GlobalMaxPool1D, GlobalMaxPool2D, GlobalMaxPool3D = (
+    _global.GlobalMaxPooling1D, _global.GlobalMaxPooling2D, _global.GlobalMaxPooling3D)
 
 __all__ = [
-    *adaptive.__all__, *_global.__all__, *windows.__all__, "AvgPool1D", "AvgPool2D", "AvgPool3D", "GlobalAvgPool1D", "GlobalAvgPool2D",
-    "GlobalAvgPool3D", "GlobalMaxPool1D", "GlobalMaxPool2D", "GlobalMaxPool3D", "MaxPool1D", "MaxPool2D", "MaxPool3D",
+    *adaptive.__all__,
+    *_global.__all__,
+    *windows.__all__,
+    "AvgPool1D",
+    "AvgPool2D",
+    "AvgPool3D",
+    "GlobalAvgPool1D",
+    "GlobalAvgPool2D",
+    "GlobalAvgPool3D",
+    "GlobalMaxPool1D",
+    "GlobalMaxPool2D",
+    "GlobalMaxPool3D",
+    "MaxPool1D",
+    "MaxPool2D",
+    "MaxPool3D",
 ]

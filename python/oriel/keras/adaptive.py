@@ -10,14 +10,17 @@ from oriel.keras.backends import LayerPool
 from oriel.keras.windows import PoolingLayer, ints
 
 __all__ = [
-    "AdaptiveAveragePooling1D", "AdaptiveAveragePooling2D", "AdaptiveAveragePooling3D", "AdaptiveMaxPooling1D", "AdaptiveMaxPooling2D",
+    "AdaptiveAveragePooling1D",
+    "AdaptiveAveragePooling2D",
+    "AdaptiveAveragePooling3D",
+    "AdaptiveMaxPooling1D",
+    "AdaptiveMaxPooling2D",
     "AdaptiveMaxPooling3D",
 ]
 
 
 class AdaptivePooling(PoolingLayer):
     """Pools with windows that follow from the extents of input and output."""
-
     def __init__(self, output_size: int | tuple[int, ...], data_format: str | None = None, **kwargs: Any) -> None:
         super().__init__(data_format, **kwargs)
         self.output_size = ints(type(self).__name__, "output_size", output_size, self._ndim)
@@ -34,14 +37,15 @@ class AdaptivePooling(PoolingLayer):
 
 @keras.saving.register_keras_serializable(package="oriel")
 class AdaptiveMaxPooling1D(AdaptivePooling):
-    """The largest element of each of `output_size` windows over the steps, as `keras.layers.AdaptiveMaxPooling1D`; see `AdaptiveMaxPooling2D`."""
+    """The largest element of each of `output_size` windows over the steps, as `AdaptiveMaxPooling1D` of Keras."""
 
     _op, _ndim = "max", 1
 
 
 @keras.saving.register_keras_serializable(package="oriel")
 class AdaptiveMaxPooling2D(AdaptivePooling):
-    """The largest element of each of `output_size` windows over the height and width, as `keras.layers.AdaptiveMaxPooling2D`.
+    """The largest element of each of `output_size` windows over the height and width, as
+    `keras.layers.AdaptiveMaxPooling2D`.
 
     Parameters
     ----------
@@ -62,27 +66,27 @@ class AdaptiveMaxPooling2D(AdaptivePooling):
 
 @keras.saving.register_keras_serializable(package="oriel")
 class AdaptiveMaxPooling3D(AdaptivePooling):
-    """The largest element of each of `output_size` windows over the three spatial axes, as `keras.layers.AdaptiveMaxPooling3D`; see `AdaptiveMaxPooling2D`."""
+    """The largest element of each of `output_size` windows over the three spatial axes, as `AdaptiveMaxPooling3D` of Keras."""
 
     _op, _ndim = "max", 3
 
 
 @keras.saving.register_keras_serializable(package="oriel")
 class AdaptiveAveragePooling1D(AdaptivePooling):
-    """The mean of each of `output_size` windows over the steps, as `keras.layers.AdaptiveAveragePooling1D`; see `AdaptiveMaxPooling2D`."""
+    """The mean of each of `output_size` windows over the steps, as `AdaptiveAveragePooling1D` of Keras."""
 
     _op, _ndim = "avg", 1
 
 
 @keras.saving.register_keras_serializable(package="oriel")
 class AdaptiveAveragePooling2D(AdaptivePooling):
-    """The mean of each of `output_size` windows over the height and width, as `keras.layers.AdaptiveAveragePooling2D`; see `AdaptiveMaxPooling2D`."""
+    """The mean of each of `output_size` windows over the height and width, as `AdaptiveAveragePooling2D` of Keras."""
 
     _op, _ndim = "avg", 2
 
 
 @keras.saving.register_keras_serializable(package="oriel")
 class AdaptiveAveragePooling3D(AdaptivePooling):
-    """The mean of each of `output_size` windows over the three spatial axes, as `keras.layers.AdaptiveAveragePooling3D`; see `AdaptiveMaxPooling2D`."""
+    """The mean of each of `output_size` windows over the three spatial axes, as `AdaptiveAveragePooling3D` of Keras."""
 
     _op, _ndim = "avg", 3

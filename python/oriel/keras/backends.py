@@ -14,7 +14,7 @@ __all__ = ["LayerPool", "apply"]
 
 @dataclass(frozen=True)
 class LayerPool:
-    """What a layer computes: windows of `pool_size`, or `output_size` windows; with neither, one window over everything."""
+    """What a layer computes: windows of `pool_size`, `output_size` windows, or one window over everything."""
 
     op: str
     ndim: int
@@ -38,7 +38,7 @@ class LayerPool:
 
 
 def apply(pool: LayerPool, x: Any) -> Any:
-    """The pool of `x`; pooled axes stay, with one element where the pool is global. Averages leave padding out of their divisor."""
+    """The pool of `x`; the pooled axes stay, with one element where the pool is global."""
     backend = keras.config.backend()
     if backend not in _BACKENDS:
         raise ValueError(f"oriel.keras: the backend must be torch, jax, tensorflow or numpy, but is {backend}")
@@ -61,8 +61,8 @@ def _on_jax(pool: LayerPool, x: Any) -> Any:
     if pool.pool_size is None:
         return getattr(functions, f"global_{pool.op}_pool")(x, *norm, axes=pool.axes)
     words = {} if pool.count_include_pad else {"count_include_pad": False}
-    return getattr(functions, f"{pool.op}_pool")(x, *norm, pool.pool_size, pool.strides, pool.padding.upper(), data_format=pool.data_format,
-                                                 **words)
+    return getattr(functions, f"{pool.op}_pool")(x, *norm, pool.pool_size, pool.strides, pool.padding.upper(),
+                                                 data_format=pool.data_format, **words)
 
 
 def _array_pool(pool: LayerPool) -> oriel.Pool:

@@ -11,14 +11,17 @@ from oriel.keras.backends import LayerPool, apply
 from oriel.keras.windows import PoolingLayer
 
 __all__ = [
-    "GlobalAveragePooling1D", "GlobalAveragePooling2D", "GlobalAveragePooling3D", "GlobalMaxPooling1D", "GlobalMaxPooling2D",
+    "GlobalAveragePooling1D",
+    "GlobalAveragePooling2D",
+    "GlobalAveragePooling3D",
+    "GlobalMaxPooling1D",
+    "GlobalMaxPooling2D",
     "GlobalMaxPooling3D",
 ]
 
 
 class GlobalPooling(PoolingLayer):
     """Pools over all axes but batch and channels, which are dropped unless `keepdims` is true."""
-
     def __init__(self, data_format: str | None = None, keepdims: bool = False, **kwargs: Any) -> None:
         super().__init__(data_format, **kwargs)
         if not isinstance(keepdims, bool):
@@ -76,7 +79,8 @@ class GlobalMaxPooling2D(GlobalPooling):
 
 @keras.saving.register_keras_serializable(package="oriel")
 class GlobalMaxPooling3D(GlobalPooling):
-    """The largest element over the three spatial axes, as `keras.layers.GlobalMaxPooling3D`; see `GlobalMaxPooling2D`."""
+    """The largest element over the three spatial axes, as `keras.layers.GlobalMaxPooling3D`; see `GlobalMaxPooling2D`.
+    """
 
     _op, _ndim = "max", 3
 

@@ -9,8 +9,21 @@ import keras
 from oriel.keras.backends import LayerPool, apply, output_shape
 
 __all__ = [
-    "AveragePooling1D", "AveragePooling2D", "AveragePooling3D", "LpPooling1D", "LpPooling2D", "LpPooling3D", "MaxPooling1D", "MaxPooling2D",
-    "MaxPooling3D", "MinPooling1D", "MinPooling2D", "MinPooling3D", "SumPooling1D", "SumPooling2D", "SumPooling3D",
+    "AveragePooling1D",
+    "AveragePooling2D",
+    "AveragePooling3D",
+    "LpPooling1D",
+    "LpPooling2D",
+    "LpPooling3D",
+    "MaxPooling1D",
+    "MaxPooling2D",
+    "MaxPooling3D",
+    "MinPooling1D",
+    "MinPooling2D",
+    "MinPooling3D",
+    "SumPooling1D",
+    "SumPooling2D",
+    "SumPooling3D",
 ]
 
 
@@ -65,9 +78,9 @@ class PoolingLayer(keras.layers.Layer):
 
 class WindowPooling(PoolingLayer):
     """Pools with a window."""
-
-    def __init__(self, pool_size: int | tuple[int, ...] = 2, strides: int | tuple[int, ...] | None = None, padding: str = "valid",
-                 data_format: str | None = None, name: str | None = None, **kwargs: Any) -> None:
+    def __init__(self, pool_size: int | tuple[int, ...] = 2, strides: int | tuple[int, ...] | None = None,
+                 padding: str = "valid", data_format: str | None = None, name: str | None = None,
+                 **kwargs: Any) -> None:
         super().__init__(data_format, name=name, **kwargs)
         layer = type(self).__name__
         self.pool_size = ints(layer, "pool_size", pool_size, self._ndim)
@@ -91,8 +104,9 @@ class LpWindowPooling(WindowPooling):
 
     _op = "lp"
 
-    def __init__(self, norm_type: float, pool_size: int | tuple[int, ...] = 2, strides: int | tuple[int, ...] | None = None,
-                 padding: str = "valid", data_format: str | None = None, name: str | None = None, **kwargs: Any) -> None:
+    def __init__(self, norm_type: float, pool_size: int | tuple[int, ...] = 2,
+                 strides: int | tuple[int, ...] | None = None, padding: str = "valid", data_format: str | None = None,
+                 name: str | None = None, **kwargs: Any) -> None:
         super().__init__(pool_size, strides, padding, data_format, name, **kwargs)
         if not isinstance(norm_type, (int, float)) or not norm_type >= 1:
             raise ValueError(f"{type(self).__name__}: norm_type must be a number >= 1, but is {norm_type!r}")
@@ -101,7 +115,8 @@ class LpWindowPooling(WindowPooling):
     @property
     def pool(self) -> LayerPool:
         """What this layer computes."""
-        return LayerPool(self._op, self._ndim, self.data_format, self.pool_size, self.strides, self.padding, norm_type=self.norm_type)
+        return LayerPool(self._op, self._ndim, self.data_format, self.pool_size, self.strides, self.padding,
+                         norm_type=self.norm_type)
 
     def get_config(self) -> dict[str, Any]:
         """The constructor's arguments."""
@@ -126,7 +141,8 @@ class MaxPooling2D(WindowPooling):
     strides : int or tuple of int, optional
         Step of the window; `pool_size` if not given.
     padding : {"valid", "same"}
-        No padding, or as much that there are ceil(n / stride) windows, the odd place after. Padding holds no value: averages do not count it.
+        No padding, or as much that there are ceil(n / stride) windows, the odd place after. Padding holds no value:
+        averages do not count it.
     data_format : {"channels_last", "channels_first"}, optional
         Inputs are (batch, height, width, channels) or (batch, channels, height, width); the default is that of Keras.
     name : str, optional
@@ -157,7 +173,9 @@ class MaxPooling2D(WindowPooling):
 
 @keras.saving.register_keras_serializable(package="oriel")
 class MaxPooling3D(WindowPooling):
-    """The largest element of each window over the three spatial axes, as `keras.layers.MaxPooling3D`; see `MaxPooling2D`."""
+    """The largest element of each window over the three spatial axes, as `keras.layers.MaxPooling3D`; see
+    `MaxPooling2D`.
+    """
 
     _op, _ndim = "max", 3
 

@@ -1,8 +1,8 @@
 """Pooling for PyTorch with the names and arguments of `torch.nn` and `torch.nn.functional`, on Oriel's engine.
 
-Functions and modules have gradients (any order), work under `torch.compile`, `torch.export`, `torch.func.vmap` and `torch.func.grad`, keep
-the channels-last memory formats and are deterministic. They take CPU tensors; a tensor's dtype is that of the result, under autocast too.
-Operators are registered as `torch.ops.oriel.*`.
+Functions and modules have gradients (any order), work under `torch.compile`, `torch.export`, `torch.func.vmap` and
+`torch.func.grad`, keep the channels-last memory formats and are deterministic. They take CPU tensors; a tensor's dtype
+is that of the result, under autocast too. Operators are registered as `torch.ops.oriel.*`.
 
 >>> import torch
 >>> import oriel.torch
@@ -27,7 +27,8 @@ except ModuleNotFoundError as error:
     raise ImportError("oriel.torch needs PyTorch 2.10 or newer, which is not installed: pip install torch") from None
 
 if not hasattr(_torch.Tensor, "__dlpack_c_exchange_api__"):  # how the engine reads tensors; since 2.10
-    raise ImportError(f"oriel.torch needs PyTorch 2.10 or newer, but {_torch.__version__} is installed: pip install --upgrade torch")
+    raise ImportError(
+        f"oriel.torch needs PyTorch 2.10 or newer, but {_torch.__version__} is installed: pip install --upgrade torch")
 
 from oriel.torch import functional
 from oriel.torch.functional import *  # noqa: F403

@@ -1,8 +1,8 @@
 """The arguments of a pool as its operators take them, and the shape of its result for symbolic sizes.
 
-Everywhere in this package `pool` stands for the thirteen arguments of `oriel._core.Pool`, in its order, as a tuple; the operators take them
-resolved: axes counted from the end, lists with one value per pooled axis or none. These functions also run inside `torch.compile`, where
-numbers may be symbolic and nothing may be asked of the extension module.
+Everywhere in this package `pool` stands for the thirteen arguments of `oriel._core.Pool`, in its order, as a tuple; the
+operators take them resolved: axes counted from the end, lists with one value per pooled axis or none. These functions
+also run inside `torch.compile`, where numbers may be symbolic and nothing may be asked of the extension module.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ __all__ = ["WINDOWS_SCHEMA", "core_pool", "function_name", "operator_arguments",
 
 WINDOWS_SCHEMA = (
     "str op, int[] axes, SymInt[] kernel_size, SymInt[] stride, SymInt[] pad_lo, SymInt[] pad_hi, SymInt[] dilation, "
-    "SymInt[] output_size, str same, bool ceil_mode, bool count_include_pad, int? divisor_override, float norm_type, bool omit_nan"
+    "SymInt[] output_size, str same, bool ceil_mode, bool count_include_pad, "
+    "int? divisor_override, float norm_type, bool omit_nan"
 )
 
 
@@ -50,12 +51,14 @@ def _padding_lists(function: str, padding: Any) -> tuple[list[Any], list[Any], s
         word = padding.lower()
         words = {"valid": "", "same": "same", "same_upper": "same", "same_lower": "same_lower"}
         if word not in words:
-            raise ValueError(f"{function}: padding must be 'valid', 'same' or 'same_lower' where it is a word, but is {padding!r}")
+            raise ValueError(
+                f"{function}: padding must be 'valid', 'same' or 'same_lower' where it is a word, but is {padding!r}")
         return [], [], words[word]
     if isinstance(padding, (tuple, list)) and padding and all(isinstance(pair, (tuple, list)) for pair in padding):
         if not all(len(pair) == 2 and _is_int(pair[0]) and _is_int(pair[1]) for pair in padding):
-            raise TypeError(f"{function}: padding must be an int, a sequence of ints, a sequence of (before, after) pairs, "
-                            f"'valid', 'same' or 'same_lower', but is {padding!r}")
+            raise TypeError(
+                f"{function}: padding must be an int, a sequence of ints, a sequence of (before, after) pairs, "
+                f"'valid', 'same' or 'same_lower', but is {padding!r}")
         return [pair[0] for pair in padding], [pair[1] for pair in padding], ""
     both = _int_list(function, "padding", padding)
     return both, both, ""
@@ -65,18 +68,21 @@ def _pooled_axes(function: str, rank: int, axes: Any, ndim: int, lists: Sequence
     """The pooled axes, counted from the end, so that leading axes (those of vmap) change nothing."""
     if ndim:
         if rank not in (ndim + 1, ndim + 2):
-            raise ValueError(f"{function}: the input must have {ndim + 1} axes (channels and {ndim} pooled axes) or {ndim + 2} "
-                             f"(with a batch), but has {rank}")
+            raise ValueError(
+                f"{function}: the input must have {ndim + 1} axes (channels and {ndim} pooled axes) or {ndim + 2} "
+                f"(with a batch), but has {rank}")
         return list(range(-ndim, 0))
     named = _int_list(function, "axes", axes)
     if named:
         for axis in named:
             if not -rank <= axis < rank:
-                raise ValueError(f"{function}: axes must be in [{-rank}, {rank - 1}] for an input of rank {rank}, but one is {axis}")
+                raise ValueError(
+                    f"{function}: axes must be in [{-rank}, {rank - 1}] for an input of rank {rank}, but one is {axis}")
         return [axis if axis < 0 else axis - rank for axis in named]
     count = max([1] + [len(values) for values in lists])
     if count > rank:
-        raise ValueError(f"{function}: there must be an axis for each of the {count} values, but the input has rank {rank}")
+        raise ValueError(
+            f"{function}: there must be an axis for each of the {count} values, but the input has rank {rank}")
     first = rank - count if count > 1 else 2 if 3 <= rank <= 5 else 0
     return list(range(first - rank, 0))
 
@@ -89,9 +95,9 @@ def _one_per_axis(function: str, argument: str, values: list[Any], count: int) -
     return values
 
 
-def operator_arguments(rank: int, op: str, kernel_size: Any, stride: Any, padding: Any, dilation: Any, output_size: Any, axes: Any,
-                       ceil_mode: bool, count_include_pad: bool, divisor: int | None, norm: float | None, omit_nan: bool,
-                       ndim: int) -> tuple[Any, ...]:
+def operator_arguments(rank: int, op: str, kernel_size: Any, stride: Any, padding: Any, dilation: Any, output_size: Any,
+                       axes: Any, ceil_mode: bool, count_include_pad: bool, divisor: int | None, norm: float | None,
+                       omit_nan: bool, ndim: int) -> tuple[Any, ...]:
     """The arguments of WINDOWS_SCHEMA for a pool on a tensor of that rank.
 
     Raises
@@ -128,18 +134,19 @@ def core_pool(op: str, axes: Sequence[int], kernel_size: Sequence[int], stride: 
               count_include_pad: bool, divisor_override: int | None, norm_type: float, omit_nan: bool) -> _core.Pool:
     """The pool that an operator's arguments describe, checked as far as no tensor is needed."""
     padding = same or list(zip(pad_lo, pad_hi)) or 0
-    return _core.Pool(op, kernel_size or None, stride or None, padding, dilation or 1, output_size or None, axes, ceil_mode,
-                      count_include_pad, divisor_override, norm_type, omit_nan, 0)
+    return _core.Pool(op, kernel_size or None, stride or None, padding, dilation or 1, output_size or None, axes,
+                      ceil_mode, count_include_pad, divisor_override, norm_type, omit_nan, 0)
 
 
-def output_extent(n: Any, kernel: Any, stride: Any, before: Any, after: Any, dilation: Any, same: bool, ceil_mode: bool) -> Any:
+def output_extent(n: Any, kernel: Any, stride: Any, before: Any, after: Any, dilation: Any, same: bool,
+                  ceil_mode: bool) -> Any:
     """Windows along an axis of `n` inputs (S1); any of the sizes may be symbolic, and no branch depends on one."""
     if same:
         return (n + stride - 1) // stride
     if not ceil_mode:
         return (n + before + after - dilation * (kernel - 1) - 1) // stride + 1
-    # ceil(room / stride) + 1, less one where the last window would start at n + before or later. Both counts are quotients by the stride
-    # whose numerators differ by a number without n, so which of them holds does not depend on n.
+    # ceil(room / stride) + 1, less one where the last window would start at n + before or later. Both counts are
+    # quotients by the stride, whose numerators differ by a number without n: which of them holds does not depend on n.
     beyond = after - dilation * (kernel - 1) - 1
     return (n + before + stride - 1 + torch.sym_max(beyond, torch.sym_min(beyond + stride, 0))) // stride
 
@@ -170,5 +177,6 @@ def output_shape(shape: Sequence[Any], *arguments: Any) -> list[Any]:
             if not same:
                 torch._check(n + before + after >= taps_apart * (kernel - 1) + 1,
                              lambda: f"{op}_pool: the window must fit the padded input, but is larger on axis {axis}")
-            result[axis] = output_extent(n, kernel, stride[i] if stride else kernel, before, after, taps_apart, bool(same), ceil_mode)
+            result[axis] = output_extent(n, kernel, stride[i] if stride else kernel, before, after, taps_apart,
+                                         bool(same), ceil_mode)
     return result

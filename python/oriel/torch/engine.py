@@ -1,4 +1,4 @@
-"""Calls of the engine on plain CPU tensors: no gradients, no transforms. They use as many threads as PyTorch is told to."""
+"""Calls of the engine on plain CPU tensors, with as many threads as PyTorch uses: no gradients, no transforms."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def memory_format(channels_last: bool, rank: int) -> torch.memory_format:
 
 
 def is_channels_last(x: Tensor) -> bool:
-    """Whether results of `x` lie in memory channels last: PyTorch's rule, which reads the strides of tensors of rank 4 and 5."""
+    """Whether results of `x` lie in memory channels last: PyTorch's rule for the strides of tensors of rank 4 and 5."""
     return suggest_memory_format(x) != torch.contiguous_format
 
 
@@ -64,8 +64,9 @@ def result_unlike(dy: Tensor, shape: Sequence[int], channels_last: bool) -> Tens
     return torch.empty(shape, dtype=dy.dtype, memory_format=memory_format(channels_last, len(shape)))
 
 
-def backward(pool: _core.Pool, dy: Tensor, x: Tensor | None, shape: Sequence[int] | None, out: Tensor | None = None) -> Tensor:
-    """The gradient of the input, which is `x` or, where the values are not needed, has that shape; like x or dy in memory, or `out`."""
+def backward(pool: _core.Pool, dy: Tensor, x: Tensor | None, shape: Sequence[int] | None,
+             out: Tensor | None = None) -> Tensor:
+    """The gradient of the input: `x`, or its shape where that is enough. In memory like x or dy, or `out`."""
     if _torch_threads() == _ALL_THREADS:
         return _backward(pool, dy, x, shape, out)
     with _as_many_threads_as_torch():

@@ -1,8 +1,9 @@
-"""Pools of one, two or three last axes with the names and arguments of `torch.nn.functional`, and keyword arguments beyond them.
+"""Pools of one, two or three last axes with the names and arguments of `torch.nn.functional`, and some keywords more.
 
-The input has channels and the pooled axes, or a batch before them: (C, L) or (N, C, L), (C, H, W) or (N, C, H, W), (C, D, H, W) or
-(N, C, D, H, W). What `max_pool` and the others of `oriel.torch` say about parameters, gradients and errors holds here; `min_pool*` takes the
-arguments of `max_pool*`. Bad arguments raise ValueError or TypeError, where PyTorch mostly raises RuntimeError.
+The input has channels and the pooled axes, or a batch before them: (C, L) or (N, C, L), (C, H, W) or (N, C, H, W),
+(C, D, H, W) or (N, C, D, H, W). What `max_pool` and the others of `oriel.torch` say about parameters, gradients and
+errors holds here; `min_pool*` takes the arguments of `max_pool*`. Bad arguments raise ValueError or TypeError, where
+PyTorch mostly raises RuntimeError.
 """
 
 from __future__ import annotations
@@ -15,10 +16,30 @@ from oriel.torch.pools import complete_sizes, omits_nan, unpooled_shape
 from oriel.torch.run import pool, pool_with_indices, unpool
 
 __all__ = [
-    "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", "adaptive_max_pool1d", "adaptive_max_pool2d", "adaptive_max_pool3d",
-    "avg_pool1d", "avg_pool2d", "avg_pool3d", "lp_pool1d", "lp_pool2d", "lp_pool3d",
-    "max_pool1d", "max_pool2d", "max_pool3d", "max_unpool1d", "max_unpool2d", "max_unpool3d",
-    "min_pool1d", "min_pool2d", "min_pool3d", "sum_pool1d", "sum_pool2d", "sum_pool3d",
+    "adaptive_avg_pool1d",
+    "adaptive_avg_pool2d",
+    "adaptive_avg_pool3d",
+    "adaptive_max_pool1d",
+    "adaptive_max_pool2d",
+    "adaptive_max_pool3d",
+    "avg_pool1d",
+    "avg_pool2d",
+    "avg_pool3d",
+    "lp_pool1d",
+    "lp_pool2d",
+    "lp_pool3d",
+    "max_pool1d",
+    "max_pool2d",
+    "max_pool3d",
+    "max_unpool1d",
+    "max_unpool2d",
+    "max_unpool3d",
+    "min_pool1d",
+    "min_pool2d",
+    "min_pool3d",
+    "sum_pool1d",
+    "sum_pool2d",
+    "sum_pool3d",
 ]
 
 Ints = int | Sequence[int]
@@ -26,8 +47,9 @@ Padding = int | Sequence[int] | Sequence[tuple[int, int]] | str
 
 
 def max_pool1d(input: Tensor, kernel_size: Ints, stride: Ints | None = None, padding: Padding = 0, dilation: Ints = 1,
-               ceil_mode: bool = False, return_indices: bool = False, *, nan_policy: str = "propagate") -> Tensor | tuple[Tensor, Tensor]:
-    """The largest element of each window over the last axis; with `return_indices` also where it is. See `max_pool`.
+               ceil_mode: bool = False, return_indices: bool = False, *,
+               nan_policy: str = "propagate") -> Tensor | tuple[Tensor, Tensor]:
+    """The largest element of each window over the last axis; `return_indices`: and its place. See `max_pool`.
 
     Examples
     --------
@@ -37,12 +59,14 @@ def max_pool1d(input: Tensor, kernel_size: Ints, stride: Ints | None = None, pad
     tensor([[1., 3.]])
     """
     run = pool_with_indices if return_indices else pool
-    return run(input, "max", kernel_size, stride, padding, dilation, None, None, ceil_mode, True, None, None, omits_nan(nan_policy), 1)
+    return run(input, "max", kernel_size, stride, padding, dilation, None, None, ceil_mode, True, None, None,
+               omits_nan(nan_policy), 1)
 
 
 def min_pool1d(input: Tensor, kernel_size: Ints, stride: Ints | None = None, padding: Padding = 0, dilation: Ints = 1,
-               ceil_mode: bool = False, return_indices: bool = False, *, nan_policy: str = "propagate") -> Tensor | tuple[Tensor, Tensor]:
-    """The smallest element of each window over the last axis; with `return_indices` also where it is. See `min_pool`.
+               ceil_mode: bool = False, return_indices: bool = False, *,
+               nan_policy: str = "propagate") -> Tensor | tuple[Tensor, Tensor]:
+    """The smallest element of each window over the last axis; `return_indices`: and its place. See `min_pool`.
 
     Examples
     --------
@@ -52,12 +76,13 @@ def min_pool1d(input: Tensor, kernel_size: Ints, stride: Ints | None = None, pad
     tensor([[0., 2.]])
     """
     run = pool_with_indices if return_indices else pool
-    return run(input, "min", kernel_size, stride, padding, dilation, None, None, ceil_mode, True, None, None, omits_nan(nan_policy), 1)
+    return run(input, "min", kernel_size, stride, padding, dilation, None, None, ceil_mode, True, None, None,
+               omits_nan(nan_policy), 1)
 
 
-def avg_pool1d(input: Tensor, kernel_size: Ints, stride: Ints | None = None, padding: Padding = 0, ceil_mode: bool = False,
-               count_include_pad: bool = True, *, divisor_override: int | None = None, dilation: Ints = 1,
-               nan_policy: str = "propagate") -> Tensor:
+def avg_pool1d(input: Tensor, kernel_size: Ints, stride: Ints | None = None, padding: Padding = 0,
+               ceil_mode: bool = False, count_include_pad: bool = True, *, divisor_override: int | None = None,
+               dilation: Ints = 1, nan_policy: str = "propagate") -> Tensor:
     """The mean of each window over the last axis. See `avg_pool`.
 
     Examples
@@ -67,8 +92,8 @@ def avg_pool1d(input: Tensor, kernel_size: Ints, stride: Ints | None = None, pad
     >>> oriel.torch.avg_pool1d(torch.arange(4.0).reshape(1, 4), 2)
     tensor([[0.5000, 2.5000]])
     """
-    return pool(input, "avg", kernel_size, stride, padding, dilation, None, None, ceil_mode, count_include_pad, divisor_override, None,
-                omits_nan(nan_policy), 1)
+    return pool(input, "avg", kernel_size, stride, padding, dilation, None, None, ceil_mode, count_include_pad,
+                divisor_override, None, omits_nan(nan_policy), 1)
 
 
 def sum_pool1d(input: Tensor, kernel_size: Ints, stride: Ints | None = None, padding: Padding = 0, dilation: Ints = 1,
@@ -82,11 +107,12 @@ def sum_pool1d(input: Tensor, kernel_size: Ints, stride: Ints | None = None, pad
     >>> oriel.torch.sum_pool1d(torch.arange(4.0).reshape(1, 4), 2)
     tensor([[1., 5.]])
     """
-    return pool(input, "sum", kernel_size, stride, padding, dilation, None, None, ceil_mode, True, None, None, omits_nan(nan_policy), 1)
+    return pool(input, "sum", kernel_size, stride, padding, dilation, None, None, ceil_mode, True, None, None,
+                omits_nan(nan_policy), 1)
 
 
-def lp_pool1d(input: Tensor, norm_type: float, kernel_size: Ints, stride: Ints | None = None, ceil_mode: bool = False, *,
-              padding: Padding = 0, dilation: Ints = 1, nan_policy: str = "propagate") -> Tensor:
+def lp_pool1d(input: Tensor, norm_type: float, kernel_size: Ints, stride: Ints | None = None, ceil_mode: bool = False,
+              *, padding: Padding = 0, dilation: Ints = 1, nan_policy: str = "propagate") -> Tensor:
     """The p-norm of each window over the last axis. See `lp_pool`, also for what differs from PyTorch.
 
     Examples
@@ -96,7 +122,8 @@ def lp_pool1d(input: Tensor, norm_type: float, kernel_size: Ints, stride: Ints |
     >>> oriel.torch.lp_pool1d(torch.tensor([[3.0, -4.0]]), 2, 2)
     tensor([[5.]])
     """
-    return pool(input, "lp", kernel_size, stride, padding, dilation, None, None, ceil_mode, True, None, norm_type, omits_nan(nan_policy), 1)
+    return pool(input, "lp", kernel_size, stride, padding, dilation, None, None, ceil_mode, True, None, norm_type,
+                omits_nan(nan_policy), 1)
 
 
 def adaptive_max_pool1d(input: Tensor, output_size: Ints, return_indices: bool = False, *,
@@ -133,7 +160,8 @@ def max_unpool1d(input: Tensor, indices: Tensor, kernel_size: Ints, stride: Ints
                  output_size: Sequence[int] | None = None) -> Tensor:
     """Zeros, but each element at the place that its index names, over the last axis. See `max_unpool`.
 
-    `output_size` has the extents of the pooled axes, or of all axes; each must be less than one stride away from what the windows give.
+    `output_size` has the extents of the pooled axes, or of all axes; each must be less than one stride away from what
+    the windows give.
 
     Examples
     --------
@@ -147,8 +175,9 @@ def max_unpool1d(input: Tensor, indices: Tensor, kernel_size: Ints, stride: Ints
 
 
 def max_pool2d(input: Tensor, kernel_size: Ints, stride: Ints | None = None, padding: Padding = 0, dilation: Ints = 1,
-               ceil_mode: bool = False, return_indices: bool = False, *, nan_policy: str = "propagate") -> Tensor | tuple[Tensor, Tensor]:
-    """The largest element of each window over the last two axes; with `return_indices` also where it is. See `max_pool`.
+               ceil_mode: bool = False, return_indices: bool = False, *,
+               nan_policy: str = "propagate") -> Tensor | tuple[Tensor, Tensor]:
+    """The largest element of each window over the last two axes; `return_indices`: and its place. See `max_pool`.
 
     Examples
     --------
@@ -158,12 +187,14 @@ def max_pool2d(input: Tensor, kernel_size: Ints, stride: Ints | None = None, pad
     tensor([[[3.]]])
     """
     run = pool_with_indices if return_indices else pool
-    return run(input, "max", kernel_size, stride, padding, dilation, None, None, ceil_mode, True, None, None, omits_nan(nan_policy), 2)
+    return run(input, "max", kernel_size, stride, padding, dilation, None, None, ceil_mode, True, None, None,
+               omits_nan(nan_policy), 2)
 
 
 def min_pool2d(input: Tensor, kernel_size: Ints, stride: Ints | None = None, padding: Padding = 0, dilation: Ints = 1,
-               ceil_mode: bool = False, return_indices: bool = False, *, nan_policy: str = "propagate") -> Tensor | tuple[Tensor, Tensor]:
-    """The smallest element of each window over the last two axes; with `return_indices` also where it is. See `min_pool`.
+               ceil_mode: bool = False, return_indices: bool = False, *,
+               nan_policy: str = "propagate") -> Tensor | tuple[Tensor, Tensor]:
+    """The smallest element of each window over the last two axes; `return_indices`: and its place. See `min_pool`.
 
     Examples
     --------
@@ -173,12 +204,13 @@ def min_pool2d(input: Tensor, kernel_size: Ints, stride: Ints | None = None, pad
     tensor([[[0.]]])
     """
     run = pool_with_indices if return_indices else pool
-    return run(input, "min", kernel_size, stride, padding, dilation, None, None, ceil_mode, True, None, None, omits_nan(nan_policy), 2)
+    return run(input, "min", kernel_size, stride, padding, dilation, None, None, ceil_mode, True, None, None,
+               omits_nan(nan_policy), 2)
 
 
-def avg_pool2d(input: Tensor, kernel_size: Ints, stride: Ints | None = None, padding: Padding = 0, ceil_mode: bool = False,
-               count_include_pad: bool = True, divisor_override: int | None = None, *, dilation: Ints = 1,
-               nan_policy: str = "propagate") -> Tensor:
+def avg_pool2d(input: Tensor, kernel_size: Ints, stride: Ints | None = None, padding: Padding = 0,
+               ceil_mode: bool = False, count_include_pad: bool = True, divisor_override: int | None = None, *,
+               dilation: Ints = 1, nan_policy: str = "propagate") -> Tensor:
     """The mean of each window over the last two axes. See `avg_pool`.
 
     Examples
@@ -188,8 +220,8 @@ def avg_pool2d(input: Tensor, kernel_size: Ints, stride: Ints | None = None, pad
     >>> oriel.torch.avg_pool2d(torch.arange(4.0).reshape(1, 2, 2), 2)
     tensor([[[1.5000]]])
     """
-    return pool(input, "avg", kernel_size, stride, padding, dilation, None, None, ceil_mode, count_include_pad, divisor_override, None,
-                omits_nan(nan_policy), 2)
+    return pool(input, "avg", kernel_size, stride, padding, dilation, None, None, ceil_mode, count_include_pad,
+                divisor_override, None, omits_nan(nan_policy), 2)
 
 
 def sum_pool2d(input: Tensor, kernel_size: Ints, stride: Ints | None = None, padding: Padding = 0, dilation: Ints = 1,
@@ -203,11 +235,12 @@ def sum_pool2d(input: Tensor, kernel_size: Ints, stride: Ints | None = None, pad
     >>> oriel.torch.sum_pool2d(torch.arange(4.0).reshape(1, 2, 2), 2)
     tensor([[[6.]]])
     """
-    return pool(input, "sum", kernel_size, stride, padding, dilation, None, None, ceil_mode, True, None, None, omits_nan(nan_policy), 2)
+    return pool(input, "sum", kernel_size, stride, padding, dilation, None, None, ceil_mode, True, None, None,
+                omits_nan(nan_policy), 2)
 
 
-def lp_pool2d(input: Tensor, norm_type: float, kernel_size: Ints, stride: Ints | None = None, ceil_mode: bool = False, *,
-              padding: Padding = 0, dilation: Ints = 1, nan_policy: str = "propagate") -> Tensor:
+def lp_pool2d(input: Tensor, norm_type: float, kernel_size: Ints, stride: Ints | None = None, ceil_mode: bool = False,
+              *, padding: Padding = 0, dilation: Ints = 1, nan_policy: str = "propagate") -> Tensor:
     """The p-norm of each window over the last two axes. See `lp_pool`, also for what differs from PyTorch.
 
     Examples
@@ -217,7 +250,8 @@ def lp_pool2d(input: Tensor, norm_type: float, kernel_size: Ints, stride: Ints |
     >>> oriel.torch.lp_pool2d(torch.tensor([[[3.0, -4.0]]]), 2, (1, 2))
     tensor([[[5.]]])
     """
-    return pool(input, "lp", kernel_size, stride, padding, dilation, None, None, ceil_mode, True, None, norm_type, omits_nan(nan_policy), 2)
+    return pool(input, "lp", kernel_size, stride, padding, dilation, None, None, ceil_mode, True, None, norm_type,
+                omits_nan(nan_policy), 2)
 
 
 def adaptive_max_pool2d(input: Tensor, output_size: Ints, return_indices: bool = False, *,
@@ -254,7 +288,8 @@ def max_unpool2d(input: Tensor, indices: Tensor, kernel_size: Ints, stride: Ints
                  output_size: Sequence[int] | None = None) -> Tensor:
     """Zeros, but each element at the place that its index names, over the last two axes. See `max_unpool`.
 
-    `output_size` has the extents of the pooled axes, or of all axes; each must be less than one stride away from what the windows give.
+    `output_size` has the extents of the pooled axes, or of all axes; each must be less than one stride away from what
+    the windows give.
 
     Examples
     --------
@@ -268,8 +303,9 @@ def max_unpool2d(input: Tensor, indices: Tensor, kernel_size: Ints, stride: Ints
 
 
 def max_pool3d(input: Tensor, kernel_size: Ints, stride: Ints | None = None, padding: Padding = 0, dilation: Ints = 1,
-               ceil_mode: bool = False, return_indices: bool = False, *, nan_policy: str = "propagate") -> Tensor | tuple[Tensor, Tensor]:
-    """The largest element of each window over the last three axes; with `return_indices` also where it is. See `max_pool`.
+               ceil_mode: bool = False, return_indices: bool = False, *,
+               nan_policy: str = "propagate") -> Tensor | tuple[Tensor, Tensor]:
+    """The largest element of each window over the last three axes; `return_indices`: and its place. See `max_pool`.
 
     Examples
     --------
@@ -279,12 +315,14 @@ def max_pool3d(input: Tensor, kernel_size: Ints, stride: Ints | None = None, pad
     tensor([[[[7.]]]])
     """
     run = pool_with_indices if return_indices else pool
-    return run(input, "max", kernel_size, stride, padding, dilation, None, None, ceil_mode, True, None, None, omits_nan(nan_policy), 3)
+    return run(input, "max", kernel_size, stride, padding, dilation, None, None, ceil_mode, True, None, None,
+               omits_nan(nan_policy), 3)
 
 
 def min_pool3d(input: Tensor, kernel_size: Ints, stride: Ints | None = None, padding: Padding = 0, dilation: Ints = 1,
-               ceil_mode: bool = False, return_indices: bool = False, *, nan_policy: str = "propagate") -> Tensor | tuple[Tensor, Tensor]:
-    """The smallest element of each window over the last three axes; with `return_indices` also where it is. See `min_pool`.
+               ceil_mode: bool = False, return_indices: bool = False, *,
+               nan_policy: str = "propagate") -> Tensor | tuple[Tensor, Tensor]:
+    """The smallest element of each window over the last three axes; `return_indices`: and its place. See `min_pool`.
 
     Examples
     --------
@@ -294,12 +332,13 @@ def min_pool3d(input: Tensor, kernel_size: Ints, stride: Ints | None = None, pad
     tensor([[[[0.]]]])
     """
     run = pool_with_indices if return_indices else pool
-    return run(input, "min", kernel_size, stride, padding, dilation, None, None, ceil_mode, True, None, None, omits_nan(nan_policy), 3)
+    return run(input, "min", kernel_size, stride, padding, dilation, None, None, ceil_mode, True, None, None,
+               omits_nan(nan_policy), 3)
 
 
-def avg_pool3d(input: Tensor, kernel_size: Ints, stride: Ints | None = None, padding: Padding = 0, ceil_mode: bool = False,
-               count_include_pad: bool = True, divisor_override: int | None = None, *, dilation: Ints = 1,
-               nan_policy: str = "propagate") -> Tensor:
+def avg_pool3d(input: Tensor, kernel_size: Ints, stride: Ints | None = None, padding: Padding = 0,
+               ceil_mode: bool = False, count_include_pad: bool = True, divisor_override: int | None = None, *,
+               dilation: Ints = 1, nan_policy: str = "propagate") -> Tensor:
     """The mean of each window over the last three axes. See `avg_pool`.
 
     Examples
@@ -309,8 +348,8 @@ def avg_pool3d(input: Tensor, kernel_size: Ints, stride: Ints | None = None, pad
     >>> oriel.torch.avg_pool3d(torch.arange(8.0).reshape(1, 2, 2, 2), 2)
     tensor([[[[3.5000]]]])
     """
-    return pool(input, "avg", kernel_size, stride, padding, dilation, None, None, ceil_mode, count_include_pad, divisor_override, None,
-                omits_nan(nan_policy), 3)
+    return pool(input, "avg", kernel_size, stride, padding, dilation, None, None, ceil_mode, count_include_pad,
+                divisor_override, None, omits_nan(nan_policy), 3)
 
 
 def sum_pool3d(input: Tensor, kernel_size: Ints, stride: Ints | None = None, padding: Padding = 0, dilation: Ints = 1,
@@ -324,11 +363,12 @@ def sum_pool3d(input: Tensor, kernel_size: Ints, stride: Ints | None = None, pad
     >>> oriel.torch.sum_pool3d(torch.arange(8.0).reshape(1, 2, 2, 2), 2)
     tensor([[[[28.]]]])
     """
-    return pool(input, "sum", kernel_size, stride, padding, dilation, None, None, ceil_mode, True, None, None, omits_nan(nan_policy), 3)
+    return pool(input, "sum", kernel_size, stride, padding, dilation, None, None, ceil_mode, True, None, None,
+                omits_nan(nan_policy), 3)
 
 
-def lp_pool3d(input: Tensor, norm_type: float, kernel_size: Ints, stride: Ints | None = None, ceil_mode: bool = False, *,
-              padding: Padding = 0, dilation: Ints = 1, nan_policy: str = "propagate") -> Tensor:
+def lp_pool3d(input: Tensor, norm_type: float, kernel_size: Ints, stride: Ints | None = None, ceil_mode: bool = False,
+              *, padding: Padding = 0, dilation: Ints = 1, nan_policy: str = "propagate") -> Tensor:
     """The p-norm of each window over the last three axes. See `lp_pool`, also for what differs from PyTorch.
 
     Examples
@@ -338,7 +378,8 @@ def lp_pool3d(input: Tensor, norm_type: float, kernel_size: Ints, stride: Ints |
     >>> oriel.torch.lp_pool3d(torch.tensor([[[[3.0, -4.0]]]]), 2, (1, 1, 2))
     tensor([[[[5.]]]])
     """
-    return pool(input, "lp", kernel_size, stride, padding, dilation, None, None, ceil_mode, True, None, norm_type, omits_nan(nan_policy), 3)
+    return pool(input, "lp", kernel_size, stride, padding, dilation, None, None, ceil_mode, True, None, norm_type,
+                omits_nan(nan_policy), 3)
 
 
 def adaptive_max_pool3d(input: Tensor, output_size: Ints, return_indices: bool = False, *,
@@ -375,7 +416,8 @@ def max_unpool3d(input: Tensor, indices: Tensor, kernel_size: Ints, stride: Ints
                  output_size: Sequence[int] | None = None) -> Tensor:
     """Zeros, but each element at the place that its index names, over the last three axes. See `max_unpool`.
 
-    `output_size` has the extents of the pooled axes, or of all axes; each must be less than one stride away from what the windows give.
+    `output_size` has the extents of the pooled axes, or of all axes; each must be less than one stride away from what
+    the windows give.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Functions with the names and arguments of `torch.nn.functional`, and those of `oriel` for any axes: import this in its place for pooling."""
+"""For pooling in place of `torch.nn.functional`: its names and arguments, and the functions of `oriel` for any axes."""
 
 from oriel.torch import fixed_rank, pools
 from oriel.torch.fixed_rank import *  # noqa: F403

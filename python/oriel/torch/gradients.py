@@ -1,8 +1,9 @@
 """Derivatives of the operators, made of operators, so that they can be differentiated, compiled and mapped again.
 
-`*_setup` keeps what a derivative needs, `*_gradient` takes the gradient of a result to its inputs (backward), `*_tangent` takes the tangent of
-the inputs to the result (forward mode). What the gradients are is S9 of docs/semantics.md. For max and min the places are found again from the
-input, which is kept anyway: cheaper than to store 64-bit indices on the way forward. Sums and averages keep a shape alone.
+`*_setup` keeps what a derivative needs, `*_gradient` takes the gradient of a result to its inputs (backward),
+`*_tangent` takes the tangent of the inputs to the result (forward mode). What the gradients are is S9 of
+docs/semantics.md. For max and min the places are found again from the input, which is kept anyway: cheaper than to
+store 64-bit indices on the way forward. Sums and averages keep a shape alone.
 """
 
 from __future__ import annotations
@@ -126,12 +127,12 @@ def pool_backward_tangent(ctx: Any, dy_t: Tensor, x_t: Tensor | None, *_: None) 
 
 
 class _LpTerms:
-    """Derivatives of y = (sum |x|^p)^(1/p), and of its gradient dx = s(x) * A'(dy * y^(1-p)) with s(x) = sign(x) |x|^(p-1).
+    """Derivatives of y = (sum |x|^p)^(1/p), and of its gradient dx = s(x) * A'(dy * y^(1-p)) with s(x) = sign(x)
+    |x|^(p-1).
 
-    A sums windows, A' is its adjoint. Where x or y is 0 the singular factors, |x|^(p-2) and y^(1-p), count as 0, so that all is finite. For
-    p = infinity the first largest |x| of a window counts alone, as for a maximum.
+    A sums windows, A' is its adjoint. Where x or y is 0 the singular factors, |x|^(p-2) and y^(1-p), count as 0, so
+    that all is finite. For p = infinity the first largest |x| of a window counts alone, as for a maximum.
     """
-
     def __init__(self, x: Tensor, arguments: Sequence[Any]) -> None:
         self.p = arguments[_NORM]
         self.arguments = arguments
@@ -158,7 +159,8 @@ class _LpTerms:
         p, x = self.p, self.x
         if p in (1, float("inf")):
             return None
-        bend = torch.where(x == 0, 1.0 if p == 2 else 0.0, (p - 1) * torch.where(x == 0, 1, x.abs()).pow(p - 2))  # ds/dx
+        bend = torch.where(x == 0, 1.0 if p == 2 else 0.0,
+                           (p - 1) * torch.where(x == 0, 1, x.abs()).pow(p - 2))  # ds/dx
         spread = _operators.pool_backward.default(dy * self.weight, None, x.shape, False, "sum", *self.plain)
         from_y = (1 - p) * dy * self.tangent(t) / self.safe_y
         return t * bend * spread + _operators.pool_backward.default(from_y, x, x.shape, False, *self.arguments)
@@ -173,7 +175,7 @@ def unpool_setup(ctx: Any, inputs: tuple, output: Any) -> None:
 
 
 def unpool_places(dx: Tensor, indices: Tensor, axes: Sequence[int]) -> Tensor:
-    """The gradient of `unpool`: what lies at each index, 0 for an element that a later one of the same index has replaced."""
+    """The gradient of `unpool`: what lies at each index, but 0 where a later element of the same index replaced it."""
     number = torch.arange(indices.numel(), device=indices.device).reshape(indices.shape)
     stayed = pick(_operators.unpool.default(number, indices, dx.shape, axes), indices, axes) == number
     return torch.where(stayed, pick(dx, indices, axes), 0)

@@ -1,7 +1,8 @@
 """Modules with the names and constructors of `torch.nn`, and keyword arguments beyond them.
 
-Each holds its arguments as attributes of the same names as in `torch.nn` and nothing else: no parameters, no buffers, nothing in a
-state_dict. Attributes may be changed; the next call uses them. What a layer computes is said by the function of the same name.
+Each holds its arguments as attributes of the same names as in `torch.nn` and nothing else: no parameters, no buffers,
+nothing in a state_dict. Attributes may be changed; the next call uses them. What a layer computes is said by the
+function of the same name.
 """
 
 from __future__ import annotations
@@ -16,9 +17,30 @@ from oriel.torch.pools import Ints, Padding, complete_sizes, omits_nan, unpooled
 from oriel.torch.run import pool, pool_with_indices, unpool
 
 __all__ = [
-    "AdaptiveAvgPool1d", "AdaptiveAvgPool2d", "AdaptiveAvgPool3d", "AdaptiveMaxPool1d", "AdaptiveMaxPool2d", "AdaptiveMaxPool3d",
-    "AvgPool1d", "AvgPool2d", "AvgPool3d", "LPPool1d", "LPPool2d", "LPPool3d", "MaxPool1d", "MaxPool2d", "MaxPool3d",
-    "MaxUnpool1d", "MaxUnpool2d", "MaxUnpool3d", "MinPool1d", "MinPool2d", "MinPool3d", "SumPool1d", "SumPool2d", "SumPool3d",
+    "AdaptiveAvgPool1d",
+    "AdaptiveAvgPool2d",
+    "AdaptiveAvgPool3d",
+    "AdaptiveMaxPool1d",
+    "AdaptiveMaxPool2d",
+    "AdaptiveMaxPool3d",
+    "AvgPool1d",
+    "AvgPool2d",
+    "AvgPool3d",
+    "LPPool1d",
+    "LPPool2d",
+    "LPPool3d",
+    "MaxPool1d",
+    "MaxPool2d",
+    "MaxPool3d",
+    "MaxUnpool1d",
+    "MaxUnpool2d",
+    "MaxUnpool3d",
+    "MinPool1d",
+    "MinPool2d",
+    "MinPool3d",
+    "SumPool1d",
+    "SumPool2d",
+    "SumPool3d",
 ]
 
 
@@ -34,8 +56,10 @@ class _Layer(Module):
     def extra_repr(self) -> str:
         """The arguments, those beyond `torch.nn` only where they are not the default."""
         words = [f"{name}={getattr(self, name)!r}" for name in self._shown]
-        words += [f"{name}={getattr(self, name)!r}" for name in (*self._shown_if_changed, "nan_policy")
-                  if getattr(self, name) != getattr(type(self), name)]
+        words += [
+            f"{name}={getattr(self, name)!r}" for name in (*self._shown_if_changed, "nan_policy")
+            if getattr(self, name) != getattr(type(self), name)
+        ]
         return ", ".join(words)
 
     def _set_beyond(self, **arguments: Any) -> None:
@@ -62,8 +86,8 @@ class _ExtremumPool(_Layer):
     def forward(self, input: Tensor) -> Tensor | tuple[Tensor, Tensor]:
         """The pool of `input`, with indices where `return_indices` is set."""
         run = pool_with_indices if self.return_indices else pool
-        return run(input, self._op, self.kernel_size, self.stride, self.padding, self.dilation, None, None, self.ceil_mode, True, None,
-                   None, omits_nan(self.nan_policy), self._ndim)
+        return run(input, self._op, self.kernel_size, self.stride, self.padding, self.dilation, None, None,
+                   self.ceil_mode, True, None, None, omits_nan(self.nan_policy), self._ndim)
 
 
 class _AvgPool(_Layer):
@@ -77,13 +101,13 @@ class _AvgPool(_Layer):
 
     def forward(self, input: Tensor) -> Tensor:
         """The pool of `input`."""
-        return pool(input, "avg", self.kernel_size, self.stride, self.padding, self.dilation, None, None, self.ceil_mode,
-                    self.count_include_pad, self.divisor_override, None, omits_nan(self.nan_policy), self._ndim)
+        return pool(input, "avg", self.kernel_size, self.stride, self.padding, self.dilation,
+                    None, None, self.ceil_mode, self.count_include_pad, self.divisor_override, None,
+                    omits_nan(self.nan_policy), self._ndim)
 
 
 class _WideAvgPool(_AvgPool):
     """Averages over two and three axes, whose constructors have a divisor."""
-
     def __init__(self, kernel_size: Ints, stride: Ints | None = None, padding: Padding = 0, ceil_mode: bool = False,
                  count_include_pad: bool = True, divisor_override: int | None = None, *, dilation: Ints = 1,
                  nan_policy: str = "propagate") -> None:
@@ -112,8 +136,8 @@ class _SumPool(_Layer):
 
     def forward(self, input: Tensor) -> Tensor:
         """The pool of `input`."""
-        return pool(input, "sum", self.kernel_size, self.stride, self.padding, self.dilation, None, None, self.ceil_mode, True, None, None,
-                    omits_nan(self.nan_policy), self._ndim)
+        return pool(input, "sum", self.kernel_size, self.stride, self.padding, self.dilation, None, None,
+                    self.ceil_mode, True, None, None, omits_nan(self.nan_policy), self._ndim)
 
 
 class _LPPool(_Layer):
@@ -134,8 +158,8 @@ class _LPPool(_Layer):
 
     def forward(self, input: Tensor) -> Tensor:
         """The pool of `input`."""
-        return pool(input, "lp", self.kernel_size, self.stride, self.padding, self.dilation, None, None, self.ceil_mode, True, None,
-                    self.norm_type, omits_nan(self.nan_policy), self._ndim)
+        return pool(input, "lp", self.kernel_size, self.stride, self.padding, self.dilation, None, None, self.ceil_mode,
+                    True, None, self.norm_type, omits_nan(self.nan_policy), self._ndim)
 
 
 class _AdaptivePool(_Layer):
@@ -148,7 +172,8 @@ class _AdaptivePool(_Layer):
         """The pool of `input`, with indices where `return_indices` is set."""
         sizes = complete_sizes(f"adaptive_{self._op}_pool{self._ndim}d", input, self.output_size)
         run = pool_with_indices if self.return_indices else pool
-        return run(input, self._op, None, None, 0, 1, sizes, None, False, True, None, None, omits_nan(self.nan_policy), self._ndim)
+        return run(input, self._op, None, None, 0, 1, sizes, None, False, True, None, None, omits_nan(self.nan_policy),
+                   self._ndim)
 
 
 class _AdaptiveMaxPool(_AdaptivePool):
@@ -183,7 +208,8 @@ class _MaxUnpool(_Layer):
         """Zeros, but each element of `input` at the place that its index names."""
         axes = range(-self._ndim, 0)
         function = f"max_unpool{self._ndim}d"
-        shape = unpooled_shape(function, input, self.kernel_size, self.stride, self.padding, output_size, axes, exactly=True)
+        shape = unpooled_shape(function, input, self.kernel_size, self.stride, self.padding, output_size, axes,
+                               exactly=True)
         return unpool(input, indices, shape, axes)
 
 
@@ -223,13 +249,13 @@ class MinPool1d(_ExtremumPool):
 
 
 class MinPool2d(_ExtremumPool):
-    """The smallest element of each window over the last two axes, with the arguments of `MaxPool2d`; see `min_pool2d`."""
+    """The smallest element of each window over the last two axes; arguments as `MaxPool2d`, see `min_pool2d`."""
 
     _op, _ndim = "min", 2
 
 
 class MinPool3d(_ExtremumPool):
-    """The smallest element of each window over the last three axes, with the arguments of `MaxPool3d`; see `min_pool3d`."""
+    """The smallest element of each window over the last three axes; arguments as `MaxPool3d`, see `min_pool3d`."""
 
     _op, _ndim = "min", 3
 
@@ -312,7 +338,7 @@ class AdaptiveMaxPool2d(_AdaptiveMaxPool):
 
 
 class AdaptiveMaxPool3d(_AdaptiveMaxPool):
-    """The largest element of each of `output_size` windows over the last three axes, as `torch.nn.AdaptiveMaxPool3d`."""
+    """The largest element of each of `output_size` windows over the last three axes: `torch.nn.AdaptiveMaxPool3d`."""
 
     _ndim = 3
 

@@ -1,12 +1,13 @@
-"""The operators of the namespace `oriel`: schemas, kernels for the CPU, kernels for fake tensors, gradients and batching rules.
+"""The operators of the namespace `oriel`: schemas, kernels for the CPU, kernels for fake tensors, gradients and
+batching rules.
 
     oriel::pool(Tensor x, WINDOWS) -> Tensor
     oriel::pool_with_indices(Tensor x, WINDOWS) -> (Tensor, Tensor)
     oriel::pool_backward(Tensor dy, Tensor? x, SymInt[] input_size, bool channels_last, WINDOWS) -> Tensor
     oriel::unpool(Tensor y, Tensor indices, SymInt[] output_size, int[] axes) -> Tensor
 
-WINDOWS is `WINDOWS_SCHEMA`. Axes count from the end, so a batching rule moves the mapped axis to the front and calls the operator again.
-No operator has a rule for autocast: each works in the dtype that its tensors have.
+WINDOWS is `WINDOWS_SCHEMA`. Axes count from the end, so a batching rule moves the mapped axis to the front and calls
+the operator again. No operator has a rule for autocast: each works in the dtype that its tensors have.
 """
 
 from __future__ import annotations
@@ -27,7 +28,6 @@ __all__ = ["pool", "pool_backward", "pool_with_indices", "unpool"]
 _library = torch.library.Library("oriel", "DEF")
 _TAGS = (torch.Tag.pt2_compliant_tag,)
 
-
 # -- Kernels
 
 
@@ -39,7 +39,8 @@ def _pool_with_indices_kernel(x: Tensor, *arguments: Any) -> tuple[Tensor, Tenso
     return engine.forward_indices(core_pool(*arguments), x)
 
 
-def _pool_backward_kernel(dy: Tensor, x: Tensor | None, input_size: Sequence[int], channels_last: bool, *arguments: Any) -> Tensor:
+def _pool_backward_kernel(dy: Tensor, x: Tensor | None, input_size: Sequence[int], channels_last: bool, *arguments:
+                          Any) -> Tensor:
     out = engine.result_unlike(dy, input_size, channels_last) if x is None else None
     return engine.backward(core_pool(*arguments), dy, x, input_size, out)
 
@@ -65,7 +66,8 @@ def _pool_with_indices_fake(x: Tensor, *arguments: Any) -> tuple[Tensor, Tensor]
     return _empty(x, shape, channels_last), _empty(x, shape, channels_last, torch.int64)
 
 
-def _pool_backward_fake(dy: Tensor, x: Tensor | None, input_size: Sequence[Any], channels_last: bool, *arguments: Any) -> Tensor:
+def _pool_backward_fake(dy: Tensor, x: Tensor | None, input_size: Sequence[Any], channels_last: bool, *arguments:
+                        Any) -> Tensor:
     if x is not None:
         return _empty(x, x.shape, engine.is_channels_last(x))
     return _empty(dy, input_size, channels_last)
@@ -89,14 +91,16 @@ def _pool_batched(info: Any, mapped: tuple, x: Tensor, *arguments: Any) -> tuple
     return pool(x.movedim(mapped[0], 0), *arguments), 0
 
 
-def _pool_with_indices_batched(info: Any, mapped: tuple, x: Tensor, *arguments: Any) -> tuple[tuple[Tensor, Tensor], tuple[int, int]]:
+def _pool_with_indices_batched(info: Any, mapped: tuple, x: Tensor, *arguments:
+                               Any) -> tuple[tuple[Tensor, Tensor], tuple[int, int]]:
     return pool_with_indices(x.movedim(mapped[0], 0), *arguments), (0, 0)
 
 
-def _pool_backward_batched(info: Any, mapped: tuple, dy: Tensor, x: Tensor | None, input_size: Sequence[int], channels_last: bool,
-                           *arguments: Any) -> tuple[Tensor, int]:
+def _pool_backward_batched(info: Any, mapped: tuple, dy: Tensor, x: Tensor | None, input_size: Sequence[int],
+                           channels_last: bool, *arguments: Any) -> tuple[Tensor, int]:
     batch = info.batch_size
-    dx = pool_backward(_to_front(dy, mapped[0], batch), _to_front(x, mapped[1], batch), [batch, *input_size], False, *arguments)
+    dx = pool_backward(_to_front(dy, mapped[0], batch), _to_front(x, mapped[1], batch), [batch, *input_size], False,
+                       *arguments)
     return dx, 0
 
 
@@ -112,9 +116,9 @@ def _unpool_batched(info: Any, mapped: tuple, y: Tensor, indices: Tensor, output
 def _autograd_kernel(operator: Any, setup: Any, gradient: Any, tangent: Any) -> Any:
     """The kernel for the key Autograd: an `autograd.Function` around what lies below it.
 
-    `torch.library.register_autograd` would make one without forward mode (a tangent is lost without a word) and without `torch.func.grad`.
+    `torch.library.register_autograd` would make one without forward mode (a tangent is lost without a word) and without
+    `torch.func.grad`.
     """
-
     def below(keyset: Any, arguments: tuple) -> Any:
         with torch._C._AutoDispatchBelowAutograd():
             return operator.redispatch(keyset & torch._C._after_autograd_keyset, *arguments)
@@ -140,7 +144,8 @@ def _autograd_kernel(operator: Any, setup: Any, gradient: Any, tangent: Any) -> 
                 return tangent(ctx, *tangents)
 
     Derivative.__name__ = f"oriel_{operator._opname}"
-    # Not Function.apply: that one refuses where a transform is active, which is the rule in a kernel below torch.func.grad.
+    # Not Function.apply: that one refuses where a transform is active, which is the rule in a kernel below
+    # torch.func.grad.
     apply = super(Function, Derivative).apply
 
     def kernel(keyset: Any, *arguments: Any) -> Any:
@@ -153,7 +158,8 @@ def _autograd_kernel(operator: Any, setup: Any, gradient: Any, tangent: Any) -> 
     return kernel
 
 
-def _define(name: str, schema: str, kernel: Any, fake: Any, batched: Any, setup: Any, gradient: Any, tangent: Any) -> Any:
+def _define(name: str, schema: str, kernel: Any, fake: Any, batched: Any, setup: Any, gradient: Any,
+            tangent: Any) -> Any:
     """Register an operator; its overload, which is what to call."""
     _library.define(f"{name}{schema}", tags=_TAGS)
     operator = getattr(torch.ops.oriel, name).default
@@ -166,12 +172,15 @@ def _define(name: str, schema: str, kernel: Any, fake: Any, batched: Any, setup:
 
 pool = _define("pool", f"(Tensor x, {WINDOWS_SCHEMA}) -> Tensor", _pool_kernel, _pool_fake, _pool_batched,
                gradients.pool_setup, gradients.pool_gradient, gradients.pool_tangent)
-pool_with_indices = _define("pool_with_indices", f"(Tensor x, {WINDOWS_SCHEMA}) -> (Tensor, Tensor)", _pool_with_indices_kernel,
-                            _pool_with_indices_fake, _pool_with_indices_batched, gradients.pool_with_indices_setup,
-                            gradients.pool_with_indices_gradient, gradients.pool_with_indices_tangent)
+pool_with_indices = _define("pool_with_indices", f"(Tensor x, {WINDOWS_SCHEMA}) -> (Tensor, Tensor)",
+                            _pool_with_indices_kernel, _pool_with_indices_fake, _pool_with_indices_batched,
+                            gradients.pool_with_indices_setup, gradients.pool_with_indices_gradient,
+                            gradients.pool_with_indices_tangent)
 pool_backward = _define("pool_backward",
                         f"(Tensor dy, Tensor? x, SymInt[] input_size, bool channels_last, {WINDOWS_SCHEMA}) -> Tensor",
-                        _pool_backward_kernel, _pool_backward_fake, _pool_backward_batched, gradients.pool_backward_setup,
-                        gradients.pool_backward_gradient, gradients.pool_backward_tangent)
-unpool = _define("unpool", "(Tensor y, Tensor indices, SymInt[] output_size, int[] axes) -> Tensor", _unpool_kernel, _unpool_fake,
-                 _unpool_batched, gradients.unpool_setup, gradients.unpool_gradient, gradients.unpool_tangent)
+                        _pool_backward_kernel, _pool_backward_fake, _pool_backward_batched,
+                        gradients.pool_backward_setup, gradients.pool_backward_gradient,
+                        gradients.pool_backward_tangent)
+unpool = _define("unpool", "(Tensor y, Tensor indices, SymInt[] output_size, int[] axes) -> Tensor", _unpool_kernel,
+                 _unpool_fake, _unpool_batched, gradients.unpool_setup, gradients.unpool_gradient,
+                 gradients.unpool_tangent)

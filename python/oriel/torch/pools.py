@@ -1,4 +1,6 @@
-"""Pools of any axes of a tensor, with gradients: `max_pool`, `avg_pool`, `adaptive_max_pool`, `global_avg_pool`, `max_unpool` …"""
+"""Pools of any axes of a tensor, with gradients: `max_pool`, `avg_pool`, `adaptive_max_pool`, `global_avg_pool`,
+`max_unpool` …
+"""
 
 from __future__ import annotations
 
@@ -12,9 +14,22 @@ from oriel.pool import check_nan_policy
 from oriel.torch.run import check_tensor, pool, pool_with_indices, unpool
 
 __all__ = [
-    "adaptive_avg_pool", "adaptive_lp_pool", "adaptive_max_pool", "adaptive_min_pool", "adaptive_sum_pool", "avg_pool",
-    "global_avg_pool", "global_lp_pool", "global_max_pool", "global_min_pool", "global_sum_pool", "lp_pool", "max_pool", "max_unpool",
-    "min_pool", "sum_pool",
+    "adaptive_avg_pool",
+    "adaptive_lp_pool",
+    "adaptive_max_pool",
+    "adaptive_min_pool",
+    "adaptive_sum_pool",
+    "avg_pool",
+    "global_avg_pool",
+    "global_lp_pool",
+    "global_max_pool",
+    "global_min_pool",
+    "global_sum_pool",
+    "lp_pool",
+    "max_pool",
+    "max_unpool",
+    "min_pool",
+    "sum_pool",
 ]
 
 Ints = int | Sequence[int]
@@ -61,16 +76,17 @@ def max_pool(x: Tensor, kernel_size: Ints, stride: Ints | None = None, padding: 
     return_indices : bool
         Also return where each result came from, flat in the pooled axes (S10).
     axes : int or sequence of int, optional
-        The pooled axes, negative ones counted from the end. By default as many last axes as the lists have values; with single ints all
-        axes but the first two of a tensor of 3 to 5 axes (batch and channels), and all axes of any other.
+        The pooled axes, negative ones counted from the end. By default as many last axes as the lists have values; with
+        single ints all axes but the first two of a tensor of 3 to 5 axes (batch and channels), and all axes of any
+        other.
     nan_policy : {"propagate", "omit"}
         Whether a NaN makes the result NaN or is left out (S3).
 
     Returns
     -------
     Tensor, or (Tensor, Tensor of int64)
-        Of x's dtype, under autocast too; channels last in memory where `x` is. The gradient goes to the element that was chosen; it is
-        added in a fixed order (S9), so it is the same in every run and for every number of threads.
+        Of x's dtype, under autocast too; channels last in memory where `x` is. The gradient goes to the element that
+        was chosen; it is added in a fixed order (S9), so it is the same in every run and for every number of threads.
 
     Raises
     ------
@@ -99,7 +115,8 @@ def max_pool(x: Tensor, kernel_size: Ints, stride: Ints | None = None, padding: 
             [0., 2., 0., 0.]])
     """
     run = pool_with_indices if return_indices else pool
-    return run(x, "max", kernel_size, stride, padding, dilation, None, axes, ceil_mode, True, None, None, omits_nan(nan_policy), 0)
+    return run(x, "max", kernel_size, stride, padding, dilation, None, axes, ceil_mode, True, None, None,
+               omits_nan(nan_policy), 0)
 
 
 def min_pool(x: Tensor, kernel_size: Ints, stride: Ints | None = None, padding: Padding = 0, dilation: Ints = 1, *,
@@ -115,12 +132,13 @@ def min_pool(x: Tensor, kernel_size: Ints, stride: Ints | None = None, padding: 
     (tensor([3, 1]), tensor([1, 2]))
     """
     run = pool_with_indices if return_indices else pool
-    return run(x, "min", kernel_size, stride, padding, dilation, None, axes, ceil_mode, True, None, None, omits_nan(nan_policy), 0)
+    return run(x, "min", kernel_size, stride, padding, dilation, None, axes, ceil_mode, True, None, None,
+               omits_nan(nan_policy), 0)
 
 
 def avg_pool(x: Tensor, kernel_size: Ints, stride: Ints | None = None, padding: Padding = 0, dilation: Ints = 1, *,
-             ceil_mode: bool = False, count_include_pad: bool = True, divisor_override: int | None = None, axes: Ints | None = None,
-             nan_policy: str = "propagate") -> Tensor:
+             ceil_mode: bool = False, count_include_pad: bool = True, divisor_override: int | None = None,
+             axes: Ints | None = None, nan_policy: str = "propagate") -> Tensor:
     """The mean of each window; see `max_pool`.
 
     Parameters
@@ -141,8 +159,8 @@ def avg_pool(x: Tensor, kernel_size: Ints, stride: Ints | None = None, padding: 
     >>> oriel.torch.avg_pool(torch.arange(6.0), 2, padding="same", stride=1, count_include_pad=False)
     tensor([0.5000, 1.5000, 2.5000, 3.5000, 4.5000, 5.0000])
     """
-    return pool(x, "avg", kernel_size, stride, padding, dilation, None, axes, ceil_mode, count_include_pad, divisor_override, None,
-                omits_nan(nan_policy), 0)
+    return pool(x, "avg", kernel_size, stride, padding, dilation, None, axes, ceil_mode, count_include_pad,
+                divisor_override, None, omits_nan(nan_policy), 0)
 
 
 def sum_pool(x: Tensor, kernel_size: Ints, stride: Ints | None = None, padding: Padding = 0, dilation: Ints = 1, *,
@@ -156,11 +174,13 @@ def sum_pool(x: Tensor, kernel_size: Ints, stride: Ints | None = None, padding: 
     >>> oriel.torch.sum_pool(torch.arange(6.0), 3)
     tensor([ 3., 12.])
     """
-    return pool(x, "sum", kernel_size, stride, padding, dilation, None, axes, ceil_mode, True, None, None, omits_nan(nan_policy), 0)
+    return pool(x, "sum", kernel_size, stride, padding, dilation, None, axes, ceil_mode, True, None, None,
+                omits_nan(nan_policy), 0)
 
 
-def lp_pool(x: Tensor, norm_type: float, kernel_size: Ints, stride: Ints | None = None, padding: Padding = 0, dilation: Ints = 1, *,
-            ceil_mode: bool = False, axes: Ints | None = None, nan_policy: str = "propagate") -> Tensor:
+def lp_pool(x: Tensor, norm_type: float, kernel_size: Ints, stride: Ints | None = None, padding: Padding = 0,
+            dilation: Ints = 1, *, ceil_mode: bool = False, axes: Ints | None = None,
+            nan_policy: str = "propagate") -> Tensor:
     """The p-norm of each window, (|x1|^p + |x2|^p + …)^(1/p); see `max_pool`.
 
     Parameters
@@ -170,8 +190,9 @@ def lp_pool(x: Tensor, norm_type: float, kernel_size: Ints, stride: Ints | None 
 
     Notes
     -----
-    PyTorch's `lp_pool*` sum x^p, not |x|^p: for odd p negative elements give something else there. In ceil mode they scale a partial last
-    window up to a whole one; here it has the elements that it has. See the end of docs/semantics.md.
+    PyTorch's `lp_pool*` sum x^p, not |x|^p: for odd p negative elements give something else there. In ceil mode they
+    scale a partial last window up to a whole one; here it has the elements that it has. See the end of
+    docs/semantics.md.
 
     Examples
     --------
@@ -180,10 +201,12 @@ def lp_pool(x: Tensor, norm_type: float, kernel_size: Ints, stride: Ints | None 
     >>> oriel.torch.lp_pool(torch.tensor([3.0, -4.0, 5.0, 12.0]), 2, 2)
     tensor([ 5., 13.])
     """
-    return pool(x, "lp", kernel_size, stride, padding, dilation, None, axes, ceil_mode, True, None, norm_type, omits_nan(nan_policy), 0)
+    return pool(x, "lp", kernel_size, stride, padding, dilation, None, axes, ceil_mode, True, None, norm_type,
+                omits_nan(nan_policy), 0)
 
 
-def _adaptive(op: str, x: Tensor, output_size: Any, axes: Any, nan_policy: str, norm: float | None, return_indices: bool) -> Any:
+def _adaptive(op: str, x: Tensor, output_size: Any, axes: Any, nan_policy: str, norm: float | None,
+              return_indices: bool) -> Any:
     sizes = complete_sizes(f"adaptive_{op}_pool", x, output_size)
     run = pool_with_indices if return_indices else pool
     return run(x, op, None, None, 0, 1, sizes, axes, False, True, None, norm, omits_nan(nan_policy), 0)
@@ -198,8 +221,8 @@ def adaptive_max_pool(x: Tensor, output_size: Ints, *, return_indices: bool = Fa
     x : Tensor of shape (…)
         As for `max_pool`.
     output_size : int or sequence of int
-        Windows along each pooled axis: window o of m over n elements holds those from floor(o n / m) to ceil((o + 1) n / m). None within a
-        sequence keeps the extent of that one of the last axes.
+        Windows along each pooled axis: window o of m over n elements holds those from floor(o n / m) to ceil((o + 1) n
+        / m). None within a sequence keeps the extent of that one of the last axes.
     return_indices, axes, nan_policy
         As for `max_pool`.
 
@@ -227,7 +250,8 @@ def adaptive_min_pool(x: Tensor, output_size: Ints, *, return_indices: bool = Fa
     return _adaptive("min", x, output_size, axes, nan_policy, None, return_indices)
 
 
-def adaptive_avg_pool(x: Tensor, output_size: Ints, *, axes: Ints | None = None, nan_policy: str = "propagate") -> Tensor:
+def adaptive_avg_pool(x: Tensor, output_size: Ints, *, axes: Ints | None = None,
+                      nan_policy: str = "propagate") -> Tensor:
     """The mean of each of `output_size` windows; see `adaptive_max_pool`.
 
     Examples
@@ -240,7 +264,8 @@ def adaptive_avg_pool(x: Tensor, output_size: Ints, *, axes: Ints | None = None,
     return _adaptive("avg", x, output_size, axes, nan_policy, None, False)
 
 
-def adaptive_sum_pool(x: Tensor, output_size: Ints, *, axes: Ints | None = None, nan_policy: str = "propagate") -> Tensor:
+def adaptive_sum_pool(x: Tensor, output_size: Ints, *, axes: Ints | None = None,
+                      nan_policy: str = "propagate") -> Tensor:
     """The sum of each of `output_size` windows; see `adaptive_max_pool`.
 
     Examples
@@ -278,7 +303,8 @@ def _global(op: str, x: Tensor, axes: Any, keepdims: bool, nan_policy: str, norm
     return y[tuple(0 if axis in pooled else slice(None) for axis in range(rank))]
 
 
-def global_max_pool(x: Tensor, *, axes: Ints | None = None, keepdims: bool = True, nan_policy: str = "propagate") -> Tensor:
+def global_max_pool(x: Tensor, *, axes: Ints | None = None, keepdims: bool = True,
+                    nan_policy: str = "propagate") -> Tensor:
     """The largest element over the pooled axes: one window sees everything.
 
     Parameters
@@ -302,7 +328,8 @@ def global_max_pool(x: Tensor, *, axes: Ints | None = None, keepdims: bool = Tru
     return _global("max", x, axes, keepdims, nan_policy)
 
 
-def global_min_pool(x: Tensor, *, axes: Ints | None = None, keepdims: bool = True, nan_policy: str = "propagate") -> Tensor:
+def global_min_pool(x: Tensor, *, axes: Ints | None = None, keepdims: bool = True,
+                    nan_policy: str = "propagate") -> Tensor:
     """The smallest element over the pooled axes; see `global_max_pool`.
 
     Examples
@@ -315,7 +342,8 @@ def global_min_pool(x: Tensor, *, axes: Ints | None = None, keepdims: bool = Tru
     return _global("min", x, axes, keepdims, nan_policy)
 
 
-def global_avg_pool(x: Tensor, *, axes: Ints | None = None, keepdims: bool = True, nan_policy: str = "propagate") -> Tensor:
+def global_avg_pool(x: Tensor, *, axes: Ints | None = None, keepdims: bool = True,
+                    nan_policy: str = "propagate") -> Tensor:
     """The mean over the pooled axes; see `global_max_pool`.
 
     Examples
@@ -328,7 +356,8 @@ def global_avg_pool(x: Tensor, *, axes: Ints | None = None, keepdims: bool = Tru
     return _global("avg", x, axes, keepdims, nan_policy)
 
 
-def global_sum_pool(x: Tensor, *, axes: Ints | None = None, keepdims: bool = True, nan_policy: str = "propagate") -> Tensor:
+def global_sum_pool(x: Tensor, *, axes: Ints | None = None, keepdims: bool = True,
+                    nan_policy: str = "propagate") -> Tensor:
     """The sum over the pooled axes; see `global_max_pool`.
 
     Examples
@@ -364,17 +393,20 @@ def _values(function: str, argument: str, value: Any, count: int) -> tuple[Any, 
     return values
 
 
-def unpooled_shape(function: str, x: Tensor, kernel_size: Any, stride: Any, padding: Any, output_size: Any, axes: Sequence[int],
-                   exactly: bool = False) -> list[Any]:
+def unpooled_shape(function: str, x: Tensor, kernel_size: Any, stride: Any, padding: Any, output_size: Any,
+                   axes: Sequence[int], exactly: bool = False) -> list[Any]:
     """The shape that unpooling gives: `output_size`, or the least that the windows need along the axes (negative ones).
 
-    With `exactly`, as in PyTorch: `x` must have the axes and one or two more, and an output size be less than one stride away.
+    With `exactly`, as in PyTorch: `x` must have the axes and one or two more, and an output size be less than one
+    stride away.
     """
     check_tensor(function, "input", x)
     count = len(axes)
     if exactly and x.dim() not in (count + 1, count + 2):
-        raise ValueError(f"{function}: the input must have {count + 1} axes (channels and {count} pooled axes) or {count + 2} (with a "
-                         f"batch), but has {x.dim()}")
+        raise ValueError(
+            f"{function}: the input must have {count + 1} axes (channels and {count} pooled axes) or "
+            f"{count + 2} (with a "
+            f"batch), but has {x.dim()}")
     kernel = _values(function, "kernel_size", kernel_size, count)
     step = _values(function, "stride", kernel if stride is None else stride, count)
     before = _values(function, "padding", padding, count)
@@ -389,7 +421,10 @@ def unpooled_shape(function: str, x: Tensor, kernel_size: Any, stride: Any, padd
     shape = list(x.shape)
     for axis, size, natural, s in zip(axes, sizes, least, step):
         if exactly and output_size is not None and not natural - s < size < natural + s:
-            raise ValueError(f"{function}: output_size must be in [{natural - s + 1}, {natural + s - 1}] on axis {axis}, but is {size}")
+            raise ValueError(
+                f"{function}: output_size must be in [{natural - s + 1}, {natural + s - 1}] on axis {axis}, "
+                f"but is {size}"
+            )
         shape[axis] = size
     return shape
 
@@ -414,8 +449,8 @@ def max_unpool(x: Tensor, indices: Tensor, kernel_size: Ints, stride: Ints | Non
     Returns
     -------
     Tensor
-        Where two elements name one place, the later one stays, and the gradient goes to it alone (PyTorch documents its result as
-        nondeterministic and gives the gradient to both).
+        Where two elements name one place, the later one stays, and the gradient goes to it alone (PyTorch documents its
+        result as nondeterministic and gives the gradient to both).
 
     Raises
     ------
@@ -436,9 +471,11 @@ def max_unpool(x: Tensor, indices: Tensor, kernel_size: Ints, stride: Ints | Non
         named = list(axes) if isinstance(axes, Iterable) else [axes]
         for axis in named:
             if not -rank <= axis < rank:
-                raise ValueError(f"max_unpool: axes must be in [{-rank}, {rank - 1}] for an input of rank {rank}, but one is {axis}")
+                raise ValueError(
+                    f"max_unpool: axes must be in [{-rank}, {rank - 1}] for an input of rank {rank}, but one is {axis}")
         pooled = [axis if axis < 0 else axis - rank for axis in named]
     else:
         count = max(len(v) if isinstance(v, (tuple, list)) else 1 for v in (kernel_size, stride, padding))
         pooled = list(range(-count if count > 1 else (2 if 3 <= rank <= 5 else 0) - rank, 0))
-    return unpool(x, indices, unpooled_shape("max_unpool", x, kernel_size, stride, padding, output_size, pooled), pooled)
+    return unpool(x, indices, unpooled_shape("max_unpool", x, kernel_size, stride, padding, output_size, pooled),
+                  pooled)

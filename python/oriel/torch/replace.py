@@ -24,9 +24,12 @@ _OURS = tuple(getattr(modules, name) for name in modules.__all__)
 class PoolingReport:
     """What `replace_pooling` did; printed, it is a list."""
 
-    model: nn.Module  #: the model; another object than was given where that is itself a pooling layer, or `inplace` is False
-    swapped: list[tuple[str, str, str]] = field(default_factory=list)  #: path, old layer, new layer
-    left: list[tuple[str, str, str]] = field(default_factory=list)  #: path, layer, why
+    #: The model; another object than was given where that is itself a pooling layer, or `inplace` is False.
+    model: nn.Module
+    #: Path, old layer, new layer of each that was swapped.
+    swapped: list[tuple[str, str, str]] = field(default_factory=list)
+    #: Path, layer, reason of each pooling layer that was not.
+    left: list[tuple[str, str, str]] = field(default_factory=list)
 
     def __str__(self) -> str:
         lines = [f"{len(self.swapped)} pooling layers swapped, {len(self.left)} left"]
@@ -57,7 +60,7 @@ def _reason_to_leave(module: nn.Module) -> str | None:
 
 
 def _twin(module: nn.Module) -> nn.Module:
-    """Oriel's layer in place of `module`: with the same attributes, training flag and hooks, whose handles keep working."""
+    """Oriel's layer in place of `module`: the same attributes, training flag and hooks, whose handles keep working."""
     new = _TWINS[type(module)].__new__(_TWINS[type(module)])
     new.__dict__ = dict(module.__dict__)
     return new
@@ -66,9 +69,10 @@ def _twin(module: nn.Module) -> nn.Module:
 def replace_pooling(model: nn.Module, *, inplace: bool = True) -> PoolingReport:
     """Swap the pooling layers of `torch.nn` in a model for those of Oriel, at any depth.
 
-    A layer that the model uses in several places stays one layer; attributes, the training flag and hooks are kept. Left alone, and listed,
-    are subclasses of pooling layers, fractional pooling, and Lp layers for which PyTorch computes something else. Layers already swapped are
-    skipped. Pooling by a function within a `forward` (`torch.nn.functional.max_pool2d`, `x.mean(…)`) cannot be found.
+    A layer that the model uses in several places stays one layer; attributes, the training flag and hooks are kept.
+    Left alone, and listed, are subclasses of pooling layers, fractional pooling, and Lp layers for which PyTorch
+    computes something else. Layers already swapped are skipped. Pooling by a function within a `forward`
+    (`torch.nn.functional.max_pool2d`, `x.mean(…)`) cannot be found.
 
     Parameters
     ----------

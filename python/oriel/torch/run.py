@@ -1,7 +1,8 @@
 """How a call runs: at once on a plain CPU tensor, through the registered operator everywhere else.
 
-The dispatcher and `torch.library` cost some 10 us per call. A plain call (an ordinary tensor in CPU memory, nothing that compiles, traces, maps
-or watches) needs none of it: without gradients the engine is called, with gradients an `autograd.Function` whose derivative is the operator's.
+The dispatcher and `torch.library` cost some 10 us per call. A plain call (an ordinary tensor in CPU memory, nothing
+that compiles, traces, maps or watches) needs none of it: without gradients the engine is called, with gradients an
+`autograd.Function` whose derivative is the operator's.
 """
 
 from __future__ import annotations
@@ -34,8 +35,9 @@ _CPU = torch._C.DispatchKey.CPU
 
 def is_plain(x: Any) -> bool:
     """Whether a call on `x` may go past the dispatcher: nothing that acts through it is active."""
-    return (not _is_compiling() and (type(x) is Tensor or type(x) is Parameter) and x.is_cpu and _transform_level() is None
-            and not _dispatch_modes() and not _function_modes() and not _is_traced() and forward_ad._current_level < 0)
+    return (not _is_compiling() and (type(x) is Tensor or type(x) is Parameter) and x.is_cpu and
+            _transform_level() is None and not _dispatch_modes() and not _function_modes() and not _is_traced() and
+            forward_ad._current_level < 0)
 
 
 def _gradient(ctx: Any, dy: Tensor) -> Tensor:
