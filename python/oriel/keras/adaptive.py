@@ -66,7 +66,7 @@ class AdaptiveMaxPooling2D(AdaptivePooling):
 
 @keras.saving.register_keras_serializable(package="oriel")
 class AdaptiveMaxPooling3D(AdaptivePooling):
-    """The largest element of each of `output_size` windows over the three spatial axes, as `AdaptiveMaxPooling3D` of Keras."""
+    """The largest element of each of `output_size` windows over three axes, as `AdaptiveMaxPooling3D` of Keras."""
 
     _op, _ndim = "max", 3
 
