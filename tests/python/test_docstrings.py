@@ -3,17 +3,20 @@
 import doctest
 import importlib
 import inspect
+import os
 from pathlib import Path
 
 import pytest
 
 import oriel
 
+os.environ.setdefault("KERAS_BACKEND", "torch")  # Keras would look for TensorFlow
+
 MODULES = sorted(".".join(path.relative_to(Path(oriel.__file__).parents[1]).with_suffix("").parts)
                  for path in Path(oriel.__file__).parent.rglob("*.py") if path.name != "__init__.py")
 
 
-@pytest.mark.parametrize("name", ["oriel", "oriel.jax", "oriel.torch", *MODULES])
+@pytest.mark.parametrize("name", ["oriel", "oriel.jax", "oriel.keras", "oriel.torch", *MODULES])
 def test_examples(name):
     module = importlib.import_module(name)
     result = doctest.testmod(module, optionflags=doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS)

@@ -315,3 +315,20 @@ def test_the_same_bits_in_every_run_and_for_every_number_of_threads(threads):
             assert all(map(torch.equal, results(), expected))
     finally:
         torch.set_num_threads(before)
+
+
+def test_as_many_threads_as_torch_is_told_to_use(monkeypatch):
+    from oriel import _core
+    from oriel.torch import engine
+
+    used = []
+    monkeypatch.setattr(engine, "_forward", lambda pool, x: used.append(_core.get_threads()) or _core.forward(pool, x))
+    before = torch.get_num_threads()
+    try:
+        torch.set_num_threads(engine._ALL_THREADS)
+        ot.max_pool2d(torch.zeros(1, 4, 4), 2)
+        torch.set_num_threads(1 if engine._ALL_THREADS > 1 else 2)
+        ot.max_pool2d(torch.zeros(1, 4, 4), 2)
+    finally:
+        torch.set_num_threads(before)
+    assert used == [0, 1] and _core.get_threads() == 0  # 0: all; and NumPy arrays keep their own number
