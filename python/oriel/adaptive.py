@@ -16,6 +16,8 @@ __all__ = [
 
 def complete_sizes(x: Any, output_size: Any) -> Any:
     """`output_size` with each None replaced by the extent of its axis, the last axes being meant, as in PyTorch."""
+    if output_size is None:
+        raise TypeError("adaptive pool: output_size must be an int or a sequence of ints, but is None")
     if isinstance(output_size, (tuple, list)) and None in output_size:
         extents = tuple(x.shape)[-len(output_size):]
         return tuple(n if size is None else size for n, size in zip(extents, output_size))
@@ -23,8 +25,6 @@ def complete_sizes(x: Any, output_size: Any) -> Any:
 
 
 def _adaptive(op: str, x: Any, output_size: Any, axes: Any, nan_policy: str, norm: float | None = None) -> _core.Pool:
-    if output_size is None:
-        raise TypeError(f"adaptive_{op}_pool: output_size must be an int or a sequence of ints, but is None")
     return _core.Pool(op, None, None, 0, 1, complete_sizes(x, output_size), axes, False, True, None, norm,
                       check_nan_policy(nan_policy), 0)
 

@@ -45,9 +45,10 @@ void append(std::string_view function, const char* argument, Extents& list, inde
 }
 
 [[noreturn]] void refuse_padding(std::string_view function, nb::handle object) {
-  throw TypeFault(fmt::format("{}: padding must be an int, a sequence of ints, a sequence of (before, after) pairs, "
-                              "'valid', 'same' or 'same_lower', but is {}",
-                              function, shown(object)));
+  throw TypeFault(
+      fmt::format("{}: padding must be an int, a sequence of ints, a sequence of (before, after) pairs, "
+                  "'valid', 'same' or 'same_lower', but is {}",
+                  function, shown(object)));
 }
 
 void read_padding_word(std::string_view function, nb::handle object, Pool& pool) {
@@ -87,7 +88,8 @@ void read_padding(std::string_view function, nb::handle object, Pool& pool) {
 }
 
 Op read_op(nb::handle object) {
-  if (PyUnicode_Check(object.ptr()) == 0) throw TypeFault(fmt::format("Pool: op must be a str, but is {}", shown(object)));
+  if (PyUnicode_Check(object.ptr()) == 0)
+    throw TypeFault(fmt::format("Pool: op must be a str, but is {}", shown(object)));
   return parse_op(nb::cast<const char*>(object));
 }
 
@@ -180,9 +182,10 @@ IndexSpace read_space(std::string_view function, nb::handle object) {
     if (word == "tensor") return IndexSpace::tensor;
     if (word == "window") return IndexSpace::window;
   }
-  throw Error(fmt::format("{}: the indices must count places of the 'plane', the 'tensor' or the 'window', but are to "
-                          "count {}",
-                          function, shown(object)));
+  throw Error(
+      fmt::format("{}: the indices must count places of the 'plane', the 'tensor' or the 'window', but are to "
+                  "count {}",
+                  function, shown(object)));
 }
 
 nb::tuple to_tuple(const Extents& values) {
@@ -203,9 +206,10 @@ std::string_view PythonPool::function() const {
 
 void PythonPool::check_rank(const Extents& shape) const {
   if (ndim == 0 || shape.size() == ndim + 1 || shape.size() == ndim + 2) return;
-  throw Error(fmt::format("{}: the input must have {} axes (channels and {} pooled axes) or {} (with a batch), but has "
-                          "shape {}",
-                          function(), ndim + 1, ndim, ndim + 2, to_string(shape)));
+  throw Error(
+      fmt::format("{}: the input must have {} axes (channels and {} pooled axes) or {} (with a batch), but has "
+                  "shape {}",
+                  function(), ndim + 1, ndim, ndim + 2, to_string(shape)));
 }
 
 PythonPool read_pool(nb::handle op, nb::handle kernel_size, nb::handle stride, nb::handle padding, nb::handle dilation,

@@ -20,8 +20,7 @@
 namespace oriel::python {
 namespace {
 
-constexpr std::string_view kDtypes =
-    "float64, float32, float16, bfloat16, int8 to int64, uint8 to uint64 or bool";
+constexpr std::string_view kDtypes = "float64, float32, float16, bfloat16, int8 to int64, uint8 to uint64 or bool";
 
 std::string text_of(nb::handle object) { return nb::cast<std::string>(nb::str(object)); }
 std::string kind_of(nb::handle object) { return text_of(nb::object(object.type().attr("__name__"))); }
@@ -78,19 +77,32 @@ std::optional<Dtype> dtype_of_numpy(PyArray_Descr* descr) {
 
 int numpy_type(Dtype dtype) {
   switch (dtype) {
-    case Dtype::f64: return NPY_FLOAT64;
-    case Dtype::f32: return NPY_FLOAT32;
-    case Dtype::f16: return NPY_FLOAT16;
-    case Dtype::i8: return NPY_INT8;
-    case Dtype::u8: return NPY_UINT8;
-    case Dtype::i16: return NPY_INT16;
-    case Dtype::u16: return NPY_UINT16;
-    case Dtype::i32: return NPY_INT32;
-    case Dtype::u32: return NPY_UINT32;
-    case Dtype::i64: return NPY_INT64;
-    case Dtype::u64: return NPY_UINT64;
-    case Dtype::boolean: return NPY_BOOL;
-    case Dtype::bf16: break;
+    case Dtype::f64:
+      return NPY_FLOAT64;
+    case Dtype::f32:
+      return NPY_FLOAT32;
+    case Dtype::f16:
+      return NPY_FLOAT16;
+    case Dtype::i8:
+      return NPY_INT8;
+    case Dtype::u8:
+      return NPY_UINT8;
+    case Dtype::i16:
+      return NPY_INT16;
+    case Dtype::u16:
+      return NPY_UINT16;
+    case Dtype::i32:
+      return NPY_INT32;
+    case Dtype::u32:
+      return NPY_UINT32;
+    case Dtype::i64:
+      return NPY_INT64;
+    case Dtype::u64:
+      return NPY_UINT64;
+    case Dtype::boolean:
+      return NPY_BOOL;
+    case Dtype::bf16:
+      break;
   }
   throw TypeFault("bfloat16 arrays exist in NumPy only where the input is one");
 }
@@ -109,10 +121,10 @@ Array from_numpy(std::string_view function, const char* argument, nb::handle obj
     refuse_dtype(function, argument, text_of(reinterpret_cast<PyObject*>(descr)));
   }
   if (PyArray_ISBYTESWAPPED(array)) {
-    throw TypeFault(fmt::format("{}: {} must be in the machine's byte order, but its dtype is {}; "
-                                "{}.astype({}.dtype.newbyteorder('=')) converts it",
-                                function, argument, text_of(reinterpret_cast<PyObject*>(descr)),
-                                argument, argument));
+    throw TypeFault(
+        fmt::format("{}: {} must be in the machine's byte order, but its dtype is {}; "
+                    "{}.astype({}.dtype.newbyteorder('=')) converts it",
+                    function, argument, text_of(reinterpret_cast<PyObject*>(descr)), argument, argument));
   }
   const npy_intp item = PyDataType_ELSIZE(descr);
   bool whole = PyArray_ISALIGNED(array);
@@ -138,20 +150,34 @@ Array from_numpy(std::string_view function, const char* argument, nb::handle obj
 std::optional<Dtype> dtype_of_dlpack(std::uint8_t code, std::uint8_t bits, std::uint16_t lanes) {
   if (lanes != 1) return std::nullopt;
   switch (code * 1000 + bits) {
-    case dlpack::kFloat * 1000 + 64: return Dtype::f64;
-    case dlpack::kFloat * 1000 + 32: return Dtype::f32;
-    case dlpack::kFloat * 1000 + 16: return Dtype::f16;
-    case dlpack::kBfloat * 1000 + 16: return Dtype::bf16;
-    case dlpack::kInt * 1000 + 8: return Dtype::i8;
-    case dlpack::kInt * 1000 + 16: return Dtype::i16;
-    case dlpack::kInt * 1000 + 32: return Dtype::i32;
-    case dlpack::kInt * 1000 + 64: return Dtype::i64;
-    case dlpack::kUInt * 1000 + 8: return Dtype::u8;
-    case dlpack::kUInt * 1000 + 16: return Dtype::u16;
-    case dlpack::kUInt * 1000 + 32: return Dtype::u32;
-    case dlpack::kUInt * 1000 + 64: return Dtype::u64;
-    case dlpack::kBool * 1000 + 8: return Dtype::boolean;
-    default: return std::nullopt;
+    case dlpack::kFloat * 1000 + 64:
+      return Dtype::f64;
+    case dlpack::kFloat * 1000 + 32:
+      return Dtype::f32;
+    case dlpack::kFloat * 1000 + 16:
+      return Dtype::f16;
+    case dlpack::kBfloat * 1000 + 16:
+      return Dtype::bf16;
+    case dlpack::kInt * 1000 + 8:
+      return Dtype::i8;
+    case dlpack::kInt * 1000 + 16:
+      return Dtype::i16;
+    case dlpack::kInt * 1000 + 32:
+      return Dtype::i32;
+    case dlpack::kInt * 1000 + 64:
+      return Dtype::i64;
+    case dlpack::kUInt * 1000 + 8:
+      return Dtype::u8;
+    case dlpack::kUInt * 1000 + 16:
+      return Dtype::u16;
+    case dlpack::kUInt * 1000 + 32:
+      return Dtype::u32;
+    case dlpack::kUInt * 1000 + 64:
+      return Dtype::u64;
+    case dlpack::kBool * 1000 + 8:
+      return Dtype::boolean;
+    default:
+      return std::nullopt;
   }
 }
 
@@ -160,14 +186,19 @@ dlpack::DataType dlpack_dtype(Dtype dtype) {
   switch (dtype) {
     case Dtype::f64:
     case Dtype::f32:
-    case Dtype::f16: return {dlpack::kFloat, bits, 1};
-    case Dtype::bf16: return {dlpack::kBfloat, bits, 1};
+    case Dtype::f16:
+      return {dlpack::kFloat, bits, 1};
+    case Dtype::bf16:
+      return {dlpack::kBfloat, bits, 1};
     case Dtype::i8:
     case Dtype::i16:
     case Dtype::i32:
-    case Dtype::i64: return {dlpack::kInt, bits, 1};
-    case Dtype::boolean: return {dlpack::kBool, bits, 1};
-    default: return {dlpack::kUInt, bits, 1};
+    case Dtype::i64:
+      return {dlpack::kInt, bits, 1};
+    case Dtype::boolean:
+      return {dlpack::kBool, bits, 1};
+    default:
+      return {dlpack::kUInt, bits, 1};
   }
 }
 
@@ -235,9 +266,10 @@ Array from_exchange(std::string_view function, const char* argument, nb::handle 
   result.exchange = exchange;
   result.object = nb::borrow(object);
   if (wants_gradient(object)) {
-    throw Error(fmt::format("{}: {} must not require grad here; oriel.torch has differentiable functions, {}.detach() "
-                            "drops the gradient",
-                            function, argument, argument));
+    throw Error(
+        fmt::format("{}: {} must not require grad here; oriel.torch has differentiable functions, {}.detach() "
+                    "drops the gradient",
+                    function, argument, argument));
   }
   result.owner = is_negated(object) ? result.object.attr("resolve_neg")() : result.object;
   dlpack::Tensor t{};
@@ -299,9 +331,8 @@ Extents order_of_axes(const ConstTensor& like) {
   if (sorted) return {};
   Extents order;
   for (int d = 0; d < rank; ++d) order.push_back(d);
-  std::stable_sort(order.begin(), order.end(), [&](index_t a, index_t b) {
-    return pitch[static_cast<int>(a)] > pitch[static_cast<int>(b)];
-  });
+  std::stable_sort(order.begin(), order.end(),
+                   [&](index_t a, index_t b) { return pitch[static_cast<int>(a)] > pitch[static_cast<int>(b)]; });
   return order;
 }
 
@@ -367,8 +398,7 @@ Array read_array(std::string_view function, const char* argument, nb::handle obj
 
 void check_same_framework(std::string_view function, const char* a_name, const Array& a, const char* b_name,
                           const Array& b) {
-  const bool same = a.access == b.access &&
-                    (a.access == Access::numpy || a.exchange == b.exchange) &&
+  const bool same = a.access == b.access && (a.access == Access::numpy || a.exchange == b.exchange) &&
                     (a.access != Access::dlpack || a.object.type().is(b.object.type()));
   if (!same) {
     throw TypeFault(fmt::format("{}: {} and {} must be arrays of one kind, but are {} and {}", function, a_name, b_name,
@@ -390,8 +420,8 @@ Array read_output(std::string_view function, const char* argument, nb::handle ob
   }
   check_same_framework(function, "x", like, argument, result);
   if (result.view.dtype != dtype) {
-    throw TypeFault(fmt::format("{}: {} must have dtype {}, but has {}", function, argument, name(dtype),
-                                name(result.view.dtype)));
+    throw TypeFault(
+        fmt::format("{}: {} must have dtype {}, but has {}", function, argument, name(dtype), name(result.view.dtype)));
   }
   if (!(result.view.shape == shape)) {
     throw Error(fmt::format("{}: {} must have shape {}, but has {}", function, argument, to_string(shape),
@@ -419,9 +449,15 @@ NewArray::NewArray(const Array& like, Dtype dtype, const Extents& shape) : like_
   }
   view_.pitch = dense_pitch(shape, order);
   switch (like.access) {
-    case Access::numpy: allocate_numpy(like); break;
-    case Access::exchange: allocate_exchange(like); break;
-    case Access::dlpack: allocate_shared(like); break;
+    case Access::numpy:
+      allocate_numpy(like);
+      break;
+    case Access::exchange:
+      allocate_exchange(like);
+      break;
+    case Access::dlpack:
+      allocate_shared(like);
+      break;
   }
 }
 
@@ -444,8 +480,8 @@ void NewArray::allocate_numpy(const Array& like) {
     dims[static_cast<std::size_t>(d)] = view_.shape[d];
     strides[static_cast<std::size_t>(d)] = view_.pitch[d] * item;
   }
-  PyObject* array = PyArray_NewFromDescr(&PyArray_Type, descr, view_.rank(), dims.data(), strides.data(), nullptr, 0,
-                                         nullptr);
+  PyObject* array =
+      PyArray_NewFromDescr(&PyArray_Type, descr, view_.rank(), dims.data(), strides.data(), nullptr, 0, nullptr);
   if (array == nullptr) throw nb::python_error();
   object_ = nb::steal(array);
   view_.data = PyArray_DATA(reinterpret_cast<PyArrayObject*>(array));
@@ -458,17 +494,18 @@ void NewArray::allocate_exchange(const Array& like) {
   prototype.dtype = dlpack_dtype(view_.dtype);
   prototype.shape = view_.shape.begin();
   std::string message;
-  const int failed = like.exchange->allocate(&prototype, &managed_, &message,
-                                             [](void* context, const char* kind, const char* text) {
-                                               *static_cast<std::string*>(context) = fmt::format("{}: {}", kind, text);
-                                             });
+  const int failed =
+      like.exchange->allocate(&prototype, &managed_, &message, [](void* context, const char* kind, const char* text) {
+        *static_cast<std::string*>(context) = fmt::format("{}: {}", kind, text);
+      });
   if (failed != 0) throw std::bad_alloc();
   view_.data = static_cast<std::byte*>(managed_->tensor.data) + managed_->tensor.byte_offset;
 }
 
 // Memory of our own that the framework takes over by DLPack.
 void NewArray::allocate_shared(const Array&) {
-  const auto bytes = static_cast<std::size_t>(std::max<index_t>(element_count(view_.shape) * size_bytes(view_.dtype), 1));
+  const auto bytes =
+      static_cast<std::size_t>(std::max<index_t>(element_count(view_.shape) * size_bytes(view_.dtype), 1));
   view_.data = ::operator new(bytes, std::align_val_t(kAlignment));
   object_ = nb::capsule(view_.data, [](void* data) noexcept { ::operator delete(data, std::align_val_t(kAlignment)); });
 }

@@ -31,8 +31,9 @@ struct Array {
   Tensor writable_view() const { return {const_cast<void*>(view.data), view.dtype, view.shape, view.pitch}; }
 };
 
-/// The array that `object` is. Lists and scalars become NumPy arrays. `function` and `argument` are for error texts. Throws TypeFault for
-/// what is no array or has a dtype that Oriel lacks, Error for one that is not on the CPU or requires grad.
+/// The array that `object` is. Lists and scalars become NumPy arrays. `function` and `argument` are for error texts.
+/// Throws TypeFault for what is no array or has a dtype that Oriel lacks, Error for one that is not on the CPU or
+/// requires grad.
 Array read_array(std::string_view function, const char* argument, nb::handle object);
 
 /// The caller's `out`, to be written: of `like`'s framework, of that dtype and shape, writable, apart from `like`.

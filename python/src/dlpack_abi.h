@@ -1,5 +1,5 @@
-// The C structures by which arrays are exchanged (DLPack 1.x, https://dmlc.github.io/dlpack): their layout is a fixed ABI.
-// Debian's libdlpack-dev (0.6) is older than the versioned tensor and the exchange table.
+// The C structures by which arrays are exchanged (DLPack 1.x, https://dmlc.github.io/dlpack): their layout is a fixed
+// ABI. Debian's libdlpack-dev (0.6) is older than the versioned tensor and the exchange table.
 #pragma once
 
 #include <cstdint>

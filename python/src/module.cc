@@ -61,9 +61,10 @@ nb::object forward_indices(const PythonPool& p, nb::handle x_object, nb::handle 
   nb::object out_y = nb::none(), out_indices = nb::none();
   if (!out.is_none()) {
     if (PyTuple_Check(out.ptr()) == 0 || PyTuple_GET_SIZE(out.ptr()) != 2) {
-      throw TypeFault(fmt::format("{}: out must be a tuple of two arrays (result, indices) where indices are returned, "
-                                  "but is {}",
-                                  p.function(), nb::cast<std::string>(nb::str(out.type()))));
+      throw TypeFault(
+          fmt::format("{}: out must be a tuple of two arrays (result, indices) where indices are returned, "
+                      "but is {}",
+                      p.function(), nb::cast<std::string>(nb::str(out.type()))));
     }
     out_y = out[0];
     out_indices = out[1];
@@ -134,6 +135,66 @@ nb::object unpool_planes(nb::handle y_object, nb::handle indices_object, nb::han
   return x.finish();
 }
 
+// A quick way for eager calls on ordinary tensors: what would act on a call through the dispatcher is asked first.
+class EagerPool {
+ public:
+  // `types`: the exact types of ordinary tensors. `watchers`: functions without arguments that all give None, False or
+  // 0 when nothing watches. `scope`, `level`: a module's dictionary and the name of an int in it that is negative then.
+  // `threads`: gives the number of threads to use.
+  EagerPool(nb::tuple types, nb::tuple watchers, nb::dict scope, nb::str level, nb::object threads)
+      : types_(std::move(types)),
+        watchers_(std::move(watchers)),
+        scope_(std::move(scope)),
+        level_(std::move(level)),
+        threads_(std::move(threads)) {}
+
+  // Whether nothing watches, x is ordinary, and no gradient can be wanted.
+  bool may_act_on(nb::handle x) const { return is_ordinary(x) && !is_watched() && !is_true(x, requires_grad_); }
+
+  nb::object act(nb::handle x, const PythonPool& pool) const {
+    const int before = threads_of_this_thread;
+    const index_t asked = read_int("threads", "n", nb::object(threads_()));
+    const Restore restore{before};
+    if (asked < (before > 0 ? before : default_threads())) threads_of_this_thread = static_cast<int>(asked);
+    return forward_pool(pool, x, nb::none());
+  }
+
+ private:
+  struct Restore {
+    int before;
+    ~Restore() { threads_of_this_thread = before; }
+  };
+
+  bool is_ordinary(nb::handle x) const {
+    for (nb::handle type : types_) {
+      if (x.type().is(type)) return is_true(x, is_cpu_);
+    }
+    return false;
+  }
+
+  bool is_watched() const {
+    for (nb::handle watcher : watchers_) {
+      const nb::object seen = nb::steal(PyObject_CallNoArgs(watcher.ptr()));
+      if (!seen.is_valid()) throw nb::python_error();
+      if (!seen.is_none() && PyObject_IsTrue(seen.ptr()) != 0) return true;
+    }
+    const PyObject* level = PyDict_GetItem(scope_.ptr(), level_.ptr());
+    return level == nullptr || PyLong_AsLong(const_cast<PyObject*>(level)) >= 0;
+  }
+
+  static bool is_true(nb::handle x, const nb::str& attribute) {
+    const nb::object value = nb::steal(PyObject_GetAttr(x.ptr(), attribute.ptr()));
+    if (!value.is_valid()) throw nb::python_error();
+    return value.ptr() == Py_True;
+  }
+
+  nb::str is_cpu_ = nb::str("is_cpu"), requires_grad_ = nb::str("requires_grad");
+  nb::tuple types_, watchers_;
+  nb::dict scope_;
+  nb::str level_;
+  nb::object threads_;
+};
+
 bool equal(const PythonPool& p, nb::handle other) {
   const PythonPool* q = nullptr;
   return nb::try_cast(other, q) && q != nullptr && p.ndim == q->ndim && p.pool == q->pool;
@@ -178,15 +239,15 @@ void bind_pool(nb::module_& m) {
   pool.def(
       "__init__",
       [](PythonPool* self, nb::handle op, nb::handle kernel_size, nb::handle stride, nb::handle padding,
-         nb::handle dilation, nb::handle output_size, nb::handle axes, nb::handle ceil_mode, nb::handle count_include_pad,
-         nb::handle divisor, nb::handle norm, bool omit_nan, int ndim) {
+         nb::handle dilation, nb::handle output_size, nb::handle axes, nb::handle ceil_mode,
+         nb::handle count_include_pad, nb::handle divisor, nb::handle norm, bool omit_nan, int ndim) {
         new (self) PythonPool(read_pool(op, kernel_size, stride, padding, dilation, output_size, axes, ceil_mode,
                                         count_include_pad, divisor, norm, omit_nan, ndim));
       },
-      "op"_a, "kernel_size"_a.none(), "stride"_a.none() = nb::none(), "padding"_a.none() = 0,
-      "dilation"_a.none() = 1, "output_size"_a.none() = nb::none(), "axes"_a.none() = nb::none(),
-      "ceil_mode"_a.none() = false, "count_include_pad"_a.none() = true, "divisor"_a.none() = nb::none(),
-      "norm"_a.none() = nb::none(), "omit_nan"_a = false, "ndim"_a = 0);
+      "op"_a, "kernel_size"_a.none(), "stride"_a.none() = nb::none(), "padding"_a.none() = 0, "dilation"_a.none() = 1,
+      "output_size"_a.none() = nb::none(), "axes"_a.none() = nb::none(), "ceil_mode"_a.none() = false,
+      "count_include_pad"_a.none() = true, "divisor"_a.none() = nb::none(), "norm"_a.none() = nb::none(),
+      "omit_nan"_a = false, "ndim"_a = 0);
   pool.def("__eq__", &equal, "other"_a.none());
   pool.def("__hash__", [](const PythonPool& p) { return nb::hash(words_tuple(p)); });
   pool.def("__repr__", &representation);
@@ -233,10 +294,13 @@ void bind_functions(nb::module_& m) {
         "out"_a.none() = nb::none());
   m.def("unpool", &unpool_planes, "y"_a.none(), "indices"_a.none(), "space"_a, "axes"_a.none(), "shape"_a,
         "out"_a.none() = nb::none());
-  m.def("set_threads", [](int n) {
-    if (n < 0) throw Error(fmt::format("set_threads: n must be >= 0 (0: all), but is {}", n));
-    threads_of_this_thread = n;
-  }, "n"_a, "Threads that calls from this thread use at most; 0: all that the process may use.");
+  m.def(
+      "set_threads",
+      [](int n) {
+        if (n < 0) throw Error(fmt::format("set_threads: n must be >= 0 (0: all), but is {}", n));
+        threads_of_this_thread = n;
+      },
+      "n"_a, "Threads that calls from this thread use at most; 0: all that the process may use.");
   m.def("get_threads", [] { return threads_of_this_thread; });
   m.def("default_threads", &default_threads);
   m.def("supported_targets", &supported_targets);
@@ -247,11 +311,31 @@ void bind_functions(nb::module_& m) {
 
 // The door names the fields of its Pool; Python's arguments have the frameworks' names.
 std::string in_python_words(std::string text) {
-  for (const auto& [field, argument] : {std::pair(": kernel must", ": kernel_size must"), {": norm must", ": norm_type must"}}) {
+  for (const auto& [field, argument] :
+       {std::pair(": kernel must", ": kernel_size must"), {": norm must", ": norm_type must"}}) {
     const std::size_t at = text.find(field);
     if (at != std::string::npos) text.replace(at, std::string_view(field).size(), argument);
   }
   return text;
+}
+
+void bind_eager(nb::module_& m) {
+  nb::class_<EagerPool> eager(m, "EagerPool", "Pools of ordinary tensors, past a framework's dispatcher.");
+  eager.def(nb::init<nb::tuple, nb::tuple, nb::dict, nb::str, nb::object>(), "types"_a, "watchers"_a, "scope"_a,
+            "level"_a, "threads"_a);
+  eager.def(
+      "__call__",
+      [](const EagerPool& self, nb::handle x, nb::handle op, nb::handle kernel_size, nb::handle stride,
+         nb::handle padding, nb::handle dilation, nb::handle output_size, nb::handle axes, nb::handle ceil_mode,
+         nb::handle count_include_pad, nb::handle divisor, nb::handle norm, bool omit_nan, int ndim) {
+        if (!self.may_act_on(x)) return nb::borrow(Py_NotImplemented);
+        return self.act(x, read_pool(op, kernel_size, stride, padding, dilation, output_size, axes, ceil_mode,
+                                     count_include_pad, divisor, norm, omit_nan, ndim));
+      },
+      "x"_a.none(), "op"_a, "kernel_size"_a.none(), "stride"_a.none(), "padding"_a.none(), "dilation"_a.none(),
+      "output_size"_a.none(), "axes"_a.none(), "ceil_mode"_a.none(), "count_include_pad"_a.none(), "divisor"_a.none(),
+      "norm"_a.none(), "omit_nan"_a, "ndim"_a,
+      "The pool of x, or NotImplemented where something watches, x is not ordinary, or a gradient may be wanted.");
 }
 
 void bind_errors() {
@@ -275,4 +359,5 @@ NB_MODULE(_core, m) {
   oriel::python::bind_errors();
   oriel::python::bind_pool(m);
   oriel::python::bind_functions(m);
+  oriel::python::bind_eager(m);
 }

@@ -12,8 +12,8 @@ namespace oriel::python {
 
 inline constexpr index_t kPoolWordsFormat = 1;  // the first word; raised when the layout below changes
 
-/// The words of `pool`: format, op, kind, padding, ceil, include, NaN policy, divisor, the bits of norm, then each list as its
-/// length and its values.
+/// The words of `pool`: format, op, kind, padding, ceil, include, NaN policy, divisor, the bits of norm, then each list
+/// as its length and its values.
 inline std::vector<index_t> to_words(const Pool& pool) {
   std::vector<index_t> words = {kPoolWordsFormat,
                                 static_cast<index_t>(pool.op),

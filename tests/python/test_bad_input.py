@@ -42,6 +42,7 @@ CASES = [
     (lambda: oriel.lp_pool(X, "two", 2), TypeError, "lp_pool: norm_type must be a number, but is 'two'"),
     (lambda: oriel.adaptive_max_pool(X, 0), ValueError, "adaptive.*0|output_size must be >= 1"),
     (lambda: oriel.adaptive_avg_pool(X, None), TypeError, "output_size must be an int or a sequence of ints, but is None"),
+    (lambda: oriel.adaptive_max_pool1d(X[0], None), TypeError, "output_size must be an int or a sequence of ints, but is None"),
     (lambda: oriel.max_pool2d(X[0, 0], 2), ValueError, "max_pool2d: the input must have 3 axes .* or 4 .*, but has shape 4x6"),
     (lambda: oriel.avg_pool1d(X, 2), ValueError, "avg_pool1d: the input must have 2 axes .* or 3 .*, but has shape 1x1x4x6"),
     (lambda: oriel.max_pool(np.zeros((1, 1, 0, 4)), 2), ValueError, "pooled axes must have extent >= 1, but axis 2 has 0"),

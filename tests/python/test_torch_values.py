@@ -1,6 +1,7 @@
 """oriel.torch against torch.nn.functional: results, indices and gradients on random problems, layouts and dtypes."""
 
 import random
+import time
 
 import pytest
 import torch
@@ -323,11 +324,28 @@ def test_as_many_threads_as_torch_is_told_to_use(monkeypatch):
     used = []
     monkeypatch.setattr(engine, "_forward", lambda pool, x: used.append(_core.get_threads()) or _core.forward(pool, x))
     before = torch.get_num_threads()
+    x = torch.zeros(1, 4, 4, requires_grad=True)
     try:
         torch.set_num_threads(engine._ALL_THREADS)
-        ot.max_pool2d(torch.zeros(1, 4, 4), 2)
+        ot.max_pool2d(x, 2)
         torch.set_num_threads(1 if engine._ALL_THREADS > 1 else 2)
-        ot.max_pool2d(torch.zeros(1, 4, 4), 2)
+        ot.max_pool2d(x, 2)
     finally:
         torch.set_num_threads(before)
     assert used == [0, 1] and _core.get_threads() == 0  # 0: all; and NumPy arrays keep their own number
+
+
+def test_one_thread_is_one_thread():
+    """A call without a gradient, with one thread, takes no more processor time than time."""
+    x = torch.randn(1, 64, 256, 256)
+    before = torch.get_num_threads()
+    try:
+        torch.set_num_threads(1)
+        ot.lp_pool2d(x, 2.5, 3, 1)
+        start, used = time.perf_counter(), time.process_time()
+        y = ot.lp_pool2d(x, 2.5, 3, 1)
+        start, used = time.perf_counter() - start, time.process_time() - used
+    finally:
+        torch.set_num_threads(before)
+    assert used < 1.2 * start + 0.02
+    assert torch.equal(y, ot.lp_pool2d(x, 2.5, 3, 1))

@@ -32,6 +32,10 @@ _is_grad_enabled = torch.is_grad_enabled
 _dispatch_keys = torch._C._dispatch_keys
 _CPU = torch._C.DispatchKey.CPU
 
+# Answers for plain calls without a gradient what is_plain asks, and runs them: 1 us less.
+_eager = _core.EagerPool((Tensor, Parameter), (_transform_level, _dispatch_modes, _function_modes, _is_traced),
+                         forward_ad.__dict__, "_current_level", torch.get_num_threads)
+
 
 def is_plain(x: Any) -> bool:
     """Whether a call on `x` may go past the dispatcher: nothing that acts through it is active."""
@@ -108,6 +112,8 @@ def check_tensor(function: str, argument: str, x: Any) -> None:
 
 def pool(x: Tensor, *pool_arguments: Any) -> Tensor:
     """The pool of `x`; the other arguments are those of `oriel._core.Pool`."""
+    if not _is_compiling() and (y := _eager(x, *pool_arguments)) is not NotImplemented:
+        return y
     if is_plain(x):
         core = _Pool(*pool_arguments)
         if x.requires_grad and _is_grad_enabled():
