@@ -204,8 +204,8 @@ dlpack::DataType dlpack_dtype(Dtype dtype) {
 
 void check_cpu(std::string_view function, const char* argument, std::int32_t device_type) {
   if (device_type != dlpack::kCpu) {
-    throw Error(fmt::format("{}: {} must be in the memory of the CPU, but its DLPack device type is {}", function,
-                            argument, device_type));
+    throw ElsewhereFault(fmt::format("{}: {} must be in the memory of the CPU, but its DLPack device type is {}",
+                                     function, argument, device_type));
   }
 }
 
@@ -260,12 +260,12 @@ bool is_negated(nb::handle tensor) {
 }
 
 Array from_exchange(std::string_view function, const char* argument, nb::handle object,
-                    const dlpack::Exchange* exchange) {
+                    const dlpack::Exchange* exchange, bool gradient_ruled_out) {
   Array result;
   result.access = Access::exchange;
   result.exchange = exchange;
   result.object = nb::borrow(object);
-  if (wants_gradient(object)) {
+  if (!gradient_ruled_out && wants_gradient(object)) {
     throw Error(
         fmt::format("{}: {} must not require grad here; oriel.torch has differentiable functions, {}.detach() "
                     "drops the gradient",
@@ -274,7 +274,7 @@ Array from_exchange(std::string_view function, const char* argument, nb::handle 
   result.owner = is_negated(object) ? result.object.attr("resolve_neg")() : result.object;
   dlpack::Tensor t{};
   if (exchange->view_of_object(result.owner.ptr(), &t) != 0) {
-    throw Error(fmt::format("{}: {} cannot be read: {}", function, argument, take_python_error()));
+    throw ElsewhereFault(fmt::format("{}: {} cannot be read: {}", function, argument, take_python_error()));
   }
   check_cpu(function, argument, t.device.type);
   const std::optional<Dtype> dtype = dtype_of_dlpack(t.dtype.code, t.dtype.bits, t.dtype.lanes);
@@ -369,7 +369,7 @@ void import_numpy() {
   if (_import_array() < 0) throw nb::python_error();
 }
 
-Array read_array(std::string_view function, const char* argument, nb::handle object) {
+Array read_array(std::string_view function, const char* argument, nb::handle object, bool gradient_ruled_out) {
   if (PyArray_Check(object.ptr())) {
     if (PyArray_CheckExact(object.ptr()) == 0 && nb::hasattr(object, "mask")) {
       throw TypeFault(fmt::format("{}: {} must be an array without a mask, but is {}; x.filled(value) gives one",
@@ -378,7 +378,7 @@ Array read_array(std::string_view function, const char* argument, nb::handle obj
     return from_numpy(function, argument, object, reinterpret_cast<PyArrayObject*>(object.ptr()));
   }
   if (const dlpack::Exchange* exchange = exchange_of(object)) {
-    return from_exchange(function, argument, object, exchange);
+    return from_exchange(function, argument, object, exchange, gradient_ruled_out);
   }
   if (has_dlpack(object)) {
     nb::ndarray<nb::ro> view;

@@ -34,7 +34,8 @@ struct Array {
 /// The array that `object` is. Lists and scalars become NumPy arrays. `function` and `argument` are for error texts.
 /// Throws TypeFault for what is no array or has a dtype that Oriel lacks, Error for one that is not on the CPU or
 /// requires grad.
-Array read_array(std::string_view function, const char* argument, nb::handle object);
+/// `gradient_ruled_out`: the caller knows that it does not require grad.
+Array read_array(std::string_view function, const char* argument, nb::handle object, bool gradient_ruled_out = false);
 
 /// The caller's `out`, to be written: of `like`'s framework, of that dtype and shape, writable, apart from `like`.
 Array read_output(std::string_view function, const char* argument, nb::handle object, const Array& like, Dtype dtype,
@@ -68,7 +69,7 @@ class NewArray {
   dlpack::ManagedTensor* managed_ = nullptr;
 };
 
-/// Called once, when the module is loaded. Throws PythonFault when NumPy cannot be used.
+/// Called once, when the module is loaded. Throws nb::python_error when NumPy cannot be used.
 void import_numpy();
 
 }  // namespace oriel::python

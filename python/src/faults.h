@@ -3,6 +3,8 @@
 
 #include <stdexcept>
 
+#include "oriel/types.h"
+
 namespace oriel::python {
 
 /// Becomes a Python TypeError.
@@ -11,7 +13,10 @@ class TypeFault : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// A Python exception is set already; nothing is to be added.
-class PythonFault {};
+/// An array whose memory cannot be read, as it is on another device, say.
+class ElsewhereFault : public Error {
+ public:
+  using Error::Error;
+};
 
 }  // namespace oriel::python

@@ -42,8 +42,7 @@ class Result {
   Array given_;
 };
 
-nb::object forward_pool(const PythonPool& p, nb::handle x_object, nb::handle out) {
-  const Array x = read_array(p.function(), "x", x_object);
+nb::object forward_array(const PythonPool& p, const Array& x, nb::handle out) {
   p.check_rank(x.view.shape);
   const Problem problem = make_problem(p.pool, x.view.dtype, x.view.shape);
   Result y(p.function(), "out", out, x, problem.dtype, problem.output_shape);
@@ -52,6 +51,10 @@ nb::object forward_pool(const PythonPool& p, nb::handle x_object, nb::handle out
     forward(problem, x.view, y.view(), options());
   }
   return y.finish();
+}
+
+nb::object forward_pool(const PythonPool& p, nb::handle x, nb::handle out) {
+  return forward_array(p, read_array(p.function(), "x", x), out);
 }
 
 nb::object forward_indices(const PythonPool& p, nb::handle x_object, nb::handle space_word, nb::handle out) {
@@ -135,6 +138,17 @@ nb::object unpool_planes(nb::handle y_object, nb::handle indices_object, nb::han
   return x.finish();
 }
 
+// A tensor without a gradient, or nothing where it cannot be read: meta tensors, other devices, other dtypes.
+std::optional<Array> read_if_here(nb::handle x) {
+  try {
+    return read_array("pool", "x", x, true);
+  } catch (const ElsewhereFault&) {
+    return std::nullopt;
+  } catch (const TypeFault&) {
+    return std::nullopt;
+  }
+}
+
 // A quick way for eager calls on ordinary tensors: what would act on a call through the dispatcher is asked first.
 class EagerPool {
  public:
@@ -151,12 +165,12 @@ class EagerPool {
   // Whether nothing watches, x is ordinary, and no gradient can be wanted.
   bool may_act_on(nb::handle x) const { return is_ordinary(x) && !is_watched() && !is_true(x, requires_grad_); }
 
-  nb::object act(nb::handle x, const PythonPool& pool) const {
+  nb::object act(const Array& array, const PythonPool& pool) const {
     const int before = threads_of_this_thread;
     const index_t asked = read_int("threads", "n", nb::object(threads_()));
     const Restore restore{before};
     if (asked < (before > 0 ? before : default_threads())) threads_of_this_thread = static_cast<int>(asked);
-    return forward_pool(pool, x, nb::none());
+    return forward_array(pool, array, nb::none());
   }
 
  private:
@@ -167,7 +181,7 @@ class EagerPool {
 
   bool is_ordinary(nb::handle x) const {
     for (nb::handle type : types_) {
-      if (x.type().is(type)) return is_true(x, is_cpu_);
+      if (x.type().is(type)) return true;
     }
     return false;
   }
@@ -188,7 +202,7 @@ class EagerPool {
     return value.ptr() == Py_True;
   }
 
-  nb::str is_cpu_ = nb::str("is_cpu"), requires_grad_ = nb::str("requires_grad");
+  nb::str requires_grad_ = nb::str("requires_grad");
   nb::tuple types_, watchers_;
   nb::dict scope_;
   nb::str level_;
@@ -329,8 +343,10 @@ void bind_eager(nb::module_& m) {
          nb::handle padding, nb::handle dilation, nb::handle output_size, nb::handle axes, nb::handle ceil_mode,
          nb::handle count_include_pad, nb::handle divisor, nb::handle norm, bool omit_nan, int ndim) {
         if (!self.may_act_on(x)) return nb::borrow(Py_NotImplemented);
-        return self.act(x, read_pool(op, kernel_size, stride, padding, dilation, output_size, axes, ceil_mode,
-                                     count_include_pad, divisor, norm, omit_nan, ndim));
+        const std::optional<Array> array = read_if_here(x);
+        if (!array) return nb::borrow(Py_NotImplemented);
+        return self.act(*array, read_pool(op, kernel_size, stride, padding, dilation, output_size, axes, ceil_mode,
+                                          count_include_pad, divisor, norm, omit_nan, ndim));
       },
       "x"_a.none(), "op"_a, "kernel_size"_a.none(), "stride"_a.none(), "padding"_a.none(), "dilation"_a.none(),
       "output_size"_a.none(), "axes"_a.none(), "ceil_mode"_a.none(), "count_include_pad"_a.none(), "divisor"_a.none(),

@@ -60,7 +60,7 @@ def max_pool1d(input: Tensor, kernel_size: Ints, stride: Ints | None = None, pad
     """
     run = pool_with_indices if return_indices else pool
     return run(input, "max", kernel_size, stride, padding, dilation, None, None, ceil_mode, True, None, None,
-               omits_nan(nan_policy), 1)
+               nan_policy != "propagate" and omits_nan(nan_policy), 1)
 
 
 def min_pool1d(input: Tensor, kernel_size: Ints, stride: Ints | None = None, padding: Padding = 0, dilation: Ints = 1,
@@ -77,7 +77,7 @@ def min_pool1d(input: Tensor, kernel_size: Ints, stride: Ints | None = None, pad
     """
     run = pool_with_indices if return_indices else pool
     return run(input, "min", kernel_size, stride, padding, dilation, None, None, ceil_mode, True, None, None,
-               omits_nan(nan_policy), 1)
+               nan_policy != "propagate" and omits_nan(nan_policy), 1)
 
 
 def avg_pool1d(input: Tensor, kernel_size: Ints, stride: Ints | None = None, padding: Padding = 0,
@@ -93,7 +93,7 @@ def avg_pool1d(input: Tensor, kernel_size: Ints, stride: Ints | None = None, pad
     tensor([[0.5000, 2.5000]])
     """
     return pool(input, "avg", kernel_size, stride, padding, dilation, None, None, ceil_mode, count_include_pad,
-                divisor_override, None, omits_nan(nan_policy), 1)
+                divisor_override, None, nan_policy != "propagate" and omits_nan(nan_policy), 1)
 
 
 def sum_pool1d(input: Tensor, kernel_size: Ints, stride: Ints | None = None, padding: Padding = 0, dilation: Ints = 1,
@@ -108,7 +108,7 @@ def sum_pool1d(input: Tensor, kernel_size: Ints, stride: Ints | None = None, pad
     tensor([[1., 5.]])
     """
     return pool(input, "sum", kernel_size, stride, padding, dilation, None, None, ceil_mode, True, None, None,
-                omits_nan(nan_policy), 1)
+                nan_policy != "propagate" and omits_nan(nan_policy), 1)
 
 
 def lp_pool1d(input: Tensor, norm_type: float, kernel_size: Ints, stride: Ints | None = None, ceil_mode: bool = False,
@@ -123,7 +123,7 @@ def lp_pool1d(input: Tensor, norm_type: float, kernel_size: Ints, stride: Ints |
     tensor([[5.]])
     """
     return pool(input, "lp", kernel_size, stride, padding, dilation, None, None, ceil_mode, True, None, norm_type,
-                omits_nan(nan_policy), 1)
+                nan_policy != "propagate" and omits_nan(nan_policy), 1)
 
 
 def adaptive_max_pool1d(input: Tensor, output_size: Ints, return_indices: bool = False, *,
@@ -139,7 +139,8 @@ def adaptive_max_pool1d(input: Tensor, output_size: Ints, return_indices: bool =
     """
     sizes = complete_sizes("adaptive_max_pool1d", input, output_size)
     run = pool_with_indices if return_indices else pool
-    return run(input, "max", None, None, 0, 1, sizes, None, False, True, None, None, omits_nan(nan_policy), 1)
+    return run(input, "max", None, None, 0, 1, sizes, None, False, True, None, None,
+               nan_policy != "propagate" and omits_nan(nan_policy), 1)
 
 
 def adaptive_avg_pool1d(input: Tensor, output_size: Ints, *, nan_policy: str = "propagate") -> Tensor:
@@ -153,7 +154,8 @@ def adaptive_avg_pool1d(input: Tensor, output_size: Ints, *, nan_policy: str = "
     tensor([[1.5000]])
     """
     sizes = complete_sizes("adaptive_avg_pool1d", input, output_size)
-    return pool(input, "avg", None, None, 0, 1, sizes, None, False, True, None, None, omits_nan(nan_policy), 1)
+    return pool(input, "avg", None, None, 0, 1, sizes, None, False, True, None, None,
+                nan_policy != "propagate" and omits_nan(nan_policy), 1)
 
 
 def max_unpool1d(input: Tensor, indices: Tensor, kernel_size: Ints, stride: Ints | None = None, padding: Ints = 0,
@@ -188,7 +190,7 @@ def max_pool2d(input: Tensor, kernel_size: Ints, stride: Ints | None = None, pad
     """
     run = pool_with_indices if return_indices else pool
     return run(input, "max", kernel_size, stride, padding, dilation, None, None, ceil_mode, True, None, None,
-               omits_nan(nan_policy), 2)
+               nan_policy != "propagate" and omits_nan(nan_policy), 2)
 
 
 def min_pool2d(input: Tensor, kernel_size: Ints, stride: Ints | None = None, padding: Padding = 0, dilation: Ints = 1,
@@ -205,7 +207,7 @@ def min_pool2d(input: Tensor, kernel_size: Ints, stride: Ints | None = None, pad
     """
     run = pool_with_indices if return_indices else pool
     return run(input, "min", kernel_size, stride, padding, dilation, None, None, ceil_mode, True, None, None,
-               omits_nan(nan_policy), 2)
+               nan_policy != "propagate" and omits_nan(nan_policy), 2)
 
 
 def avg_pool2d(input: Tensor, kernel_size: Ints, stride: Ints | None = None, padding: Padding = 0,
@@ -221,7 +223,7 @@ def avg_pool2d(input: Tensor, kernel_size: Ints, stride: Ints | None = None, pad
     tensor([[[1.5000]]])
     """
     return pool(input, "avg", kernel_size, stride, padding, dilation, None, None, ceil_mode, count_include_pad,
-                divisor_override, None, omits_nan(nan_policy), 2)
+                divisor_override, None, nan_policy != "propagate" and omits_nan(nan_policy), 2)
 
 
 def sum_pool2d(input: Tensor, kernel_size: Ints, stride: Ints | None = None, padding: Padding = 0, dilation: Ints = 1,
@@ -236,7 +238,7 @@ def sum_pool2d(input: Tensor, kernel_size: Ints, stride: Ints | None = None, pad
     tensor([[[6.]]])
     """
     return pool(input, "sum", kernel_size, stride, padding, dilation, None, None, ceil_mode, True, None, None,
-                omits_nan(nan_policy), 2)
+                nan_policy != "propagate" and omits_nan(nan_policy), 2)
 
 
 def lp_pool2d(input: Tensor, norm_type: float, kernel_size: Ints, stride: Ints | None = None, ceil_mode: bool = False,
@@ -251,7 +253,7 @@ def lp_pool2d(input: Tensor, norm_type: float, kernel_size: Ints, stride: Ints |
     tensor([[[5.]]])
     """
     return pool(input, "lp", kernel_size, stride, padding, dilation, None, None, ceil_mode, True, None, norm_type,
-                omits_nan(nan_policy), 2)
+                nan_policy != "propagate" and omits_nan(nan_policy), 2)
 
 
 def adaptive_max_pool2d(input: Tensor, output_size: Ints, return_indices: bool = False, *,
@@ -267,7 +269,8 @@ def adaptive_max_pool2d(input: Tensor, output_size: Ints, return_indices: bool =
     """
     sizes = complete_sizes("adaptive_max_pool2d", input, output_size)
     run = pool_with_indices if return_indices else pool
-    return run(input, "max", None, None, 0, 1, sizes, None, False, True, None, None, omits_nan(nan_policy), 2)
+    return run(input, "max", None, None, 0, 1, sizes, None, False, True, None, None,
+               nan_policy != "propagate" and omits_nan(nan_policy), 2)
 
 
 def adaptive_avg_pool2d(input: Tensor, output_size: Ints, *, nan_policy: str = "propagate") -> Tensor:
@@ -281,7 +284,8 @@ def adaptive_avg_pool2d(input: Tensor, output_size: Ints, *, nan_policy: str = "
     tensor([[[1.5000]]])
     """
     sizes = complete_sizes("adaptive_avg_pool2d", input, output_size)
-    return pool(input, "avg", None, None, 0, 1, sizes, None, False, True, None, None, omits_nan(nan_policy), 2)
+    return pool(input, "avg", None, None, 0, 1, sizes, None, False, True, None, None,
+                nan_policy != "propagate" and omits_nan(nan_policy), 2)
 
 
 def max_unpool2d(input: Tensor, indices: Tensor, kernel_size: Ints, stride: Ints | None = None, padding: Ints = 0,
@@ -316,7 +320,7 @@ def max_pool3d(input: Tensor, kernel_size: Ints, stride: Ints | None = None, pad
     """
     run = pool_with_indices if return_indices else pool
     return run(input, "max", kernel_size, stride, padding, dilation, None, None, ceil_mode, True, None, None,
-               omits_nan(nan_policy), 3)
+               nan_policy != "propagate" and omits_nan(nan_policy), 3)
 
 
 def min_pool3d(input: Tensor, kernel_size: Ints, stride: Ints | None = None, padding: Padding = 0, dilation: Ints = 1,
@@ -333,7 +337,7 @@ def min_pool3d(input: Tensor, kernel_size: Ints, stride: Ints | None = None, pad
     """
     run = pool_with_indices if return_indices else pool
     return run(input, "min", kernel_size, stride, padding, dilation, None, None, ceil_mode, True, None, None,
-               omits_nan(nan_policy), 3)
+               nan_policy != "propagate" and omits_nan(nan_policy), 3)
 
 
 def avg_pool3d(input: Tensor, kernel_size: Ints, stride: Ints | None = None, padding: Padding = 0,
@@ -349,7 +353,7 @@ def avg_pool3d(input: Tensor, kernel_size: Ints, stride: Ints | None = None, pad
     tensor([[[[3.5000]]]])
     """
     return pool(input, "avg", kernel_size, stride, padding, dilation, None, None, ceil_mode, count_include_pad,
-                divisor_override, None, omits_nan(nan_policy), 3)
+                divisor_override, None, nan_policy != "propagate" and omits_nan(nan_policy), 3)
 
 
 def sum_pool3d(input: Tensor, kernel_size: Ints, stride: Ints | None = None, padding: Padding = 0, dilation: Ints = 1,
@@ -364,7 +368,7 @@ def sum_pool3d(input: Tensor, kernel_size: Ints, stride: Ints | None = None, pad
     tensor([[[[28.]]]])
     """
     return pool(input, "sum", kernel_size, stride, padding, dilation, None, None, ceil_mode, True, None, None,
-                omits_nan(nan_policy), 3)
+                nan_policy != "propagate" and omits_nan(nan_policy), 3)
 
 
 def lp_pool3d(input: Tensor, norm_type: float, kernel_size: Ints, stride: Ints | None = None, ceil_mode: bool = False,
@@ -379,7 +383,7 @@ def lp_pool3d(input: Tensor, norm_type: float, kernel_size: Ints, stride: Ints |
     tensor([[[[5.]]]])
     """
     return pool(input, "lp", kernel_size, stride, padding, dilation, None, None, ceil_mode, True, None, norm_type,
-                omits_nan(nan_policy), 3)
+                nan_policy != "propagate" and omits_nan(nan_policy), 3)
 
 
 def adaptive_max_pool3d(input: Tensor, output_size: Ints, return_indices: bool = False, *,
@@ -395,7 +399,8 @@ def adaptive_max_pool3d(input: Tensor, output_size: Ints, return_indices: bool =
     """
     sizes = complete_sizes("adaptive_max_pool3d", input, output_size)
     run = pool_with_indices if return_indices else pool
-    return run(input, "max", None, None, 0, 1, sizes, None, False, True, None, None, omits_nan(nan_policy), 3)
+    return run(input, "max", None, None, 0, 1, sizes, None, False, True, None, None,
+               nan_policy != "propagate" and omits_nan(nan_policy), 3)
 
 
 def adaptive_avg_pool3d(input: Tensor, output_size: Ints, *, nan_policy: str = "propagate") -> Tensor:
@@ -409,7 +414,8 @@ def adaptive_avg_pool3d(input: Tensor, output_size: Ints, *, nan_policy: str = "
     tensor([[[[3.5000]]]])
     """
     sizes = complete_sizes("adaptive_avg_pool3d", input, output_size)
-    return pool(input, "avg", None, None, 0, 1, sizes, None, False, True, None, None, omits_nan(nan_policy), 3)
+    return pool(input, "avg", None, None, 0, 1, sizes, None, False, True, None, None,
+                nan_policy != "propagate" and omits_nan(nan_policy), 3)
 
 
 def max_unpool3d(input: Tensor, indices: Tensor, kernel_size: Ints, stride: Ints | None = None, padding: Ints = 0,

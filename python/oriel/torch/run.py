@@ -23,7 +23,7 @@ from oriel.torch.arguments import function_name, operator_arguments
 __all__ = ["pool", "pool_with_indices", "unpool"]
 
 _Pool = _core.Pool
-_is_compiling = torch.compiler.is_compiling
+_is_compiling = torch.compiler.is_dynamo_compiling  # other ways to compile trace under a mode, which is asked for
 _transform_level = torch._C._functorch.maybe_current_level
 _dispatch_modes = torch._C._len_torch_dispatch_stack
 _function_modes = torch._C._len_torch_function_stack
