@@ -1,13 +1,15 @@
 """Oriel: windowed reductions with stride (max, min, average, sum and Lp pooling), the same bits everywhere.
 
-Arrays of NumPy, PyTorch, JAX and everything with DLPack or `__array__` are pooled in place, without copies; results are of the caller's kind.
+Arrays of NumPy, PyTorch, JAX and everything with DLPack or `__array__` are pooled in place, without copies; results are
+of the caller's kind.
 
 >>> import numpy as np
 >>> import oriel
 >>> oriel.max_pool(np.array([[1, 2, 3, 4], [5, 6, 7, 8]]), 2)
 array([[6, 8]])
 
-`oriel.torch`, `oriel.jax`, `oriel.keras` and `oriel.onnx` are the layers of those frameworks, with gradients; they are imported by name.
+`oriel.torch`, `oriel.jax`, `oriel.keras` and `oriel.onnx` are the layers of those frameworks, with gradients; they are
+imported by name.
 """
 
 from oriel import _core
@@ -73,6 +75,7 @@ __all__ = [
     "global_min_pool", "global_sum_pool", "lp_pool", "lp_pool1d", "lp_pool2d", "lp_pool3d", "lp_pool_backward",
     "max_pool", "max_pool1d", "max_pool2d", "max_pool3d", "max_pool_backward", "max_unpool", "max_unpool1d",
     "max_unpool2d", "max_unpool3d", "maximum_filter", "min_pool", "min_pool1d", "min_pool2d", "min_pool3d",
-    "min_pool_backward", "minimum_filter", "reduce_window", "set_target", "set_threads", "sum_pool", "sum_pool1d", "sum_pool2d",
+    "min_pool_backward", "minimum_filter", "reduce_window", "set_target", "set_threads", "sum_pool", "sum_pool1d",
+    "sum_pool2d",
     "sum_pool3d", "sum_pool_backward", "supported_targets", "threads", "uniform_filter",
 ]

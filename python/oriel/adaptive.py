@@ -49,8 +49,8 @@ def adaptive_max_pool(x: Any, output_size: Any, *, return_indices: bool | str = 
     x : array of shape (…)
         As for `max_pool`.
     output_size : int or sequence of int
-        Windows along each pooled axis: window o of m over n elements holds those from floor(o n / m) to ceil((o + 1) n / m). None within a
-        sequence keeps the extent of that one of the last axes.
+        Windows along each pooled axis: window o of m over n elements holds those from floor(o n / m) to ceil((o + 1) n
+        / m). None within a sequence keeps the extent of that one of the last axes.
     return_indices, axes, nan_policy, out
         As for `max_pool`.
 
@@ -89,7 +89,8 @@ def adaptive_min_pool(x: Any, output_size: Any, *, return_indices: bool | str = 
     return _core.forward(pool, x, out)
 
 
-def adaptive_avg_pool(x: Any, output_size: Any, *, axes: Any = None, nan_policy: str = "propagate", out: Any = None) -> Any:
+def adaptive_avg_pool(x: Any, output_size: Any, *, axes: Any = None, nan_policy: str = "propagate",
+                      out: Any = None) -> Any:
     """The mean of each of `output_size` windows; see `adaptive_max_pool`.
 
     Examples
@@ -102,7 +103,8 @@ def adaptive_avg_pool(x: Any, output_size: Any, *, axes: Any = None, nan_policy:
     return _core.forward(_adaptive("avg", x, output_size, axes, nan_policy), x, out)
 
 
-def adaptive_sum_pool(x: Any, output_size: Any, *, axes: Any = None, nan_policy: str = "propagate", out: Any = None) -> Any:
+def adaptive_sum_pool(x: Any, output_size: Any, *, axes: Any = None, nan_policy: str = "propagate",
+                      out: Any = None) -> Any:
     """The sum of each of `output_size` windows; see `adaptive_max_pool`.
 
     Examples
@@ -129,7 +131,8 @@ def adaptive_lp_pool(x: Any, norm_type: float, output_size: Any, *, axes: Any = 
     return _core.forward(_adaptive("lp", x, output_size, axes, nan_policy, norm_type), x, out)
 
 
-def global_max_pool(x: Any, *, axes: Any = None, keepdims: bool = True, nan_policy: str = "propagate", out: Any = None) -> Any:
+def global_max_pool(x: Any, *, axes: Any = None, keepdims: bool = True, nan_policy: str = "propagate",
+                    out: Any = None) -> Any:
     """The largest element over the pooled axes: one window sees everything.
 
     Parameters
@@ -158,7 +161,8 @@ def global_max_pool(x: Any, *, axes: Any = None, keepdims: bool = True, nan_poli
     return _global("max", x, axes, keepdims, nan_policy, out)
 
 
-def global_min_pool(x: Any, *, axes: Any = None, keepdims: bool = True, nan_policy: str = "propagate", out: Any = None) -> Any:
+def global_min_pool(x: Any, *, axes: Any = None, keepdims: bool = True, nan_policy: str = "propagate",
+                    out: Any = None) -> Any:
     """The smallest element over the pooled axes; see `global_max_pool`.
 
     Examples
@@ -171,7 +175,8 @@ def global_min_pool(x: Any, *, axes: Any = None, keepdims: bool = True, nan_poli
     return _global("min", x, axes, keepdims, nan_policy, out)
 
 
-def global_avg_pool(x: Any, *, axes: Any = None, keepdims: bool = True, nan_policy: str = "propagate", out: Any = None) -> Any:
+def global_avg_pool(x: Any, *, axes: Any = None, keepdims: bool = True, nan_policy: str = "propagate",
+                    out: Any = None) -> Any:
     """The mean over the pooled axes; see `global_max_pool`.
 
     Examples
@@ -184,7 +189,8 @@ def global_avg_pool(x: Any, *, axes: Any = None, keepdims: bool = True, nan_poli
     return _global("avg", x, axes, keepdims, nan_policy, out)
 
 
-def global_sum_pool(x: Any, *, axes: Any = None, keepdims: bool = True, nan_policy: str = "propagate", out: Any = None) -> Any:
+def global_sum_pool(x: Any, *, axes: Any = None, keepdims: bool = True, nan_policy: str = "propagate",
+                    out: Any = None) -> Any:
     """The sum over the pooled axes; see `global_max_pool`.
 
     Examples

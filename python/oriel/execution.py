@@ -58,5 +58,6 @@ def active_target() -> str:
 
 
 def set_target(name: str) -> None:
-    """Use that instruction set from now on; the empty name means the best. Raises ValueError when it cannot run here."""
+    """Use that instruction set from now on; the empty name means the best. Raises ValueError when it cannot run here.
+    """
     _core.set_target(name)

@@ -78,9 +78,9 @@ def maximum_filter(
 
     Notes
     -----
-    Large inputs are not padded: only outputs whose windows leave the array, and only in the modes where what lies beyond
-    matters, are computed from a copy of their surroundings. Unlike SciPy, which computes in float64, 64-bit integers
-    are exact, and a NaN within a window makes the result NaN (S3).
+    Large inputs are not padded: only outputs whose windows leave the array, and only in the modes where what lies
+    beyond matters, are computed from a copy of their surroundings. Unlike SciPy, which computes in float64, 64-bit
+    integers are exact, and a NaN within a window makes the result NaN (S3).
 
     Examples
     --------

@@ -1,8 +1,9 @@
 """Pools of one, two or three last axes with the names and arguments of `torch.nn.functional`, for arrays of any kind.
 
-The input has channels and the pooled axes, or a batch before them: (C, L) or (N, C, L), (C, H, W) or (N, C, H, W), (C, D, H, W) or
-(N, C, D, H, W). What `max_pool` and the others say about parameters, results and errors holds here; `min_pool*` and `sum_pool*` take the
-arguments of `max_pool*`. Where PyTorch computes something else (Lp pooling in ceil mode, averages of integers) is said in docs/semantics.md.
+The input has channels and the pooled axes, or a batch before them: (C, L) or (N, C, L), (C, H, W) or (N, C, H, W), (C,
+D, H, W) or (N, C, D, H, W). What `max_pool` and the others say about parameters, results and errors holds here;
+`min_pool*` and `sum_pool*` take the arguments of `max_pool*`. Where PyTorch computes something else (Lp pooling in ceil
+mode, averages of integers) is said in docs/semantics.md.
 """
 
 from __future__ import annotations
@@ -14,7 +15,8 @@ from oriel.adaptive import complete_sizes
 from oriel.pools import unpooled_shape
 
 __all__ = [
-    "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", "adaptive_max_pool1d", "adaptive_max_pool2d", "adaptive_max_pool3d",
+    "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", "adaptive_max_pool1d", "adaptive_max_pool2d",
+    "adaptive_max_pool3d",
     "avg_pool1d", "avg_pool2d", "avg_pool3d", "lp_pool1d", "lp_pool2d", "lp_pool3d",
     "max_pool1d", "max_pool2d", "max_pool3d", "max_unpool1d", "max_unpool2d", "max_unpool3d",
     "min_pool1d", "min_pool2d", "min_pool3d", "sum_pool1d", "sum_pool2d", "sum_pool3d",
@@ -24,7 +26,8 @@ _Pool = _core.Pool
 _forward = _core.forward
 
 
-def _unpool(function: str, ndim: int, x: Any, indices: Any, kernel_size: Any, stride: Any, padding: Any, output_size: Any) -> Any:
+def _unpool(function: str, ndim: int, x: Any, indices: Any, kernel_size: Any, stride: Any, padding: Any,
+            output_size: Any) -> Any:
     pool = _Pool("max", kernel_size, stride, padding, 1, None, None, False, True, None, None, False, ndim)
     shape = unpooled_shape(function, tuple(x.shape), pool, output_size)
     return _core.unpool(x, indices, "plane", pool.resolved_axes(tuple(x.shape)), shape)
@@ -147,7 +150,8 @@ def max_unpool1d(input: Any, indices: Any, kernel_size: Any, stride: Any = None,
 
 def max_pool2d(input: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1,
                ceil_mode: bool = False, return_indices: bool = False) -> Any:
-    """The largest element of each window over the last two axes; with `return_indices` also where it is. See `max_pool`.
+    """The largest element of each window over the last two axes; with `return_indices` also where it is. See
+    `max_pool`.
 
     Examples
     --------
@@ -165,7 +169,8 @@ def max_pool2d(input: Any, kernel_size: Any, stride: Any = None, padding: Any = 
 
 def min_pool2d(input: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1,
                ceil_mode: bool = False, return_indices: bool = False) -> Any:
-    """The smallest element of each window over the last two axes; with `return_indices` also where it is. See `min_pool`.
+    """The smallest element of each window over the last two axes; with `return_indices` also where it is. See
+    `min_pool`.
 
     Examples
     --------
@@ -193,7 +198,8 @@ def avg_pool2d(input: Any, kernel_size: Any, stride: Any = None, padding: Any = 
     array([[[ 2.5,  4.5],
             [10.5, 12.5]]])
     """
-    pool = _Pool("avg", kernel_size, stride, padding, 1, None, None, ceil_mode, count_include_pad, divisor_override, None, False, 2)
+    pool = _Pool("avg", kernel_size, stride, padding, 1, None, None, ceil_mode, count_include_pad, divisor_override,
+                 None, False, 2)
     return _forward(pool, input)
 
 
@@ -266,7 +272,8 @@ def max_unpool2d(input: Any, indices: Any, kernel_size: Any, stride: Any = None,
 
 def max_pool3d(input: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1,
                ceil_mode: bool = False, return_indices: bool = False) -> Any:
-    """The largest element of each window over the last three axes; with `return_indices` also where it is. See `max_pool`.
+    """The largest element of each window over the last three axes; with `return_indices` also where it is. See
+    `max_pool`.
 
     Examples
     --------
@@ -283,7 +290,8 @@ def max_pool3d(input: Any, kernel_size: Any, stride: Any = None, padding: Any = 
 
 def min_pool3d(input: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1,
                ceil_mode: bool = False, return_indices: bool = False) -> Any:
-    """The smallest element of each window over the last three axes; with `return_indices` also where it is. See `min_pool`.
+    """The smallest element of each window over the last three axes; with `return_indices` also where it is. See
+    `min_pool`.
 
     Examples
     --------
@@ -309,7 +317,8 @@ def avg_pool3d(input: Any, kernel_size: Any, stride: Any = None, padding: Any = 
     >>> oriel.avg_pool3d(np.arange(8.0).reshape(1, 2, 2, 2), 2)
     array([[[[3.5]]]])
     """
-    pool = _Pool("avg", kernel_size, stride, padding, 1, None, None, ceil_mode, count_include_pad, divisor_override, None, False, 3)
+    pool = _Pool("avg", kernel_size, stride, padding, 1, None, None, ceil_mode, count_include_pad, divisor_override,
+                 None, False, 3)
     return _forward(pool, input)
 
 

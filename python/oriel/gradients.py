@@ -10,7 +10,8 @@ from oriel.pool import check_nan_policy
 __all__ = ["avg_pool_backward", "lp_pool_backward", "max_pool_backward", "min_pool_backward", "sum_pool_backward"]
 
 
-def _extremum_backward(op: str, dy: Any, x: Any, window: tuple, ceil_mode: bool, indices: Any, axes: Any, nan_policy: str,
+def _extremum_backward(op: str, dy: Any, x: Any, window: tuple, ceil_mode: bool, indices: Any, axes: Any,
+                       nan_policy: str,
                        out: Any) -> Any:
     pool = _core.Pool(op, *window, None, axes, ceil_mode, True, None, None, check_nan_policy(nan_policy), 0)
     if indices is None:
@@ -39,7 +40,8 @@ def max_pool_backward(dy: Any, x: Any, kernel_size: Any, stride: Any = None, pad
     Returns
     -------
     array
-        Of the shape, dtype and kind of `x`. Terms are added in a fixed order (S9): the same bits for every number of threads.
+        Of the shape, dtype and kind of `x`. Terms are added in a fixed order (S9): the same bits for every number of
+        threads.
 
     Examples
     --------
@@ -48,7 +50,8 @@ def max_pool_backward(dy: Any, x: Any, kernel_size: Any, stride: Any = None, pad
     >>> oriel.max_pool_backward(np.array([10.0, 100.0]), np.array([1.0, 5.0, 2.0, 3.0]), 3, 1)
     array([  0., 110.,   0.,   0.])
     """
-    return _extremum_backward("max", dy, x, (kernel_size, stride, padding, dilation), ceil_mode, indices, axes, nan_policy, out)
+    return _extremum_backward("max", dy, x, (kernel_size, stride, padding, dilation), ceil_mode, indices, axes,
+                              nan_policy, out)
 
 
 def min_pool_backward(dy: Any, x: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, *,
@@ -63,7 +66,8 @@ def min_pool_backward(dy: Any, x: Any, kernel_size: Any, stride: Any = None, pad
     >>> oriel.min_pool_backward(np.array([10.0, 100.0]), np.array([1.0, 5.0, 2.0, 3.0]), 3, 1)
     array([ 10.,   0., 100.,   0.])
     """
-    return _extremum_backward("min", dy, x, (kernel_size, stride, padding, dilation), ceil_mode, indices, axes, nan_policy, out)
+    return _extremum_backward("min", dy, x, (kernel_size, stride, padding, dilation), ceil_mode, indices, axes,
+                              nan_policy, out)
 
 
 def _linear_backward(pool: _core.Pool, dy: Any, input_shape: Any, out: Any) -> Any:
@@ -72,7 +76,8 @@ def _linear_backward(pool: _core.Pool, dy: Any, input_shape: Any, out: Any) -> A
     return _core.backward(pool, dy, None, input_shape, out)
 
 
-def avg_pool_backward(dy: Any, input_shape: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, *,
+def avg_pool_backward(dy: Any, input_shape: Any, kernel_size: Any, stride: Any = None, padding: Any = 0,
+                      dilation: Any = 1, *,
                       ceil_mode: bool = False, count_include_pad: bool = True, divisor_override: int | None = None,
                       axes: Any = None, nan_policy: str = "propagate", out: Any = None) -> Any:
     """The gradient of `avg_pool`: each `dy`, divided, goes to every input of its window.
@@ -100,7 +105,8 @@ def avg_pool_backward(dy: Any, input_shape: Any, kernel_size: Any, stride: Any =
     return _linear_backward(pool, dy, input_shape, out)
 
 
-def sum_pool_backward(dy: Any, input_shape: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, *,
+def sum_pool_backward(dy: Any, input_shape: Any, kernel_size: Any, stride: Any = None, padding: Any = 0,
+                      dilation: Any = 1, *,
                       ceil_mode: bool = False, axes: Any = None, nan_policy: str = "propagate", out: Any = None) -> Any:
     """The gradient of `sum_pool`: each `dy` goes to every input of its window; see `avg_pool_backward`.
 
@@ -119,7 +125,8 @@ def sum_pool_backward(dy: Any, input_shape: Any, kernel_size: Any, stride: Any =
 def lp_pool_backward(dy: Any, x: Any, norm_type: float, kernel_size: Any, stride: Any = None, padding: Any = 0,
                      dilation: Any = 1, *, ceil_mode: bool = False, axes: Any = None, nan_policy: str = "propagate",
                      out: Any = None) -> Any:
-    """The gradient of `lp_pool`: dy * sign(x) |x|^(p-1) / y^(p-1), added over the windows of each input; 0 where y is 0.
+    """The gradient of `lp_pool`: dy * sign(x) |x|^(p-1) / y^(p-1), added over the windows of each input; 0 where y is
+    0.
 
     Examples
     --------

@@ -21,8 +21,9 @@ def check_nan_policy(nan_policy: str) -> bool:
 class Pool:
     """What a pool does to any array: its reduction, its windows, its axes.
 
-    The functions of this package (`max_pool`, `adaptive_avg_pool`, …) make such an object for each call. Making it once is quicker, and it
-    also has the gradients of adaptive and global pools. Instances are immutable, hashable and equal where they say the same.
+    The functions of this package (`max_pool`, `adaptive_avg_pool`, …) make such an object for each call. Making it once
+    is quicker, and it also has the gradients of adaptive and global pools. Instances are immutable, hashable and equal
+    where they say the same.
 
     Parameters
     ----------
@@ -33,8 +34,8 @@ class Pool:
     output_size : int or sequence of int, optional
         Makes the pool adaptive: that many windows share each axis evenly.
     axes : int or sequence of int, optional
-        The pooled axes, negative ones counted from the end. By default as many last axes as the lists have values; with single ints all
-        axes but the first two of an array of 3 to 5 axes, and all axes of any other.
+        The pooled axes, negative ones counted from the end. By default as many last axes as the lists have values; with
+        single ints all axes but the first two of an array of 3 to 5 axes, and all axes of any other.
     ceil_mode : bool
         Whether a partial last window counts (S1).
     count_include_pad, divisor_override
@@ -66,7 +67,8 @@ class Pool:
     def __init__(self, op: str, kernel_size: Any = None, stride: Any = None, padding: Any = 0, dilation: Any = 1, *,
                  output_size: Any = None, axes: Any = None, ceil_mode: bool = False, count_include_pad: bool = True,
                  divisor_override: int | None = None, norm_type: float = 2.0, nan_policy: str = "propagate") -> None:
-        object.__setattr__(self, "_core", _core.Pool(op, kernel_size, stride, padding, dilation, output_size, axes, ceil_mode,
+        object.__setattr__(self, "_core", _core.Pool(op, kernel_size, stride, padding, dilation, output_size, axes,
+                                                     ceil_mode,
                                                      count_include_pad, divisor_override, norm_type,
                                                      check_nan_policy(nan_policy), 0))
 
@@ -80,8 +82,8 @@ class Pool:
     def with_indices(self, x: Any, *, space: str = "plane", out: Any = None) -> tuple[Any, Any]:
         """The pool of `x` and int64 indices of where each maximum or minimum came from.
 
-        `space` says what indices count (S10): places of the pooled `"plane"` (PyTorch), of the whole `"tensor"` (ONNX), or taps of the
-        `"window"`. `out` is a tuple of two arrays.
+        `space` says what indices count (S10): places of the pooled `"plane"` (PyTorch), of the whole `"tensor"` (ONNX),
+        or taps of the `"window"`. `out` is a tuple of two arrays.
         """
         return _core.forward_indices(self._core, x, space, out)
 
@@ -92,7 +94,8 @@ class Pool:
         Sums and averages need `input_shape` alone; max and min need `x`, or `indices` and `input_shape`; Lp needs `x`.
         """
         if indices is not None:
-            return _core.backward_indices(self._core, dy, indices, space, x.shape if input_shape is None else input_shape,
+            return _core.backward_indices(self._core, dy, indices, space,
+                                          x.shape if input_shape is None else input_shape,
                                           out)
         if x is None and input_shape is None:
             raise ValueError(f"{self._core.op}_pool_backward: x or input_shape must be given, but both are None")

@@ -1,4 +1,6 @@
-"""Pools with windows of one size and step: `max_pool`, `min_pool`, `avg_pool`, `sum_pool`, `lp_pool`, and their inverse `max_unpool`."""
+"""Pools with windows of one size and step: `max_pool`, `min_pool`, `avg_pool`, `sum_pool`, `lp_pool`, and their inverse
+`max_unpool`.
+"""
 
 from __future__ import annotations
 
@@ -18,14 +20,16 @@ def index_space(return_indices: bool | str) -> str:
     return "plane" if return_indices is True else return_indices
 
 
-def max_pool(x: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, *, ceil_mode: bool = False,
-             return_indices: bool | str = False, axes: Any = None, nan_policy: str = "propagate", out: Any = None) -> Any:
+def max_pool(x: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, *,
+             ceil_mode: bool = False, return_indices: bool | str = False, axes: Any = None,
+             nan_policy: str = "propagate", out: Any = None) -> Any:
     """The largest element of each window; windows lie `stride` apart, by default `kernel_size`.
 
     Parameters
     ----------
     x : array of shape (…)
-        A NumPy array, a CPU tensor of PyTorch or JAX, anything with DLPack or `__array__`; read in place whatever its strides.
+        A NumPy array, a CPU tensor of PyTorch or JAX, anything with DLPack or `__array__`; read in place whatever its
+        strides.
     kernel_size : int or sequence of int
         Taps of a window along each pooled axis.
     stride : int or sequence of int, optional
@@ -39,8 +43,9 @@ def max_pool(x: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, dil
     return_indices : bool or {"plane", "tensor", "window"}
         Also return where each result came from; True: flat in the pooled axes, as PyTorch counts (S10).
     axes : int or sequence of int, optional
-        The pooled axes, negative ones counted from the end. By default as many last axes as the lists have values; with single ints all
-        axes but the first two of an array of 3 to 5 axes (batch and channels), and all axes of any other.
+        The pooled axes, negative ones counted from the end. By default as many last axes as the lists have values; with
+        single ints all axes but the first two of an array of 3 to 5 axes (batch and channels), and all axes of any
+        other.
     nan_policy : {"propagate", "omit"}
         Whether a NaN makes the result NaN or is left out (S3).
     out : array, optional
@@ -49,8 +54,8 @@ def max_pool(x: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, dil
     Returns
     -------
     array, or (array, array of int64)
-        Of the kind, dtype and memory order of `x`; the pooled axes have floor((n + before + after - dilation*(kernel - 1) - 1) / stride) + 1
-        elements.
+        Of the kind, dtype and memory order of `x`; the pooled axes have
+        floor((n + before + after - dilation*(kernel - 1) - 1) / stride) + 1 elements.
 
     Raises
     ------
@@ -84,8 +89,9 @@ def max_pool(x: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, dil
     return _forward(pool, x, out)
 
 
-def min_pool(x: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, *, ceil_mode: bool = False,
-             return_indices: bool | str = False, axes: Any = None, nan_policy: str = "propagate", out: Any = None) -> Any:
+def min_pool(x: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, *,
+             ceil_mode: bool = False, return_indices: bool | str = False, axes: Any = None,
+             nan_policy: str = "propagate", out: Any = None) -> Any:
     """The smallest element of each window. Parameters, result and errors are those of `max_pool`.
 
     Examples
@@ -102,10 +108,12 @@ def min_pool(x: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, dil
     return _forward(pool, x, out)
 
 
-def avg_pool(x: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, *, ceil_mode: bool = False,
+def avg_pool(x: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, *,
+             ceil_mode: bool = False,
              count_include_pad: bool = True, divisor_override: int | None = None, axes: Any = None,
              nan_policy: str = "propagate", out: Any = None) -> Any:
-    """The mean of each window, rounded once to `x`'s dtype. Other parameters, result and errors are those of `max_pool`.
+    """The mean of each window, rounded once to `x`'s dtype. Other parameters, result and errors are those of
+    `max_pool`.
 
     Parameters
     ----------
@@ -116,8 +124,8 @@ def avg_pool(x: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, dil
 
     Notes
     -----
-    Rules S5, S7 and S8: a fixed order of addition, accumulators of float32 for 16-bit types, exact sums of integers, whose mean is rounded
-    half to even.
+    Rules S5, S7 and S8: a fixed order of addition, accumulators of float32 for 16-bit types, exact sums of integers,
+    whose mean is rounded half to even.
 
     Examples
     --------
@@ -131,7 +139,8 @@ def avg_pool(x: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, dil
     return _forward(pool, x, out)
 
 
-def sum_pool(x: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, *, ceil_mode: bool = False,
+def sum_pool(x: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, *,
+             ceil_mode: bool = False,
              axes: Any = None, nan_policy: str = "propagate", out: Any = None) -> Any:
     """The sum of each window, in `x`'s dtype; integers that do not fit saturate (S7). See `max_pool` for the rest.
 
@@ -169,14 +178,17 @@ def lp_pool(x: Any, norm_type: float, kernel_size: Any, stride: Any = None, padd
 
 
 def unpooled_shape(function: str, shape: tuple[int, ...], pool: _core.Pool, output_size: Any) -> tuple[int, ...]:
-    """The shape that `max_unpool` gives: `output_size` (of the pooled axes, or of all), or the least that the windows need."""
+    """The shape that `max_unpool` gives: `output_size` (of the pooled axes, or of all), or the least that the windows
+    need.
+    """
     axes = pool.resolved_axes(shape)
     if output_size is not None:
         sizes = tuple(output_size) if hasattr(output_size, "__iter__") else (output_size,) * len(axes)
         if len(sizes) == len(shape):
             return sizes
         if len(sizes) != len(axes):
-            raise ValueError(f"{function}: output_size must have {len(axes)} or {len(shape)} values, but is {output_size!r}")
+            raise ValueError(f"{function}: output_size must have {len(axes)} or {len(shape)} values, but is "
+                             f"{output_size!r}")
     else:
         def per_axis(values: tuple[int, ...], default: int) -> tuple[int, ...]:
             return values * len(axes) if len(values) == 1 else values or (default,) * len(axes)
