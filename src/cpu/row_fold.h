@@ -1,7 +1,10 @@
 // The engine: folds rows axis by axis, whatever the reduction, layout and direction.
 #pragma once
 
+#include <optional>
+
 #include "cpu/layout.h"
+#include "cpu/tiling.h"
 #include "oriel/problem.h"
 #include "oriel/reduce.h"
 #include "oriel/tensor.h"
@@ -20,7 +23,31 @@ struct FoldJob {
   IndexSpace space = IndexSpace::plane;
 };
 
-/// Runs it on at most `threads` threads (0: the default). The split into tasks never changes a bit.
+/// Runs it on at most `threads` threads (0: the default), in the way that suits it (ways.h). The split into tasks never
+/// changes a bit.
 void run_fold(const FoldJob& job, int threads);
+
+/// The way that takes everything: RowFolder over tiles and bands of rows.
+void run_rows(const FoldJob& job, int threads);
+
+/// Folds rows of outputs again with the careful recipe, where a NaN or a negative zero was found. At most one of a
+/// thread is in use at a time.
+class CarefulRows {
+ public:
+  explicit CarefulRows(const FoldJob& job) : job_(job) {}
+  CarefulRows(const CarefulRows&) = delete;
+  CarefulRows& operator=(const CarefulRows&) = delete;
+
+  /// Rows of a plane, in row-major order over the pooled axes but the row axis.
+  void fold(index_t plane, Range rows);
+  /// Rows of one tile; always of the same tiling, which outlives this.
+  void fold(index_t plane, index_t tile, const Tiling& tiling, Range rows);
+
+ private:
+  struct State;
+  const FoldJob& job_;
+  std::optional<Tiling> tiling_;
+  State* state_ = nullptr;  // made when first needed: it seldom is
+};
 
 }  // namespace oriel::cpu
