@@ -30,7 +30,7 @@ python: packages ## Install the Python package oriel into .venv
 	@scripts/venv.sh test demo
 	@scripts/install_python.sh
 
-bench: build python ## Time the problems of bench/suite.txt, and other frameworks beside Oriel; tables in docs/performance.md
+bench: build ## Time the problems of bench/suite.txt with Oriel and other libraries, in 20 minutes; tables in docs/performance.md
 	@scripts/bench.sh
 
 fuzz: packages ## Fuzz every target for 60 s each; SECONDS_EACH=n changes that
@@ -58,4 +58,4 @@ venv:
 	@scripts/venv.sh test demo
 
 clean: ## Remove everything that was built
-	rm -rf build build-* .venv
+	rm -rf build build-* .venv .venv-bench

@@ -2,6 +2,7 @@
 // Usage: oriel_bench [Google Benchmark's options] [NAME...]; without names, those of bench/suite.txt.
 #include <benchmark/benchmark.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
 #include <fstream>
@@ -18,8 +19,11 @@ using oriel::Problem;
 std::vector<std::string> read_suite() {
   std::vector<std::string> names;
   std::ifstream file(ORIEL_SUITE);
-  for (std::string line; std::getline(file, line);)
-    if (!line.empty() && line[0] != '#') names.push_back(line);
+  for (std::string line; std::getline(file, line);) {
+    line.erase(std::min(line.find('#'), line.size()));
+    line.erase(line.find_last_not_of(' ') + 1);
+    if (!line.empty() && line[0] != '[') names.push_back(line);
+  }
   return names;
 }
 

@@ -1,14 +1,17 @@
 #!/bin/sh
-# Times the problems of bench/suite.txt with `oriel bench`, then Oriel beside other frameworks; writes build/bench.json
-# and build/frameworks.json, and from the latter tables and plots of docs/performance.md.
+# Times the problems of bench/suite.txt by Oriel and other libraries, and what calls cost; writes build/compare.json and
+# build/frameworks.json, and from them tables and plots of docs/performance.md. Options go to bench/compare.py; with any,
+# the documentation stays as it is.
 set -eu
 cd "$(dirname "$0")/.."
-names=$(sed 's/#.*//' bench/suite.txt)
-# shellcheck disable=SC2086
-build/bin/oriel bench $names
-# shellcheck disable=SC2086
-build/bin/oriel bench --json $names > build/bench.json
-echo "build/bench.json has the same as JSON"
-.venv/bin/python bench/frameworks.py build/frameworks.json
-.venv/bin/python scripts/frameworks_page.py build/frameworks.json
+scripts/install_debian.sh debian_packages_bench.txt || echo "bench: oneDNN is left out" >&2
+scripts/venv.sh bench
+scripts/install_python.sh .venv-bench
+cmake --preset release >/dev/null
+cmake --build --preset release --target oriel_onednn
+python=.venv-bench/bin/python
+$python bench/compare.py build/compare.json "$@"
+[ $# -eq 0 ] || exit 0
+$python bench/frameworks.py build/frameworks.json
+$python scripts/frameworks_page.py build/frameworks.json
 echo "docs/performance.md and docs/images have what was measured"

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Builds the Python package and installs it into .venv. Quick when nothing changed: the build folder is kept.
+# install_python.sh [VENV]: builds the Python package and installs it into .venv or VENV. Quick when nothing changed: the build folder is kept.
 set -eu
 cd "$(dirname "$0")/.."
 
-.venv/bin/python -m pip install -q --disable-pip-version-check --no-build-isolation --no-deps --force-reinstall .
+"${1:-.venv}/bin/python" -m pip install -q --disable-pip-version-check --no-build-isolation --no-deps --force-reinstall .

@@ -1,5 +1,5 @@
 #!/bin/sh
-# venv.sh NAME...: makes .venv hold what scripts/requirements-NAME.txt pins. Quick when it already does.
+# venv.sh NAME...: makes .venv hold what scripts/requirements-NAME.txt pins (.venv-bench for bench). Quick when it already does.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -17,15 +17,17 @@ find_python() {
 [ $# -gt 0 ] || { echo "usage: venv.sh NAME..." >&2; exit 2; }
 for name in "$@"; do
   list=scripts/requirements-$name.txt
-  stamp=.venv/installed-$name
+  folder=.venv
+  [ "$name" = bench ] && folder=.venv-bench
+  stamp=$folder/installed-$name
   hash=$(sha256sum "$list")
-  [ -x .venv/bin/python ] && [ "$(cat "$stamp" 2>/dev/null)" = "$hash" ] && continue
-  if [ ! -x .venv/bin/python ]; then
+  [ -x $folder/bin/python ] && [ "$(cat "$stamp" 2>/dev/null)" = "$hash" ] && continue
+  if [ ! -x $folder/bin/python ]; then
     python=$(find_python)
-    echo "Making .venv with $("$python" --version)"
-    "$python" -m venv --clear .venv
+    echo "Making $folder with $("$python" --version)"
+    "$python" -m venv --clear $folder
   fi
   echo "Installing the Python packages of $list"
-  .venv/bin/python -m pip install -qq --disable-pip-version-check -r "$list"
+  $folder/bin/python -m pip install -qq --disable-pip-version-check -r "$list"
   echo "$hash" > "$stamp"
 done

@@ -1,0 +1,249 @@
+#!/usr/bin/env python3
+"""Oriel beside a copy of the same bytes and beside other libraries' pools, on the problems of bench/suite.txt.
+
+Usage: compare.py OUT.json [--groups G,…] [--only TEXT] [--peers P,…] [--threads 1,2] [--quick]
+
+One process for each number of threads measures all contenders of a problem in turns, after every result was compared with Oriel's
+and Oriel's with loops over some windows. Contenders that give other values are left out, and that is said.
+"""
+
+import argparse
+import importlib
+import json
+import math
+import os
+import platform
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+TOO_LONG = 2.0  # seconds: a peer whose call would take longer is left out, loudly
+TAPS_PER_SECOND = 0.25e9  # what libraries that visit every tap of every window do at least
+DIRECT = ("torch", "jax", "openvino", "tensorflow", "onednn", "onnxruntime")
+
+
+def arguments_of(words):
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("out", type=Path)
+    parser.add_argument("--suite", type=Path, help="another file than bench/suite.txt")
+    parser.add_argument("--groups", default="", help="only these groups of the suite")
+    parser.add_argument("--only", default="", help="only problems whose names contain this text")
+    parser.add_argument("--peers", help="only these peers; empty: none")
+    parser.add_argument("--threads", default="1,2", help="numbers of threads, each in a process of its own")
+    parser.add_argument("--seconds", type=float, default=0.8, help="measure a problem for at least so long")
+    parser.add_argument("--rounds", type=int, default=7, help="and at least so many rounds")
+    parser.add_argument("--clock", choices=["wall", "cpu"], default="wall",
+                        help="cpu: count processor time, for one thread on a machine that others use too")
+    parser.add_argument("--quick", action="store_true", help="small tensors, few rounds: shows that it works, not how fast")
+    parser.add_argument("--child", type=int, help=argparse.SUPPRESS)
+    return parser.parse_args(words)
+
+
+def say(text):
+    print(text, file=sys.stderr, flush=True)
+
+
+def stored(path, results):
+    """The file appears whole or not at all."""
+    unfinished = path.with_name(path.name + ".part")
+    unfinished.write_text(json.dumps(results, indent=1))
+    unfinished.rename(path)
+
+
+def keep_to_processors(threads):
+    """Frameworks count the processors that they may use when they are loaded."""
+    os.sched_setaffinity(0, set(sorted(os.sched_getaffinity(0))[-threads:]))
+    os.environ.update(JAX_PLATFORMS="cpu", TF_CPP_MIN_LOG_LEVEL="3", OMP_NUM_THREADS=str(threads), CUDA_VISIBLE_DEVICES="")
+
+
+def load_peers(wanted, threads):
+    """[(word, module)] of those that are there, and name -> version; a missing one is said loudly."""
+    from peers import ALL
+    found, versions = [], {}
+    for word in ALL if wanted is None else [w for w in wanted.split(",") if w]:
+        try:
+            module = importlib.import_module(f"peers.{word}")
+            versions[module.NAME] = module.load(threads)
+            found.append((word, module))
+        except Exception as error:  # a broken installation is as good as none
+            say(f"compare: {word.upper()} IS NOT HERE: {type(error).__name__}: {error}")
+            versions[word] = None
+    return found, versions
+
+
+def oriel_contender(problem, x, dy):
+    import numpy as np
+
+    from problems import DTYPES, make_array
+    from timing import Contender
+    pool = problem.pool()
+    y = make_array(problem, problem.shape if problem.backward else problem.output_shape, 3)
+    if problem.cropped:
+        y = np.ascontiguousarray(y)
+    assert y.dtype == DTYPES[problem.dtype]
+    if problem.backward:
+        needs_x = problem.op not in ("avg", "sum") or problem.omit
+        x = x if needs_x else None
+        return Contender("Oriel", lambda: pool.backward(dy, x, input_shape=problem.shape, out=y), lambda: y)
+    if problem.indices:
+        out = (y, np.zeros(y.shape, np.int64))
+        return Contender("Oriel", lambda: pool.with_indices(x, out=out), lambda: y)
+    return Contender("Oriel", lambda: pool(x, out=y), lambda: y)
+
+
+def verified(problem, ours, contenders, left_out):
+    """Those that give Oriel's values; the others are named in left_out."""
+    from problems import close
+    ours.run()
+    expected, good = ours.result(), []
+    for contender in contenders:
+        try:
+            contender.run()
+            right = close(problem, contender.result(), expected)
+            why = "gives other values"
+        except Exception as error:
+            right, why = False, f"{type(error).__name__}: {str(error).strip().splitlines()[0] if str(error).strip() else ''}"[:160]
+        if right:
+            good.append(contender)
+        else:
+            left_out[contender.name] = why
+    return good
+
+
+def made(problem, peers, x, dy, left_out):
+    """The contenders of all peers that have such a pool and are not hopeless."""
+    found = []
+    estimate = math.prod(problem.output_shape) * problem.taps / TAPS_PER_SECOND
+    for word, module in peers:
+        separable = word == "onnxruntime" and max(problem.uniform().kernel, default=0) <= 32
+        if problem.kind == "uniform" and word in DIRECT and not separable and estimate > TOO_LONG:
+            left_out[module.NAME] = f"not run, as it visits every tap, which would take more than {TOO_LONG:.0f} s"
+            continue
+        try:
+            found += module.contenders(problem, x, dy)
+        except Exception as error:
+            left_out[module.NAME] = f"{type(error).__name__}: {str(error).strip().splitlines()[0] if str(error).strip() else ''}"[:160]
+    return found
+
+
+def measure(group, problem, peers, threads, arguments):
+    from problems import first_wrong, make_array
+    from timing import Copy, in_turns, summary_of
+    x = make_array(problem, problem.shape, 1)
+    dy = make_array(problem, problem.output_shape, 2) if problem.backward else None
+    left_out = {}
+    ours = oriel_contender(problem, x, dy)
+    contenders = verified(problem, ours, made(problem, peers, x, dy, left_out), left_out)
+    by = sorted({c.name for c in contenders})
+    if not problem.backward and not problem.ceil:
+        wrong = first_wrong(problem, x, ours.result())
+        if wrong is not None:
+            sys.exit(f"compare: {problem.name}: Oriel's output {wrong} is not what its window holds")
+        by.append("loops")
+    if not by:
+        say(f"compare: NOTHING VERIFIES {problem.name}")
+    copy = Copy(problem.bytes, threads)
+    runs = {"copy": copy.alone, "Oriel": ours.run, **{c.name: c.run for c in contenders}}
+    if threads > 1:
+        runs["copy, threads"] = copy.together
+    taken = in_turns(runs, arguments.seconds, arguments.rounds, 0.002 if threads > 1 else 0.0,
+                     time.perf_counter if arguments.clock == "wall" else time.process_time)
+    copy.end()
+    times = {name: summary_of(seconds) for name, seconds in taken.items()}
+    together = times.pop("copy, threads", times["copy"])
+    if together["seconds"] < times["copy"]["seconds"]:
+        times["copy"] = together
+    return {"group": group, "problem": problem.name, "threads": threads, "bytes": problem.bytes, "verified_by": by,
+            "times": times, "left_out": left_out, "other_layout": [c.name for c in contenders if c.other_layout]}
+
+
+def chosen(arguments):
+    """[(group, Problem)] that the arguments ask for."""
+    from problems import SUITE, parse, read_suite
+    groups = {word for word in arguments.groups.split(",") if word}
+    suite = read_suite(arguments.suite or SUITE)
+    unknown = groups - {group for group, _ in suite}
+    if unknown:
+        sys.exit(f"compare: no group {', '.join(sorted(unknown))} in the suite; there are "
+                 f"{', '.join(dict.fromkeys(group for group, _ in suite))}")
+    return [(group, parse(name, cropped=group == "views")) for group, name in suite
+            if (not groups or group in groups) and arguments.only in name]
+
+
+def row(result):
+    from summary import best_peer
+    times = result["times"]
+    ours, copy = times["Oriel"]["seconds"], times["copy"]["seconds"]
+    peer = best_peer(result)
+    beside = f"{peer} {times[peer]['seconds'] / ours:.2f}x" if peer else "no peer"
+    return (f"{result['threads']} {result['problem']:<52} {1e3 * ours:9.3f} ms  {ours / copy:7.2f} x copy   {beside}"
+            f"{''.join(f'; {name} left out' for name in result['left_out'])}")
+
+
+def child(arguments):
+    """Measures with one number of threads and stores that."""
+    keep_to_processors(arguments.child)
+    peers, versions = load_peers(arguments.peers, arguments.child)
+    import oriel
+    oriel.set_threads(arguments.child)
+    results, problems = [], chosen(arguments)
+    if arguments.quick:
+        problems = [(group, smaller(problem)) for group, problem in problems]
+        arguments.seconds, arguments.rounds = 0.0, 2
+    for group, problem in problems:
+        results.append(measure(group, problem, peers, arguments.child, arguments))
+        print(row(results[-1]), flush=True)
+        stored(arguments.out, {"target": oriel.active_target(), "versions": {"Oriel": oriel.__version__, **versions},
+                               "results": results})
+
+
+def smaller(problem):
+    """The problem with a batch of 1 and at most two channels and sixty-four positions beyond its window."""
+    from dataclasses import replace
+    shape = list(problem.shape)
+    for axis, n in enumerate(shape):
+        shape[axis] = min(n, 2)
+        if axis in problem.axes:
+            a = problem.axes.index(axis)
+            span = 1
+            if problem.kind == "uniform":
+                span = problem.dilation[a] * (problem.kernel[a] - 1) + 1
+            shape[axis] = min(n, span + 63)
+    return replace(problem, shape=tuple(shape))
+
+
+def processor():
+    for line in Path("/proc/cpuinfo").read_text().splitlines():
+        if line.startswith("model name"):
+            return line.partition(":")[2].strip()
+    return platform.machine()
+
+
+def main():
+    words = sys.argv[1:]
+    arguments = arguments_of(words)
+    if arguments.child:
+        child(arguments)
+        return
+    from summary import print_summary
+    whole = {"processor": processor(), "quick": arguments.quick, "results": []}
+    start = time.monotonic()
+    for threads in arguments.threads.split(","):
+        part = arguments.out.with_name(f"{arguments.out.name}.{threads}")
+        command = [sys.executable, __file__, *words, "--child", threads]
+        command[command.index(str(arguments.out))] = str(part)
+        done = subprocess.run(command)
+        if done.returncode != 0:
+            sys.exit(f"compare: measuring with {threads} threads ended with {done.returncode}; {part} has what was done before")
+        measured = json.loads(part.read_text())
+        part.unlink()
+        whole["results"] += measured.pop("results")
+        whole |= measured
+    whole["minutes"] = (time.monotonic() - start) / 60
+    stored(arguments.out, whole)
+    print_summary(whole)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,99 @@
+"""What a file of bench/compare.py says in few numbers. Usage: summary.py RESULTS.json"""
+
+import json
+import statistics
+import sys
+from pathlib import Path
+
+NOISE = 1.05  # a peer is faster where Oriel takes more than so many times as long
+
+
+def best_peer(result):
+    """The fastest peer that reads and writes the problem's own layout, or None."""
+    times = {name: t["seconds"] for name, t in result["times"].items()
+             if name not in ("Oriel", "copy") and name not in result["other_layout"]}
+    return min(times, key=times.get) if times else None
+
+
+def ratio(result, to):
+    """Oriel's time in times of `to`: below 1 Oriel is faster."""
+    return result["times"]["Oriel"]["seconds"] / result["times"][to]["seconds"]
+
+
+def geometric_mean(values):
+    values = list(values)
+    return statistics.geometric_mean(values) if values else None
+
+
+def backward(result):
+    return ":backward" in result["problem"]
+
+
+def peers_of(results):
+    return list(dict.fromkeys(name for r in results for name in r["times"] if name not in ("Oriel", "copy")))
+
+
+def means(results):
+    """peer -> (geometric mean of how many times as long as Oriel it takes, cases)."""
+    return {peer: (geometric_mean(1 / ratio(r, peer) for r in results if peer in r["times"]),
+                   sum(peer in r["times"] for r in results)) for peer in peers_of(results)}
+
+
+def summarise(whole):
+    """Everything that is printed, as a dictionary: per number of threads and direction, and per group."""
+    summary = {"sections": [], "slower": [], "left_out": {}}
+    results = whole["results"]
+    for threads in sorted({r["threads"] for r in results}):
+        for direction in (False, True):
+            these = [r for r in results if r["threads"] == threads and backward(r) == direction]
+            if not these:
+                continue
+            worst = max(these, key=lambda r: ratio(r, "copy"))
+            beside = [r for r in these if best_peer(r)]
+            section = {"threads": threads, "direction": "backward" if direction else "forward", "cases": len(these),
+                       "copy_mean": geometric_mean(ratio(r, "copy") for r in these),
+                       "copy_worst": [ratio(worst, "copy"), worst["problem"]], "means": means(these),
+                       "groups": {}}
+            if beside:
+                worst = max(beside, key=lambda r: ratio(r, best_peer(r)))
+                section["peer_worst"] = [ratio(worst, best_peer(worst)), worst["problem"], best_peer(worst)]
+            for group in dict.fromkeys(r["group"] for r in these):
+                members = [r for r in these if r["group"] == group]
+                section["groups"][group] = {"copy_mean": geometric_mean(ratio(r, "copy") for r in members),
+                                            "copy_worst": max(ratio(r, "copy") for r in members), "means": means(members)}
+            summary["sections"].append(section)
+    for r in results:
+        peer = best_peer(r)
+        if peer and ratio(r, peer) > NOISE:
+            summary["slower"].append([ratio(r, peer), r["problem"], r["threads"], peer, ratio(r, "copy")])
+        for name, why in r["left_out"].items():
+            summary["left_out"].setdefault(f"{name}: {why}", []).append(r["problem"])
+    summary["slower"].sort(reverse=True)
+    return summary
+
+
+def lines(whole):
+    summary = summarise(whole)
+    for section in summary["sections"]:
+        yield f"\n== {section['direction']}, {section['threads']} thread{'s' if section['threads'] > 1 else ''}, {section['cases']} problems"
+        yield f"ratio to a copy: mean {section['copy_mean']:.2f}, worst {section['copy_worst'][0]:.2f} ({section['copy_worst'][1]})"
+        if "peer_worst" in section:
+            yield "ratio to the fastest peer: worst {:.2f} ({}, {})".format(*section["peer_worst"])
+        for name, group in section["groups"].items():
+            beside = ", ".join(f"{peer} {mean:.1f}" for peer, (mean, _) in group["means"].items())
+            yield f"  {name:<12} copy {group['copy_mean']:.2f} (worst {group['copy_worst']:.2f}); times as fast as: {beside}"
+        for peer, (mean, count) in section["means"].items():
+            yield f"  {mean:8.2f} times as fast as {peer} (geometric mean of {count} problems)"
+    yield f"\n== slower than the fastest peer: {len(summary['slower'])} of {len(whole['results'])}"
+    for times, problem, threads, peer, copy in summary["slower"]:
+        yield f"  {times:6.2f} x {peer:<14} {threads} {problem} ({copy:.2f} x copy)"
+    for why, problems in summary["left_out"].items():
+        yield f"LEFT OUT {why} ({len(problems)} problems, such as {problems[0]})"
+
+
+def print_summary(whole):
+    print("\n".join(lines(whole)))
+
+
+if __name__ == "__main__":
+    print_summary(json.loads(Path(sys.argv[1]).read_text()))
