@@ -46,6 +46,10 @@ enum class Lower : std::uint8_t {
 template <class Code>
 inline constexpr Code kAbsent = static_cast<Code>(Code{1} << (8 * sizeof(Code) - 2));
 
+/// to[i] = from[i * step] for n groups of `bytes` bytes each, any number of them and any step >= 1. Reads nothing
+/// beyond the last group and writes exactly n groups.
+using PickGroups = void (*)(const void* from, index_t step, index_t n, index_t bytes, void* to);
+
 // Everything that is compiled once per instruction set.
 struct KernelTable {
   const char* target = nullptr;
@@ -56,6 +60,7 @@ struct KernelTable {
   LiftRow (*lift)(Lift lift, Dtype from, Lane to) = nullptr;
   LowerRow (*lower)(Lower lower, Lane from, Dtype to) = nullptr;
   ScanRow (*scan)(Dtype dtype) = nullptr;  // floating dtypes
+  PickGroups pick_groups = nullptr;
 };
 
 /// The table of the instruction set in use.
@@ -67,5 +72,6 @@ void fill_sum(KernelTable& table, std::size_t which);
 void fill_arg(KernelTable& table, std::size_t which);
 void fill_convert(KernelTable& table, std::size_t which);
 void fill_lower(KernelTable& table, std::size_t which);
+void fill_pick(KernelTable& table, std::size_t which);
 
 }  // namespace oriel::cpu

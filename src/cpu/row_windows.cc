@@ -1,49 +1,13 @@
 // The part of RowFolder that folds along rows. Nearly all of it is fold_rows on one row, seen at several offsets.
 #include <cstring>
 
+#include "cpu/kernels.h"
 #include "cpu/row_folder.h"
 
 namespace oriel::cpu {
 namespace {
 
 constexpr index_t kWideLanes = 16;  // from here a window's taps are rows long enough for vectors
-
-// Every `step`-th group of kBytes bytes.
-template <std::size_t kBytes>
-void pick(const std::byte* from, index_t step, index_t n, std::byte* to) {
-  constexpr index_t bytes = static_cast<index_t>(kBytes);
-  for (index_t i = 0; i < n; ++i) std::memcpy(to + i * bytes, from + i * step * bytes, kBytes);
-}
-
-void pick_groups(const void* from_row, index_t step, index_t n, index_t bytes, void* to_row) {
-  const auto* from = static_cast<const std::byte*>(from_row);
-  auto* to = static_cast<std::byte*>(to_row);
-  switch (bytes) {  // one to four lanes of any type: a copy of a known size is a move or two
-    case 1:
-      return pick<1>(from, step, n, to);
-    case 2:
-      return pick<2>(from, step, n, to);
-    case 3:
-      return pick<3>(from, step, n, to);
-    case 4:
-      return pick<4>(from, step, n, to);
-    case 6:
-      return pick<6>(from, step, n, to);
-    case 8:
-      return pick<8>(from, step, n, to);
-    case 12:
-      return pick<12>(from, step, n, to);
-    case 16:
-      return pick<16>(from, step, n, to);
-    case 24:
-      return pick<24>(from, step, n, to);
-    case 32:
-      return pick<32>(from, step, n, to);
-    default:
-      for (index_t i = 0; i < n; ++i)
-        std::memcpy(to + i * bytes, from + i * step * bytes, static_cast<std::size_t>(bytes));
-  }
-}
 
 }  // namespace
 
@@ -185,8 +149,10 @@ void RowFolder::fold_phases(RowIn first, RowOut out) {
     const index_t groups = axis.phase_length(residue);
     const RowIn from = shifted(first, residue * lanes, 0);
     const RowOut to = slot(phases_, p, 0);
-    pick_groups(from.value, axis.stride, groups, lanes * how_.value_bytes, to.value);
-    if (from.extra != nullptr) pick_groups(from.extra, axis.stride, groups, lanes * how_.extra_bytes, to.extra);
+    kernels().pick_groups(from.value, axis.stride, groups, lanes * how_.value_bytes, to.value);
+    if (from.extra != nullptr) {
+      kernels().pick_groups(from.extra, axis.stride, groups, lanes * how_.extra_bytes, to.extra);
+    }
   }
   for (index_t t = 0; t < axis.kernel; ++t) {
     const RowOut phase = slot(phases_, tap_phase_[t], 0);

@@ -32,6 +32,7 @@ std::vector<KernelTable> all_tables() {
     fill_arg(table, which);
     fill_convert(table, which);
     fill_lower(table, which);
+    fill_pick(table, which);
     tables.push_back(table);
   }
   return tables;
