@@ -13,5 +13,6 @@ python=.venv-bench/bin/python
 $python bench/compare.py build/compare.json "$@"
 [ $# -eq 0 ] || exit 0
 $python bench/frameworks.py build/frameworks.json
+$python scripts/compare_page.py build/compare.json
 $python scripts/frameworks_page.py build/frameworks.json
 echo "docs/performance.md and docs/images have what was measured"
