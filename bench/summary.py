@@ -39,6 +39,14 @@ def means(results):
                    sum(peer in r["times"] for r in results)) for peer in peers_of(results)}
 
 
+def training(results):
+    """How many times as long as Oriel's a forward and a backward of PyTorch take together: (geometric mean, problems)."""
+    names = {r["problem"]: r for r in results if "PyTorch" in r["times"]}
+    pairs = [(r, names[name + ":backward"]) for name, r in names.items() if name + ":backward" in names]
+    steps = [sum(r["times"]["PyTorch"]["seconds"] for r in pair) / sum(r["times"]["Oriel"]["seconds"] for r in pair) for pair in pairs]
+    return geometric_mean(steps), len(steps)
+
+
 def summarise(whole):
     """Everything that is printed, as a dictionary: per number of threads and direction, and per group."""
     summary = {"sections": [], "slower": [], "left_out": {}}
@@ -61,6 +69,8 @@ def summarise(whole):
                 members = [r for r in these if r["group"] == group]
                 section["groups"][group] = {"copy_mean": geometric_mean(ratio(r, "copy") for r in members),
                                             "copy_worst": max(ratio(r, "copy") for r in members), "means": means(members)}
+            if direction:
+                section["training"] = training([r for r in results if r["threads"] == threads])
             summary["sections"].append(section)
     for r in results:
         peer = best_peer(r)
@@ -84,6 +94,9 @@ def lines(whole):
             yield f"  {name:<12} copy {group['copy_mean']:.2f} (worst {group['copy_worst']:.2f}); times as fast as: {beside}"
         for peer, (mean, count) in section["means"].items():
             yield f"  {mean:8.2f} times as fast as {peer} (geometric mean of {count} problems)"
+        mean, count = section.get("training", (None, 0))
+        if count:
+            yield f"  {mean:8.2f} times as fast as PyTorch in forward and backward together ({count} problems)"
     yield f"\n== slower than the fastest peer: {len(summary['slower'])} of {len(whole['results'])}"
     for times, problem, threads, peer, copy in summary["slower"]:
         yield f"  {times:6.2f} x {peer:<14} {threads} {problem} ({copy:.2f} x copy)"

@@ -70,6 +70,11 @@ def head(whole):
     for section in summary["sections"]:
         cells = [f"{number(section['means'][p][0])} ({section['means'][p][1]})" if p in section["means"] else "" for p in peers]
         yield f"| {section['direction']} | {section['threads']} | " + " | ".join(cells) + " |\n"
+    for section in summary["sections"]:
+        mean, count = section.get("training", (None, 0))
+        if count:
+            yield (f"\nForward and backward together, {section['threads']} thread{'s' if section['threads'] > 1 else ''}: "
+                   f"{number(mean)} times as fast as PyTorch ({count} problems).\n")
     slower = summary["slower"]
     yield f"\n{len(slower)} of {len(whole['results'])} measurements are slower than the fastest peer of the same layout"
     yield ".\n" if not slower else ":\n\n| problem | threads | times the peer | peer |\n|---|--:|--:|---|\n"

@@ -1,0 +1,143 @@
+"""bench/compare.py measures what it verified, leaves out what differs and says so; its summary and its page follow from what it stored."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+SUITE = """# a comment
+[networks]
+max:f32:8x64x112x112:k3s2p1            # ResNet's stem
+avg:f32:8x112x112x64:k3s1p1:exclude:axes1,2
+max:f32:1080x1920:k31s1p15
+avg:f32:8x256x56x56:out6
+[dtypes]
+max:bf16:8x64x56x56:k2s2
+lp2:f32:8x64x56x56:k2
+min:u8:8x64x56x56:k2
+[views]
+max:f32:8x64x112x112:k3s2p1
+[backward]
+max:f32:8x64x112x112:k3s2p1:backward
+avg:f32:8x64x112x112:k3s2p1:backward
+"""
+
+
+@pytest.fixture
+def bench(tmp_path):
+    """The scripts with a page beside them, and a suite of few problems."""
+    ignored = shutil.ignore_patterns("__pycache__")
+    shutil.copytree(ROOT / "bench", tmp_path / "bench", ignore=ignored)
+    for folder, name in (("scripts", "compare_page.py"), ("docs", "performance.md")):
+        (tmp_path / folder).mkdir()
+        shutil.copy(ROOT / folder / name, tmp_path / folder)
+    (tmp_path / "suite.txt").write_text(SUITE)
+    return tmp_path
+
+
+def run(folder, *words):
+    environment = {name: value for name, value in os.environ.items() if name != "ORIEL_TARGET"}
+    return subprocess.run([sys.executable, *map(str, words)], cwd=folder, env=environment, capture_output=True, text=True)
+
+
+def compare(folder, *words):
+    return run(folder, "bench/compare.py", folder / "out.json", "--suite", "suite.txt", "--quick", *words)
+
+
+def spoil(path, old, new):
+    text = path.read_text()
+    assert text.count(old) == 1, (path, old)
+    path.write_text(text.replace(old, new))
+
+
+def test_measures_summarises_and_writes_the_page(bench):
+    done = compare(bench, "--peers", "torch")
+    assert done.returncode == 0, done.stderr
+    measured = json.loads((bench / "out.json").read_text())
+    assert {path.name for path in bench.iterdir()} == {"bench", "docs", "scripts", "suite.txt", "out.json"}
+    names = [line.partition("#")[0].strip() for line in SUITE.splitlines() if line[:1] not in "#["]
+    assert [(r["threads"], r["problem"]) for r in measured["results"]] == [(t, name) for t in (1, 2) for name in names]
+    for result in measured["results"]:
+        times = result["times"]
+        assert {"Oriel", "copy"} <= set(times) and result["verified_by"]
+        assert ("PyTorch" in times) == (result["problem"].split(":")[0] != "min")
+        for time in times.values():
+            assert 0 < time["least"] <= time["seconds"] < 10 and time["rounds"] >= 2
+    assert "== forward, 1 thread, 8 problems" in done.stdout and "== backward, 2 threads, 2 problems" in done.stdout
+    assert "in forward and backward together (1 problems)" in done.stdout
+
+    before = (bench / "docs" / "performance.md").read_text()
+    done = run(bench, "scripts/compare_page.py", "out.json")
+    assert done.returncode == 0, done.stderr
+    text = (bench / "docs" / "performance.md").read_text()
+    for mark in ("<!-- measured: begin -->", "<!-- measured: end -->"):
+        side = 0 if "begin" in mark else 1
+        assert text.split(mark)[side] == before.split(mark)[side]
+    assert all(f"| `{name}` |" in text for name in names)
+    drawn = {path.name: path.read_text() for path in (bench / "docs" / "images").iterdir()}
+    assert set(drawn) == {f"{name}-{theme}.svg" for name in ("windows", "copy") for theme in ("light", "dark")}
+    assert all("</svg>" in svg for svg in drawn.values()) and len(set(drawn.values())) == 4
+
+
+def test_parts_can_be_measured(bench):
+    done = compare(bench, "--peers", "", "--threads", "1", "--groups", "networks,backward", "--only", "k3s2")
+    assert done.returncode == 0, done.stderr
+    results = json.loads((bench / "out.json").read_text())["results"]
+    assert [r["problem"] for r in results] == [
+        "max:f32:8x64x112x112:k3s2p1", "max:f32:8x64x112x112:k3s2p1:backward", "avg:f32:8x64x112x112:k3s2p1:backward"]
+    assert "NOTHING VERIFIES max:f32:8x64x112x112:k3s2p1:backward" in done.stderr
+    done = compare(bench, "--groups", "nets")
+    assert done.returncode != 0 and "no group nets in the suite" in done.stderr
+
+
+def test_a_wrong_result_of_oriel_is_not_timed(bench):
+    spoil(bench / "bench" / "compare.py", "lambda: pool(x, out=y), lambda: y)", "lambda: pool(x, out=y), lambda: y + 1)")
+    done = compare(bench, "--peers", "", "--threads", "1")
+    assert done.returncode != 0 and "is not what its window holds" in done.stderr, done.stderr
+    assert not (bench / "out.json").exists()
+
+
+def test_other_values_and_missing_peers_are_said(bench):
+    spoil(bench / "bench" / "peers" / "torch.py", "return array(problem, made.reshape(out.shape))",
+          "return array(problem, made.reshape(out.shape)) + 1")
+    done = compare(bench, "--peers", "torch,nonesuch", "--threads", "1", "--groups", "networks")
+    assert done.returncode == 0, done.stderr
+    results = json.loads((bench / "out.json").read_text())["results"]
+    assert all(r["left_out"]["PyTorch"] == "gives other values" and "PyTorch" not in r["times"] for r in results)
+    assert "NONESUCH IS NOT HERE" in done.stderr
+    assert "LEFT OUT PyTorch: gives other values (4 problems" in done.stdout
+
+
+def measured(problem, **milliseconds):
+    times = {name: {"seconds": value / 1000} for name, value in milliseconds.items()}
+    return {"group": "g", "problem": problem, "threads": 1, "times": times, "other_layout": ["blocked"], "left_out": {}}
+
+
+def test_summary_counts_only_peers_of_the_same_layout(monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT / "bench"))
+    from summary import best_peer, summarise
+    results = [measured("a", Oriel=2, copy=1, slow=8, blocked=1), measured("b", Oriel=4, copy=1, slow=2, blocked=8)]
+    assert [best_peer(result) for result in results] == ["slow", "slow"]
+    summary = summarise({"results": results})
+    assert summary["slower"] == [[2.0, "b", 1, "slow", 4.0]]
+    (section,) = summary["sections"]
+    assert section["copy_worst"] == [4.0, "b"] and section["peer_worst"] == [2.0, "b", "slow"]
+    assert section["means"]["slow"] == (pytest.approx(2**0.5), 2)
+    assert section["means"]["blocked"] == (pytest.approx(1.0), 2)
+
+
+def test_the_suite_can_be_read(monkeypatch):
+    """Every name is a problem, of the same size for Python as for the library."""
+    monkeypatch.syspath_prepend(str(ROOT / "bench"))
+    import problems
+    suite = problems.read_suite()
+    assert 150 <= len(suite) <= 250 and len(set(suite)) == len(suite)
+    for group, name in suite:
+        problem = problems.parse(name, cropped=group == "views")
+        assert group and all(n > 0 for n in problem.output_shape) and problem.bytes > 0
+        assert problem.axes == tuple(range(len(problem.shape)))[problem.axes[0]:problem.axes[-1] + 1]
