@@ -66,11 +66,12 @@ def seconds_of(run, calls, clock=time.perf_counter):
 
 def in_turns(runs, budget, rounds, pause=0.0, clock=time.perf_counter):
     """name -> seconds of each round. Every round calls each once, or as often as makes a millisecond; slow ones are left out after
-    three rounds. Goes on after `rounds` until `budget` seconds are over. `pause` lets idle threads of the others come to rest."""
-    first = {name: min(seconds_of(run, 1, clock) for _ in range(2)) for name, run in runs.items()}
+    two rounds and their first call. Goes on after `rounds` until `budget` seconds are over. `pause` lets idle threads of the
+    others come to rest."""
+    first = {name: seconds_of(run, 1, clock) for name, run in runs.items()}
     calls = {name: max(1, min(2000, int(1e-3 / max(seconds, 1e-7)))) for name, seconds in first.items()}
-    slow = {name for name, seconds in first.items() if seconds > SLOW * first["Oriel"] and seconds > 0.02}
-    taken = {name: [] for name in runs}
+    slow = {name for name, seconds in first.items() if seconds > SLOW * first["Oriel"] and seconds > 0.05}
+    taken = {name: [first[name]] if name in slow else [] for name in runs}
     names, end = list(runs), time.perf_counter() + budget
     done = 0
     while done < rounds or (time.perf_counter() < end and done < 50):
