@@ -3,8 +3,8 @@
 
 Usage: compare.py OUT.json [--groups G,…] [--only TEXT] [--peers P,…] [--threads 1,2] [--quick]
 
-One process for each number of threads measures all contenders of a problem in turns, after every result was compared with Oriel's
-and Oriel's with loops over some windows. Contenders that give other values are left out, and that is said.
+One process for each number of threads measures all contenders of a problem in turns, after every result was compared
+with Oriel's and Oriel's with loops over some windows. Contenders that give other values are left out, and that is said.
 """
 
 import argparse
@@ -20,8 +20,14 @@ from pathlib import Path
 
 TOO_LONG = 2.0  # seconds: a peer whose call would take longer is left out, loudly
 # Taps per second of libraries that visit every tap of every window: with many channels side by side, and without.
-TAPS = {"torch": (1e9, 0.25e9), "jax": (0.5e9, 0.5e9), "onnxruntime": (0.3e9, 0.3e9), "openvino": (3e9, 0.3e9),
-        "tensorflow": (2e9, 0.3e9), "onednn": (3e9, 0.3e9)}
+TAPS = {
+    "torch": (1e9, 0.25e9),
+    "jax": (0.5e9, 0.5e9),
+    "onnxruntime": (0.3e9, 0.3e9),
+    "openvino": (3e9, 0.3e9),
+    "tensorflow": (2e9, 0.3e9),
+    "onednn": (3e9, 0.3e9),
+}
 
 
 def arguments_of(words):
@@ -34,9 +40,15 @@ def arguments_of(words):
     parser.add_argument("--threads", default="1,2", help="numbers of threads, each in a process of its own")
     parser.add_argument("--seconds", type=float, default=0.8, help="measure a problem for at least so long")
     parser.add_argument("--rounds", type=int, default=7, help="and at least so many rounds")
-    parser.add_argument("--clock", choices=["wall", "cpu"], default="wall",
-                        help="cpu: count processor time, for one thread on a machine that others use too")
-    parser.add_argument("--quick", action="store_true", help="small tensors, few rounds: shows that it works, not how fast")
+    parser.add_argument(
+        "--clock",
+        choices=["wall", "cpu"],
+        default="wall",
+        help="cpu: count processor time, for one thread on a machine that others use too",
+    )
+    parser.add_argument(
+        "--quick", action="store_true", help="small tensors, few rounds: shows that it works, not how fast"
+    )
     parser.add_argument("--child", type=int, help=argparse.SUPPRESS)
     return parser.parse_args(words)
 
@@ -55,12 +67,15 @@ def stored(path, results):
 def keep_to_processors(threads):
     """Frameworks count the processors that they may use when they are loaded."""
     os.sched_setaffinity(0, set(sorted(os.sched_getaffinity(0))[-threads:]))
-    os.environ.update(JAX_PLATFORMS="cpu", TF_CPP_MIN_LOG_LEVEL="3", OMP_NUM_THREADS=str(threads), CUDA_VISIBLE_DEVICES="")
+    os.environ.update(
+        JAX_PLATFORMS="cpu", TF_CPP_MIN_LOG_LEVEL="3", OMP_NUM_THREADS=str(threads), CUDA_VISIBLE_DEVICES=""
+    )
 
 
 def load_peers(wanted, threads):
     """[(word, module)] of those that are there, and name -> version; a missing one is said loudly."""
     from peers import ALL
+
     found, versions = [], {}
     for word in ALL if wanted is None else [w for w in wanted.split(",") if w]:
         try:
@@ -78,6 +93,7 @@ def oriel_contender(problem, x, dy):
 
     from problems import DTYPES, make_array
     from timing import Contender
+
     pool = problem.pool()
     y = make_array(problem, problem.shape if problem.backward else problem.output_shape, 3)
     if problem.cropped:
@@ -96,6 +112,7 @@ def oriel_contender(problem, x, dy):
 def verified(problem, ours, contenders, left_out):
     """Those that give Oriel's values; the others are named in left_out."""
     from problems import close
+
     ours.run()
     expected, good = ours.result(), []
     for contender in contenders:
@@ -104,7 +121,10 @@ def verified(problem, ours, contenders, left_out):
             right = close(problem, contender.result(), expected)
             why = "gives other values"
         except Exception as error:
-            right, why = False, f"{type(error).__name__}: {str(error).strip().splitlines()[0] if str(error).strip() else ''}"[:160]
+            right, why = (
+                False,
+                f"{type(error).__name__}: {str(error).strip().splitlines()[0] if str(error).strip() else ''}"[:160],
+            )
         if right:
             good.append(contender)
         else:
@@ -132,13 +152,16 @@ def made(problem, peers, x, dy, left_out):
         try:
             found += module.contenders(problem, x, dy)
         except Exception as error:
-            left_out[module.NAME] = f"{type(error).__name__}: {str(error).strip().splitlines()[0] if str(error).strip() else ''}"[:160]
+            left_out[module.NAME] = (
+                f"{type(error).__name__}: {str(error).strip().splitlines()[0] if str(error).strip() else ''}"[:160]
+            )
     return found
 
 
 def measure(group, problem, peers, threads, arguments):
     from problems import first_wrong, make_array
     from timing import Copy, in_turns, summary_of
+
     x = make_array(problem, problem.shape, 1)
     dy = make_array(problem, problem.output_shape, 2) if problem.backward else None
     left_out = {}
@@ -156,38 +179,60 @@ def measure(group, problem, peers, threads, arguments):
     runs = {"copy": copy.alone, "Oriel": ours.run, **{c.name: c.run for c in contenders}}
     if threads > 1:
         runs["copy, threads"] = copy.together
-    taken = in_turns(runs, arguments.seconds, arguments.rounds, 0.002 if threads > 1 else 0.0,
-                     time.perf_counter if arguments.clock == "wall" else time.process_time)
+    taken = in_turns(
+        runs,
+        arguments.seconds,
+        arguments.rounds,
+        0.002 if threads > 1 else 0.0,
+        time.perf_counter if arguments.clock == "wall" else time.process_time,
+    )
     copy.end()
     times = {name: summary_of(seconds) for name, seconds in taken.items()}
     together = times.pop("copy, threads", times["copy"])
     if together["seconds"] < times["copy"]["seconds"]:
         times["copy"] = together
-    return {"group": group, "problem": problem.name, "threads": threads, "bytes": problem.bytes, "verified_by": by,
-            "times": times, "left_out": left_out, "other_layout": [c.name for c in contenders if c.other_layout]}
+    return {
+        "group": group,
+        "problem": problem.name,
+        "threads": threads,
+        "bytes": problem.bytes,
+        "verified_by": by,
+        "times": times,
+        "left_out": left_out,
+        "other_layout": [c.name for c in contenders if c.other_layout],
+    }
 
 
 def chosen(arguments):
     """[(group, Problem)] that the arguments ask for."""
     from problems import SUITE, parse, read_suite
+
     groups = {word for word in arguments.groups.split(",") if word}
     suite = read_suite(arguments.suite or SUITE)
     unknown = groups - {group for group, _ in suite}
     if unknown:
-        sys.exit(f"compare: no group {', '.join(sorted(unknown))} in the suite; there are "
-                 f"{', '.join(dict.fromkeys(group for group, _ in suite))}")
-    return [(group, parse(name, cropped=group == "views")) for group, name in suite
-            if (not groups or group in groups) and arguments.only in name]
+        sys.exit(
+            f"compare: no group {', '.join(sorted(unknown))} in the suite; there are "
+            f"{', '.join(dict.fromkeys(group for group, _ in suite))}"
+        )
+    return [
+        (group, parse(name, cropped=group == "views"))
+        for group, name in suite
+        if (not groups or group in groups) and arguments.only in name
+    ]
 
 
 def row(result):
     from summary import best_peer
+
     times = result["times"]
     ours, copy = times["Oriel"]["seconds"], times["copy"]["seconds"]
     peer = best_peer(result)
     beside = f"{peer} {times[peer]['seconds'] / ours:.2f}x" if peer else "no peer"
-    return (f"{result['threads']} {result['problem']:<52} {1e3 * ours:9.3f} ms  {ours / copy:7.2f} x copy   {beside}"
-            f"{''.join(f'; {name} left out' for name in result['left_out'])}")
+    return (
+        f"{result['threads']} {result['problem']:<52} {1e3 * ours:9.3f} ms  {ours / copy:7.2f} x copy   {beside}"
+        f"{''.join(f'; {name} left out' for name in result['left_out'])}"
+    )
 
 
 def child(arguments):
@@ -195,6 +240,7 @@ def child(arguments):
     keep_to_processors(arguments.child)
     peers, versions = load_peers(arguments.peers, arguments.child)
     import oriel
+
     oriel.set_threads(arguments.child)
     results, problems = [], chosen(arguments)
     if arguments.quick:
@@ -203,13 +249,16 @@ def child(arguments):
     for group, problem in problems:
         results.append(measure(group, problem, peers, arguments.child, arguments))
         print(row(results[-1]), flush=True)
-        stored(arguments.out, {"target": oriel.active_target(), "versions": {"Oriel": oriel.__version__, **versions},
-                               "results": results})
+        stored(
+            arguments.out,
+            {"target": oriel.active_target(), "versions": {"Oriel": oriel.__version__, **versions}, "results": results},
+        )
 
 
 def smaller(problem):
     """The problem with a batch of 1 and at most two channels and sixty-four positions beyond its window."""
     from dataclasses import replace
+
     shape = list(problem.shape)
     for axis, n in enumerate(shape):
         shape[axis] = min(n, 2)
@@ -236,6 +285,7 @@ def main():
         child(arguments)
         return
     from summary import print_summary
+
     whole = {"processor": processor(), "quick": arguments.quick, "results": []}
     start = time.monotonic()
     for threads in arguments.threads.split(","):
@@ -244,7 +294,9 @@ def main():
         command[command.index(str(arguments.out))] = str(part)
         done = subprocess.run(command)
         if done.returncode != 0:
-            sys.exit(f"compare: measuring with {threads} threads ended with {done.returncode}; {part} has what was done before")
+            sys.exit(
+                f"compare: measuring with {threads} threads ended with {done.returncode}; {part} has what was done before"
+            )
         measured = json.loads(part.read_text())
         part.unlink()
         whole["results"] += measured.pop("results")

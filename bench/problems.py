@@ -11,12 +11,22 @@ import numpy as np
 import oriel
 
 SUITE = Path(__file__).with_name("suite.txt")
-DTYPES = {"f32": np.float32, "f64": np.float64, "f16": np.float16, "bf16": ml_dtypes.bfloat16, "u8": np.uint8, "i8": np.int8,
-          "u16": np.uint16, "i16": np.int16, "i32": np.int32, "i64": np.int64}
+DTYPES = {
+    "f32": np.float32,
+    "f64": np.float64,
+    "f16": np.float16,
+    "bf16": ml_dtypes.bfloat16,
+    "u8": np.uint8,
+    "i8": np.int8,
+    "u16": np.uint16,
+    "i16": np.int16,
+    "i32": np.int32,
+    "i64": np.int64,
+}
 
 
 def read_suite(path=SUITE):
-    """[(group, name)]: names stand on lines of their own; `[group]` begins a group; the rest of a line after # is a comment."""
+    """[(group, name)]: names stand on lines of their own; `[group]` begins a group; # begins a comment."""
     group, found = "", []
     for line in path.read_text().splitlines():
         line = line.partition("#")[0].strip()
@@ -51,7 +61,9 @@ class Problem:
     omit: bool = False
     indices: bool = False
     backward: bool = False
-    cropped: bool = False  # the input is the inner part of a larger array (no word of the name; the suite's group `views`)
+    cropped: bool = (
+        False  # the input is the inner part of a larger array (no word of the name; the suite's group `views`)
+    )
 
     @property
     def floating(self):
@@ -161,7 +173,7 @@ def parse(name, cropped=False):
             found["divisor"] = int(word[3:])
         elif word.startswith("axes") or word.startswith("order"):
             key = "axes" if word.startswith("axes") else "order"
-            found[key] = tuple(int(n) for n in word[len(key):].split(","))
+            found[key] = tuple(int(n) for n in word[len(key) :].split(","))
         else:
             letters |= dict(re.findall(r"([kspd])([0-9x+]+)", word))
     if op.startswith("lp"):
@@ -172,8 +184,12 @@ def parse(name, cropped=False):
         found["output_size"] = _numbers(letters["out"], n)
     elif found.get("kind") != "global":
         kernel = _numbers(letters["k"], n)
-        found |= dict(kernel=kernel, stride=_numbers(letters["s"], n) if "s" in letters else kernel,
-                      padding=_pairs(letters.get("p", "0"), n), dilation=_numbers(letters.get("d", "1"), n))
+        found |= dict(
+            kernel=kernel,
+            stride=_numbers(letters["s"], n) if "s" in letters else kernel,
+            padding=_pairs(letters.get("p", "0"), n),
+            dilation=_numbers(letters.get("d", "1"), n),
+        )
     return Problem(name=name, op=op, dtype=dtype, shape=shape, **found)
 
 
@@ -226,7 +242,7 @@ def _pooled(problem, taps, window):
 
 
 def first_wrong(problem, x, y):
-    """Computes some outputs by loops over their windows; the first place where y is another, or None. Padding counts fully, so
+    """Computes some outputs by loops over their windows; the first place where y is another. Padding counts fully, so
     problems in ceil mode with an average must be checked otherwise."""
     generator = np.random.default_rng(3)
     for _ in range(60):

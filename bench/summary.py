@@ -10,8 +10,11 @@ NOISE = 1.05  # a peer is faster where Oriel takes more than so many times as lo
 
 def best_peer(result):
     """The fastest peer that reads and writes the problem's own layout, or None."""
-    times = {name: t["seconds"] for name, t in result["times"].items()
-             if name not in ("Oriel", "copy") and name not in result["other_layout"]}
+    times = {
+        name: t["seconds"]
+        for name, t in result["times"].items()
+        if name not in ("Oriel", "copy") and name not in result["other_layout"]
+    }
     return min(times, key=times.get) if times else None
 
 
@@ -35,15 +38,23 @@ def peers_of(results):
 
 def means(results):
     """peer -> (geometric mean of how many times as long as Oriel it takes, cases)."""
-    return {peer: (geometric_mean(1 / ratio(r, peer) for r in results if peer in r["times"]),
-                   sum(peer in r["times"] for r in results)) for peer in peers_of(results)}
+    return {
+        peer: (
+            geometric_mean(1 / ratio(r, peer) for r in results if peer in r["times"]),
+            sum(peer in r["times"] for r in results),
+        )
+        for peer in peers_of(results)
+    }
 
 
 def training(results):
-    """How many times as long as Oriel's a forward and a backward of PyTorch take together: (geometric mean, problems)."""
+    """How many times as long as Oriel's a forward and backward of PyTorch take: (geometric mean, problems)."""
     names = {r["problem"]: r for r in results if "PyTorch" in r["times"]}
     pairs = [(r, names[name + ":backward"]) for name, r in names.items() if name + ":backward" in names]
-    steps = [sum(r["times"]["PyTorch"]["seconds"] for r in pair) / sum(r["times"]["Oriel"]["seconds"] for r in pair) for pair in pairs]
+    steps = [
+        sum(r["times"]["PyTorch"]["seconds"] for r in pair) / sum(r["times"]["Oriel"]["seconds"] for r in pair)
+        for pair in pairs
+    ]
     return geometric_mean(steps), len(steps)
 
 
@@ -58,17 +69,25 @@ def summarise(whole):
                 continue
             worst = max(these, key=lambda r: ratio(r, "copy"))
             beside = [r for r in these if best_peer(r)]
-            section = {"threads": threads, "direction": "backward" if direction else "forward", "cases": len(these),
-                       "copy_mean": geometric_mean(ratio(r, "copy") for r in these),
-                       "copy_worst": [ratio(worst, "copy"), worst["problem"]], "means": means(these),
-                       "groups": {}}
+            section = {
+                "threads": threads,
+                "direction": "backward" if direction else "forward",
+                "cases": len(these),
+                "copy_mean": geometric_mean(ratio(r, "copy") for r in these),
+                "copy_worst": [ratio(worst, "copy"), worst["problem"]],
+                "means": means(these),
+                "groups": {},
+            }
             if beside:
                 worst = max(beside, key=lambda r: ratio(r, best_peer(r)))
                 section["peer_worst"] = [ratio(worst, best_peer(worst)), worst["problem"], best_peer(worst)]
             for group in dict.fromkeys(r["group"] for r in these):
                 members = [r for r in these if r["group"] == group]
-                section["groups"][group] = {"copy_mean": geometric_mean(ratio(r, "copy") for r in members),
-                                            "copy_worst": max(ratio(r, "copy") for r in members), "means": means(members)}
+                section["groups"][group] = {
+                    "copy_mean": geometric_mean(ratio(r, "copy") for r in members),
+                    "copy_worst": max(ratio(r, "copy") for r in members),
+                    "means": means(members),
+                }
             if direction:
                 section["training"] = training([r for r in results if r["threads"] == threads])
             summary["sections"].append(section)

@@ -13,8 +13,8 @@ SLOW = 5  # a contender that takes so many times as long as Oriel is called in f
 
 @dataclass
 class Contender:
-    """A way to compute a problem. `run` computes it; `result` gives what the last run made, as a NumPy array in the problem's logical
-    order. One that reads or writes another memory layout than the problem's is no like-for-like peer: `other_layout`."""
+    """A way to compute a problem. `run` computes it; `result` gives what the last run made, as a NumPy array in the
+    problem's logical order. `other_layout`: it reads or writes another memory layout than the problem's."""
 
     name: str
     run: Callable[[], Any]
@@ -65,9 +65,9 @@ def seconds_of(run, calls, clock=time.perf_counter):
 
 
 def in_turns(runs, budget, rounds, pause=0.0, clock=time.perf_counter):
-    """name -> seconds of each round. Every round calls each once, or as often as makes a millisecond; slow ones are left out after
-    two rounds and their first call. Goes on after `rounds` until `budget` seconds are over. `pause` lets idle threads of the
-    others come to rest."""
+    """name -> seconds of each round. Every round calls each once, or as often as makes a millisecond; slow ones are left
+    out after two rounds and their first call. Goes on after `rounds` until `budget` seconds are over. `pause` lets idle
+    threads of the others come to rest."""
     first = {name: seconds_of(run, 1, clock) for name, run in runs.items()}
     calls = {name: max(1, min(2000, int(1e-3 / max(seconds, 1e-7)))) for name, seconds in first.items()}
     slow = {name for name, seconds in first.items() if seconds > SLOW * first["Oriel"] and seconds > 0.05}
@@ -87,7 +87,12 @@ def in_turns(runs, budget, rounds, pause=0.0, clock=time.perf_counter):
 
 
 def summary_of(taken):
-    """Median, least and spread (half of the distance of the quartiles, in parts of the median) of one contender's rounds."""
+    """Median, least and spread (half the distance of the quartiles, in parts of the median) of a contender's rounds."""
     median = statistics.median(taken)
     quartiles = statistics.quantiles(taken, n=4) if len(taken) > 1 else [median] * 3
-    return {"seconds": median, "least": min(taken), "spread": (quartiles[2] - quartiles[0]) / 2 / median, "rounds": len(taken)}
+    return {
+        "seconds": median,
+        "least": min(taken),
+        "spread": (quartiles[2] - quartiles[0]) / 2 / median,
+        "rounds": len(taken),
+    }

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes what bench/compare.py measured into docs/performance.md and draws its plots. Usage: compare_page.py RESULTS.json"""
+"""Writes what bench/compare.py measured into docs/performance.md and draws plots. Usage: compare_page.py RESULTS.json"""
 
 import json
 import re
@@ -19,16 +19,35 @@ PAGE = ROOT / "docs" / "performance.md"
 IMAGES = ROOT / "docs" / "images"
 BEGIN, END = "<!-- measured: begin -->\n", "<!-- measured: end -->\n"
 
-TITLES = {"networks": "Pools of networks", "memory": "More than 100 MB", "layouts": "Layouts, channels, small planes",
-          "views": "Inner parts of larger arrays", "adaptive": "Global and adaptive windows", "windows": "Window sizes",
-          "dtypes": "Types", "reductions": "Other reductions", "indices": "Maxima with indices", "backward": "Gradients"}
+TITLES = {
+    "networks": "Pools of networks",
+    "memory": "More than 100 MB",
+    "layouts": "Layouts, channels, small planes",
+    "views": "Inner parts of larger arrays",
+    "adaptive": "Global and adaptive windows",
+    "windows": "Window sizes",
+    "dtypes": "Types",
+    "reductions": "Other reductions",
+    "indices": "Maxima with indices",
+    "backward": "Gradients",
+}
 CURVES = {"max, f32": r"max:f32:1080x1920:k(\d+)s1", "average, f32": r"avg:f32:1080x1920:k(\d+)s1"}
 DRAWN = ["Oriel", "OpenCV", "SciPy", "PyTorch", "JAX", "onnxruntime", "OpenVINO", "oneDNN", "copy"]
 THEMES = {
-    "light": {"text": "#1f2328", "grid": "#d0d7de", "oriel": "#0550ae", "copy": "#8c959f",
-              "colors": ["#bc4c00", "#1a7f37", "#8250df", "#9a6700", "#cf222e", "#0a7d91", "#bf3989"]},
-    "dark": {"text": "#e6edf3", "grid": "#3d444d", "oriel": "#4493f8", "copy": "#9198a1",
-             "colors": ["#f0883e", "#3fb950", "#ab7df8", "#d29922", "#f85149", "#39c5cf", "#db61a2"]},
+    "light": {
+        "text": "#1f2328",
+        "grid": "#d0d7de",
+        "oriel": "#0550ae",
+        "copy": "#8c959f",
+        "colors": ["#bc4c00", "#1a7f37", "#8250df", "#9a6700", "#cf222e", "#0a7d91", "#bf3989"],
+    },
+    "dark": {
+        "text": "#e6edf3",
+        "grid": "#3d444d",
+        "oriel": "#4493f8",
+        "copy": "#9198a1",
+        "colors": ["#f0883e", "#3fb950", "#ab7df8", "#d29922", "#f85149", "#39c5cf", "#db61a2"],
+    },
 }
 
 
@@ -45,12 +64,16 @@ PICTURE = """<picture>
 </picture>
 
 """
-PICTURES = {"windows": "Milliseconds of a maximum and an average over windows of growing size, for Oriel, a copy and other libraries",
-            "copy": "The time of every problem in times of a copy of the same bytes, for Oriel and PyTorch, group by group"}
+PICTURES = {
+    "windows": "Milliseconds of a maximum and an average over windows of growing size, for Oriel, a copy and other libraries",
+    "copy": "The time of every problem in times of a copy of the same bytes, for Oriel and PyTorch, group by group",
+}
 
 
 def number(value):
-    return "" if value is None else f"{value:.0f}" if value >= 100 else f"{value:.1f}" if value >= 10 else f"{value:.2f}"
+    return (
+        "" if value is None else f"{value:.0f}" if value >= 100 else f"{value:.1f}" if value >= 10 else f"{value:.2f}"
+    )
 
 
 def head(whole):
@@ -62,19 +85,26 @@ def head(whole):
     for section in summary["sections"]:
         peer = section.get("peer_worst")
         beside = f"{number(peer[0])} ({peer[2]}, `{peer[1]}`)" if peer else ""
-        yield (f"| {section['direction']} | {section['threads']} | {section['cases']} | {number(section['copy_mean'])} | "
-               f"{number(section['copy_worst'][0])} (`{section['copy_worst'][1]}`) | {beside} |\n")
+        yield (
+            f"| {section['direction']} | {section['threads']} | {section['cases']} | {number(section['copy_mean'])} | "
+            f"{number(section['copy_worst'][0])} (`{section['copy_worst'][1]}`) | {beside} |\n"
+        )
     peers = list(dict.fromkeys(peer for section in summary["sections"] for peer in section["means"]))
     yield "\nHow many times as fast as each peer Oriel is, geometric means (number of problems that the peer has):\n\n"
     yield "| problems | threads | " + " | ".join(peers) + " |\n|---|--:|" + "--:|" * len(peers) + "\n"
     for section in summary["sections"]:
-        cells = [f"{number(section['means'][p][0])} ({section['means'][p][1]})" if p in section["means"] else "" for p in peers]
+        cells = [
+            f"{number(section['means'][p][0])} ({section['means'][p][1]})" if p in section["means"] else ""
+            for p in peers
+        ]
         yield f"| {section['direction']} | {section['threads']} | " + " | ".join(cells) + " |\n"
     for section in summary["sections"]:
         mean, count = section.get("training", (None, 0))
         if count:
-            yield (f"\nForward and backward together, {section['threads']} thread{'s' if section['threads'] > 1 else ''}: "
-                   f"{number(mean)} times as fast as PyTorch ({count} problems).\n")
+            yield (
+                f"\nForward and backward together, {section['threads']} thread{'s' if section['threads'] > 1 else ''}: "
+                f"{number(mean)} times as fast as PyTorch ({count} problems).\n"
+            )
     slower = summary["slower"]
     yield f"\n{len(slower)} of {len(whole['results'])} measurements are slower than the fastest peer of the same layout"
     yield ".\n" if not slower else ":\n\n| problem | threads | times the peer | peer |\n|---|--:|--:|---|\n"
@@ -93,23 +123,39 @@ def group_table(group, results):
         result = by_threads[min(by_threads)]
         times, peer = result["times"], best_peer(result)
         torch = number(1 / ratio(result, "PyTorch")) if "PyTorch" in times else ""
-        two = number(times["Oriel"]["seconds"] / by_threads[2]["times"]["Oriel"]["seconds"]) if {1, 2} <= set(by_threads) else ""
-        yield (f"| `{problem}` | {1e3 * times['Oriel']['seconds']:.3f} | {number(ratio(result, 'copy'))} | {peer or ''} | "
-               f"{number(1 / ratio(result, peer)) if peer else ''} | {torch} | {two} |\n")
+        two = (
+            number(times["Oriel"]["seconds"] / by_threads[2]["times"]["Oriel"]["seconds"])
+            if {1, 2} <= set(by_threads)
+            else ""
+        )
+        yield (
+            f"| `{problem}` | {1e3 * times['Oriel']['seconds']:.3f} | {number(ratio(result, 'copy'))} | {peer or ''} | "
+            f"{number(1 / ratio(result, peer)) if peer else ''} | {torch} | {two} |\n"
+        )
 
 
 def tables(whole):
     yield from head(whole)
     yield "\n" + "".join(PICTURE.format(*words) for words in PICTURES.items()).rstrip() + "\n"
-    yield "\n`times as fast` and `PyTorch` say how many times as long as Oriel the peer takes; `two threads`, how much faster two are than one.\n"
+    yield "\n`times as fast` and `PyTorch` say how many times as long as Oriel the peer takes; `two threads`, how much "
+    yield "faster two are than one.\n"
     for group in dict.fromkeys(result["group"] for result in whole["results"]):
         yield from group_table(group, [result for result in whole["results"] if result["group"] == group])
 
 
 def dress(look):
-    plt.rcParams.update({"text.color": look["text"], "axes.labelcolor": look["text"], "xtick.color": look["text"],
-                         "ytick.color": look["text"], "axes.edgecolor": look["grid"], "axes.facecolor": "none", "font.size": 10,
-                         "svg.hashsalt": "oriel"})
+    plt.rcParams.update(
+        {
+            "text.color": look["text"],
+            "axes.labelcolor": look["text"],
+            "xtick.color": look["text"],
+            "ytick.color": look["text"],
+            "axes.edgecolor": look["grid"],
+            "axes.facecolor": "none",
+            "font.size": 10,
+            "svg.hashsalt": "oriel",
+        }
+    )
 
 
 def save(figure, name, theme):
@@ -139,14 +185,25 @@ def draw_windows(whole, theme):
     look = THEMES[theme]
     dress(look)
     figure, axes = plt.subplots(1, 2, figsize=(11, 4.6), sharey=True, layout="constrained")
-    colors = {**dict(zip([name for name in DRAWN if name not in ("Oriel", "copy")], look["colors"])),
-              "Oriel": look["oriel"], "copy": look["copy"]}
+    colors = {
+        **dict(zip([name for name in DRAWN if name not in ("Oriel", "copy")], look["colors"])),
+        "Oriel": look["oriel"],
+        "copy": look["copy"],
+    }
     for axis, (title, pattern) in zip(axes, CURVES.items()):
         for name in DRAWN:
             sizes, milliseconds = curve(whole["results"], pattern, name)
             if sizes:
-                axis.plot(sizes, milliseconds, color=colors[name], label=name, marker="" if name == "copy" else "o", markersize=4,
-                          linewidth=2.6 if name == "Oriel" else 1.4, linestyle="--" if name == "copy" else "-")
+                axis.plot(
+                    sizes,
+                    milliseconds,
+                    color=colors[name],
+                    label=name,
+                    marker="" if name == "copy" else "o",
+                    markersize=4,
+                    linewidth=2.6 if name == "Oriel" else 1.4,
+                    linestyle="--" if name == "copy" else "-",
+                )
         axis.set_xscale("log", base=2)
         axis.set_yscale("log")
         axis.set_title(f"{title}, 1080x1920, one thread")
@@ -155,7 +212,9 @@ def draw_windows(whole, theme):
         axis.yaxis.set_major_formatter("{x:g}")
         plain(axis, look)
     axes[0].set_ylabel("milliseconds")
-    labels = dict(zip(*reversed(axes[0].get_legend_handles_labels()))) | dict(zip(*reversed(axes[1].get_legend_handles_labels())))
+    labels = dict(zip(*reversed(axes[0].get_legend_handles_labels()))) | dict(
+        zip(*reversed(axes[1].get_legend_handles_labels()))
+    )
     if labels:
         figure.legend(labels.values(), labels.keys(), loc="outside lower center", ncols=len(labels), frameon=False)
     save(figure, "windows", theme)
@@ -169,8 +228,11 @@ def draw_copy(whole, theme):
     groups = list(dict.fromkeys(result["group"] for result in results))
     figure, axis = plt.subplots(figsize=(11, 0.45 * len(groups) + 1.6), layout="constrained")
     for name, color, shift in (("Oriel", look["oriel"], -0.15), ("PyTorch", look["colors"][2], 0.15)):
-        points = [(r["times"][name]["seconds"] / r["times"]["copy"]["seconds"], groups.index(r["group"]) + shift)
-                  for r in results if name in r["times"]]
+        points = [
+            (r["times"][name]["seconds"] / r["times"]["copy"]["seconds"], groups.index(r["group"]) + shift)
+            for r in results
+            if name in r["times"]
+        ]
         if points:
             axis.scatter(*zip(*points), s=14, color=color, alpha=0.75, linewidths=0, label=name)
     axis.set_xscale("log")

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Counts the instructions of the problems of bench/instructions.txt and compares with the numbers there.
 
-Usage: instructions.py PROGRAM [--write] [--budget FILE]. PROGRAM is build/bin/oriel_count_instructions. Ends with 1 where a problem
-needs a tenth more than its number, and with 77 where nothing can be counted here. `--write` stores what was counted.
+Usage: instructions.py PROGRAM [--write] [--budget FILE]. PROGRAM is build/bin/oriel_count_instructions. Ends with 1
+where a problem needs a tenth more than its number, and with 77 where nothing can be counted here. `--write` stores what was counted.
 Valgrind counts the same on every machine and at any load; it knows AVX2, not AVX-512.
 """
 
@@ -34,11 +34,18 @@ def read(path):
 def count(program, names):
     """name -> instructions of one call."""
     with tempfile.TemporaryDirectory() as folder:
-        command = ["valgrind", "--tool=callgrind", "--instr-atstart=no", f"--callgrind-out-file={folder}/out", program, *names]
+        command = [
+            "valgrind",
+            "--tool=callgrind",
+            "--instr-atstart=no",
+            f"--callgrind-out-file={folder}/out",
+            program,
+            *names,
+        ]
         done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "ORIEL_TARGET": TARGET})
         if done.returncode != 0:
             if TARGET in done.stderr and "ORIEL_TARGET" in done.stderr:
-                print(f"instructions: not counted: this machine cannot run {TARGET}")
+                print(f"SKIPPED [1] instructions: not counted: this machine cannot run {TARGET}")
                 sys.exit(CANNOT)
             sys.exit(f"instructions: {done.stderr}")
         counted = {}
@@ -72,7 +79,7 @@ def main():
     arguments = parser.parse_args()
     for needed in ("valgrind", arguments.program):
         if shutil.which(needed) is None:
-            print(f"instructions: not counted: {needed} is not here")
+            print(f"SKIPPED [1] instructions: not counted: {needed} is not here")
             return CANNOT
     lines, budget = read(arguments.budget)
     counted = count(arguments.program, list(budget))
@@ -86,8 +93,10 @@ def main():
         print(f"{arguments.budget} has these numbers now")
         return 0
     if over:
-        print(f"instructions: {over} of {len(budget)} need more than {SLACK:.2f} times their number of {arguments.budget.name}; where that "
-              f"is meant to be: scripts/instructions.py {arguments.program} --write")
+        print(
+            f"instructions: {over} of {len(budget)} need more than {SLACK:.2f} times their number of {arguments.budget.name}; where that "
+            f"is meant to be: scripts/instructions.py {arguments.program} --write"
+        )
     return 1 if over else 0
 
 

@@ -27,7 +27,11 @@ def pooling(problem):
     window, steps, apart, pads = [1] * rank, [1] * rank, [1] * rank, [(0, 0)] * rank
     for a, axis in enumerate(uniform.axes):
         window[axis], steps[axis], apart[axis], pads[axis] = (
-            uniform.kernel[a], uniform.stride[a], uniform.dilation[a], uniform.padding[a])
+            uniform.kernel[a],
+            uniform.stride[a],
+            uniform.dilation[a],
+            uniform.padding[a],
+        )
     words = dict(window_dilation=apart)
     if problem.op in ("max", "min"):
         lax_op = jax.lax.max if problem.op == "max" else jax.lax.min
@@ -44,6 +48,7 @@ def pooling(problem):
 
 def problem_dtype(problem):
     from problems import DTYPES
+
     return DTYPES[problem.dtype]
 
 
@@ -56,7 +61,13 @@ def divisors_of(problem):
         return np.asarray(math.prod(uniform.kernel), problem_dtype(problem))
     counts = np.ones([1] * len(problem.shape))
     for a, axis in enumerate(uniform.axes):
-        n, k, s, d, lo = problem.shape[axis], uniform.kernel[a], uniform.stride[a], uniform.dilation[a], uniform.padding[a][0]
+        n, k, s, d, lo = (
+            problem.shape[axis],
+            uniform.kernel[a],
+            uniform.stride[a],
+            uniform.dilation[a],
+            uniform.padding[a][0],
+        )
         along = [sum(0 <= o * s - lo + t * d < n for t in range(k)) for o in range(problem.output_shape[axis])]
         shape = [1] * len(problem.shape)
         shape[axis] = len(along)

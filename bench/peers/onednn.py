@@ -10,14 +10,19 @@ from timing import Contender
 
 NAME = "oneDNN"
 KINDS = ["f32", "bf16", "f16", "u8", "i8", "i32"]
-WHERE = [os.environ.get("ORIEL_ONEDNN", ""), str(Path(__file__).resolve().parents[2] / "build" / "lib" / "oriel_onednn.so")]
+WHERE = [
+    os.environ.get("ORIEL_ONEDNN", ""),
+    str(Path(__file__).resolve().parents[2] / "build" / "lib" / "oriel_onednn.so"),
+]
 library = None
 
 
 class Wish(ctypes.Structure):
-    _fields_ = [(name, ctypes.c_int) for name in ("op", "dtype", "layout", "backward", "axes")] + [
-        ("shape", ctypes.c_long * 5), ("output", ctypes.c_long * 5)] + [
-        (name, ctypes.c_long * 3) for name in ("kernel", "stride", "lo", "hi")]
+    _fields_ = (
+        [(name, ctypes.c_int) for name in ("op", "dtype", "layout", "backward", "axes")]
+        + [("shape", ctypes.c_long * 5), ("output", ctypes.c_long * 5)]
+        + [(name, ctypes.c_long * 3) for name in ("kernel", "stride", "lo", "hi")]
+    )
 
 
 def load(threads):
@@ -67,20 +72,36 @@ def wish_of(problem, layout):
     n = len(problem.axes)
     channels = {"none": (1, 1), "last": (problem.shape[0], problem.shape[-1])}.get(problem.channels, problem.shape[:2])
     wish = Wish(op=op, dtype=KINDS.index(problem.dtype), layout=layout, backward=problem.backward, axes=n)
-    wish.shape[:n + 2] = [*channels, *problem.spatial]
-    wish.output[:n + 2] = [*channels, *(problem.output_shape[axis] for axis in problem.axes)]
+    wish.shape[: n + 2] = [*channels, *problem.spatial]
+    wish.output[: n + 2] = [*channels, *(problem.output_shape[axis] for axis in problem.axes)]
     wish.kernel[:n], wish.stride[:n] = uniform.kernel, uniform.stride
     wish.lo[:n] = [lo for lo, _ in uniform.padding]
-    wish.hi[:n] = [max((o - 1) * s + k - n - lo, 0) for n, o, k, s, (lo, _) in zip(
-        problem.spatial, wish.output[2:], uniform.kernel, uniform.stride, uniform.padding)]
+    wish.hi[:n] = [
+        max((o - 1) * s + k - n - lo, 0)
+        for n, o, k, s, (lo, _) in zip(
+            problem.spatial, wish.output[2:], uniform.kernel, uniform.stride, uniform.padding
+        )
+    ]
     return wish
 
 
 def contenders(problem, x, dy):
     uniform = problem.uniform()
-    if (problem.dtype not in KINDS or problem.op not in ("max", "avg") or problem.divisor or problem.indices or problem.omit or problem.same
-            or uniform.kind != "uniform" or set(uniform.dilation) != {1} or problem.channels not in ("first", "last", "none")
-            or problem.order or problem.cropped or problem.ceil or not 1 <= len(problem.axes) <= 3):
+    if (
+        problem.dtype not in KINDS
+        or problem.op not in ("max", "avg")
+        or problem.divisor
+        or problem.indices
+        or problem.omit
+        or problem.same
+        or uniform.kind != "uniform"
+        or set(uniform.dilation) != {1}
+        or problem.channels not in ("first", "last", "none")
+        or problem.order
+        or problem.cropped
+        or problem.ceil
+        or not 1 <= len(problem.axes) <= 3
+    ):
         return []
     found = []
     layouts = [(NAME, 1, False)] if problem.channels == "last" else [(NAME, 0, False)]
@@ -88,7 +109,10 @@ def contenders(problem, x, dy):
         layouts.append(("oneDNN, blocked", 2, True))
     for name, layout, other in layouts:
         wish = wish_of(problem, layout)
-        result = np.zeros([*wish.shape[:len(problem.axes) + 2]] if problem.backward else [*wish.output[:len(problem.axes) + 2]], x.dtype)
+        result = np.zeros(
+            [*wish.shape[: len(problem.axes) + 2]] if problem.backward else [*wish.output[: len(problem.axes) + 2]],
+            x.dtype,
+        )
         y = dy if problem.backward else np.zeros(problem.output_shape, x.dtype)
         pool = Pool(wish, x, y, result)
         found.append(Contender(name, pool.run, plain_result(problem, pool), other))
@@ -101,4 +125,5 @@ def plain_result(problem, pool):
         if problem.channels == "last":
             y = np.moveaxis(y, 1, -1)
         return y.reshape(problem.shape if problem.backward else problem.output_shape)
+
     return result

@@ -8,8 +8,13 @@ from onnx import TensorProto, helper
 from timing import Contender
 
 NAME = "onnxruntime"
-KINDS = {"f32": TensorProto.FLOAT, "f64": TensorProto.DOUBLE, "f16": TensorProto.FLOAT16, "u8": TensorProto.UINT8,
-         "i8": TensorProto.INT8}
+KINDS = {
+    "f32": TensorProto.FLOAT,
+    "f64": TensorProto.DOUBLE,
+    "f16": TensorProto.FLOAT16,
+    "u8": TensorProto.UINT8,
+    "i8": TensorProto.INT8,
+}
 options = onnxruntime.SessionOptions()
 
 
@@ -17,7 +22,9 @@ def load(threads):
     options.intra_op_num_threads = threads
     options.inter_op_num_threads = 1
     options.log_severity_level = 4
-    options.add_session_config_entry("session.force_spinning_stop", "1")  # idle threads do not disturb the next contender
+    options.add_session_config_entry(
+        "session.force_spinning_stop", "1"
+    )  # idle threads do not disturb the next contender
     return onnxruntime.__version__
 
 
@@ -32,8 +39,11 @@ def node(problem):
         return helper.make_node("Global" + names[problem.op], ["x"], ["y"], **words), 13
     if problem.op == "lp" and problem.norm != int(problem.norm):
         return None
-    words = dict(kernel_shape=uniform.kernel, strides=uniform.stride,
-                 pads=[lo for lo, _ in uniform.padding] + [hi for _, hi in uniform.padding])
+    words = dict(
+        kernel_shape=uniform.kernel,
+        strides=uniform.stride,
+        pads=[lo for lo, _ in uniform.padding] + [hi for _, hi in uniform.padding],
+    )
     dilated = set(uniform.dilation) != {1}
     if problem.op == "max" or dilated:
         words["dilations"] = uniform.dilation
@@ -44,12 +54,21 @@ def node(problem):
     if problem.op == "lp":
         words["p"] = int(problem.norm)
     outputs = ["y", "indices"] if problem.indices else ["y"]
-    return helper.make_node(names[problem.op], ["x"], outputs, **words), 19 if dilated else 13  # the newer ones are slower
+    return helper.make_node(
+        names[problem.op], ["x"], outputs, **words
+    ), 19 if dilated else 13  # the newer ones are slower
 
 
 def contenders(problem, x, dy):
-    if (problem.channels not in ("first", "none") or problem.order or problem.backward or problem.omit or problem.same or problem.cropped
-            or problem.dtype not in KINDS):
+    if (
+        problem.channels not in ("first", "none")
+        or problem.order
+        or problem.backward
+        or problem.omit
+        or problem.same
+        or problem.cropped
+        or problem.dtype not in KINDS
+    ):
         return []
     made = node(problem)
     if made is None:
@@ -60,7 +79,9 @@ def contenders(problem, x, dy):
     outputs = [helper.make_tensor_value_info("y", KINDS[problem.dtype], y.shape)]
     if problem.indices:
         outputs.append(helper.make_tensor_value_info("indices", TensorProto.INT64, y.shape))
-    graph = helper.make_graph([made[0]], "pool", [helper.make_tensor_value_info("x", KINDS[problem.dtype], x.shape)], outputs)
+    graph = helper.make_graph(
+        [made[0]], "pool", [helper.make_tensor_value_info("x", KINDS[problem.dtype], x.shape)], outputs
+    )
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", made[1])], ir_version=8)
     onnx.checker.check_model(model)
     session = onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])

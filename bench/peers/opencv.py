@@ -42,7 +42,7 @@ def filtering(problem):
         apart = problem.dilation[::-1] if len(problem.kernel) == 2 else (*problem.dilation, 1)
         shape = [(k - 1) * d + 1 for k, d in zip(size, apart)]
         element = np.zeros(shape[::-1], np.uint8)
-        element[::apart[1], ::apart[0]] = 1
+        element[:: apart[1], :: apart[0]] = 1
         return lambda x, y: function(x, element, y)
     if problem.op == "avg" and problem.include_pad and not problem.divisor and set(problem.dilation) == {1}:
         return lambda x, y: cv2.blur(x, size, y, borderType=cv2.BORDER_CONSTANT)
@@ -52,7 +52,13 @@ def filtering(problem):
 
 
 def contenders(problem, x, dy):
-    if problem.dtype not in ("f32", "f64", "u8", "i16", "u16") or problem.omit or problem.same or not x.flags.c_contiguous and not problem.cropped:
+    if (
+        problem.dtype not in ("f32", "f64", "u8", "i16", "u16")
+        or problem.omit
+        or problem.same
+        or not x.flags.c_contiguous
+        and not problem.cropped
+    ):
         return []
     call = None
     if same_size(problem):

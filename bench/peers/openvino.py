@@ -13,8 +13,15 @@ settings = {}
 
 
 def load(threads):
-    settings.update({"INFERENCE_NUM_THREADS": threads, "NUM_STREAMS": 1, "PERFORMANCE_HINT": "LATENCY",
-                     "ENABLE_CPU_PINNING": False, "INFERENCE_PRECISION_HINT": "f32"})
+    settings.update(
+        {
+            "INFERENCE_NUM_THREADS": threads,
+            "NUM_STREAMS": 1,
+            "PERFORMANCE_HINT": "LATENCY",
+            "ENABLE_CPU_PINNING": False,
+            "INFERENCE_PRECISION_HINT": "f32",
+        }
+    )
     return openvino.__version__.split("-")[0]
 
 
@@ -22,12 +29,19 @@ def operation(problem, x):
     uniform = problem.uniform()
     axes = np.arange(2, 2 + len(problem.axes))
     if problem.kind == "global":
-        reduce = {"max": opset8.reduce_max, "min": opset8.reduce_min, "avg": opset8.reduce_mean, "sum": opset8.reduce_sum}
+        reduce = {
+            "max": opset8.reduce_max,
+            "min": opset8.reduce_min,
+            "avg": opset8.reduce_mean,
+            "sum": opset8.reduce_sum,
+        }
         return reduce[problem.op](x, axes, True) if problem.op in reduce else None
     if uniform.kind == "adaptive":
         if problem.op == "avg":
             return opset8.adaptive_avg_pool(x, np.array(problem.output_size))
-        return opset8.adaptive_max_pool(x, np.array(problem.output_size), "i32").output(0) if problem.op == "max" else None
+        return (
+            opset8.adaptive_max_pool(x, np.array(problem.output_size), "i32").output(0) if problem.op == "max" else None
+        )
     k, s = list(uniform.kernel), list(uniform.stride)
     begin, end = [lo for lo, _ in uniform.padding], [hi for _, hi in uniform.padding]
     rounding = "ceil_torch" if problem.ceil else "floor"
@@ -39,8 +53,17 @@ def operation(problem, x):
 
 
 def contenders(problem, x, dy):
-    if (problem.channels not in ("first", "none") or problem.order or problem.backward or problem.indices or problem.omit or problem.same
-            or problem.cropped or problem.dtype not in KINDS or problem.op == "lp"):
+    if (
+        problem.channels not in ("first", "none")
+        or problem.order
+        or problem.backward
+        or problem.indices
+        or problem.omit
+        or problem.same
+        or problem.cropped
+        or problem.dtype not in KINDS
+        or problem.op == "lp"
+    ):
         return []
     lead = (1, 1) if problem.channels == "none" else ()
     kind = KINDS[problem.dtype]
@@ -49,7 +72,9 @@ def contenders(problem, x, dy):
     if made is None:
         return []
     model = openvino.Model([made], [parameter], "pool")
-    precision = {"f16": {"INFERENCE_PRECISION_HINT": "f16"}, "bf16": {"INFERENCE_PRECISION_HINT": "bf16"}}.get(problem.dtype, {})
+    precision = {"f16": {"INFERENCE_PRECISION_HINT": "f16"}, "bf16": {"INFERENCE_PRECISION_HINT": "bf16"}}.get(
+        problem.dtype, {}
+    )
     request = core.compile_model(model, "CPU", settings | precision).create_infer_request()
     y = np.zeros(lead + problem.output_shape, x.dtype)
     into, out = tensor(x.reshape(lead + x.shape), kind), tensor(y, kind)

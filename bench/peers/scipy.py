@@ -1,4 +1,4 @@
-"""SciPy's filters of ndimage, whose running maxima and sums do not depend on the window's size. They know one thread."""
+"""SciPy's filters of ndimage, which take as long for any window size. They know one thread."""
 
 import numpy as np
 import scipy
@@ -15,8 +15,14 @@ def load(threads):
 
 
 def contenders(problem, x, dy):
-    if (not same_size(problem) or problem.omit or problem.dtype in ("f16", "bf16") or set(problem.dilation) != {1} or problem.divisor
-            or not problem.include_pad):
+    if (
+        not same_size(problem)
+        or problem.omit
+        or problem.dtype in ("f16", "bf16")
+        or set(problem.dilation) != {1}
+        or problem.divisor
+        or not problem.include_pad
+    ):
         return []
     if problem.op in ("max", "min"):
         function = ndimage.maximum_filter if problem.op == "max" else ndimage.minimum_filter
@@ -29,4 +35,8 @@ def contenders(problem, x, dy):
         return []
     y = np.zeros(x.shape, x.dtype)
     size = list(problem.kernel)
-    return [Contender(NAME, lambda: function(x, size, output=y, mode="constant", cval=outside, axes=problem.axes), lambda: y)]
+    return [
+        Contender(
+            NAME, lambda: function(x, size, output=y, mode="constant", cval=outside, axes=problem.axes), lambda: y
+        )
+    ]

@@ -16,7 +16,13 @@ def load(threads):
 
 def contenders(problem, x, dy):
     functions = {"max": np.max, "min": np.min, "avg": np.mean, "sum": np.sum}
-    if not blocks(problem) or problem.op not in functions or problem.dtype in ("f16", "bf16") or problem.omit or problem.divisor:
+    if (
+        not blocks(problem)
+        or problem.op not in functions
+        or problem.dtype in ("f16", "bf16")
+        or problem.omit
+        or problem.divisor
+    ):
         return []
     if problem.op in ("avg", "sum") and not problem.floating:
         return []

@@ -21,13 +21,18 @@ def padding_of(problem, uniform):
         return {"padding": "VALID"}
     if problem.op == "avg" and problem.include_pad:
         return None
-    same = all((hi + lo, lo) == (total, total // 2) for n, k, s, (lo, hi) in
-               zip(problem.spatial, uniform.kernel, uniform.stride, uniform.padding)
-               for total in [max((-(-n // s) - 1) * s + k - n, 0)])
+    same = all(
+        (hi + lo, lo) == (total, total // 2)
+        for n, k, s, (lo, hi) in zip(problem.spatial, uniform.kernel, uniform.stride, uniform.padding)
+        for total in [max((-(-n // s) - 1) * s + k - n, 0)]
+    )
     if same:
         return {"padding": "SAME"}
     if problem.op == "max" and len(problem.axes) == 2 and not problem.backward:
-        return {"padding": "EXPLICIT", "explicit_paddings": [0, 0, *(v for pair in uniform.padding for v in pair), 0, 0]}
+        return {
+            "padding": "EXPLICIT",
+            "explicit_paddings": [0, 0, *(v for pair in uniform.padding for v in pair), 0, 0],
+        }
     return None
 
 
@@ -39,14 +44,27 @@ def operation(problem, x, dy):
         functions = {"max": raw.Max, "min": raw.Min, "avg": raw.Mean, "sum": raw.Sum}
         function, axes = functions.get(problem.op), tf.constant(list(range(1, n + 1)))
         return function and (lambda: function(input=x, axis=axes, keep_dims=True))
-    if uniform.kind != "uniform" or problem.op not in ("max", "avg") or set(uniform.dilation) != {1} or problem.divisor or n not in (2, 3):
+    if (
+        uniform.kind != "uniform"
+        or problem.op not in ("max", "avg")
+        or set(uniform.dilation) != {1}
+        or problem.divisor
+        or n not in (2, 3)
+    ):
         return None
     words = padding_of(problem, uniform)
     if words is None:
         return None
-    words |= dict(ksize=[1, *uniform.kernel, 1], strides=[1, *uniform.stride, 1], data_format="NHWC" if n == 2 else "NDHWC")
+    words |= dict(
+        ksize=[1, *uniform.kernel, 1], strides=[1, *uniform.stride, 1], data_format="NHWC" if n == 2 else "NDHWC"
+    )
     if not problem.backward:
-        function = {("max", 2): raw.MaxPool, ("avg", 2): raw.AvgPool, ("max", 3): raw.MaxPool3D, ("avg", 3): raw.AvgPool3D}[problem.op, n]
+        function = {
+            ("max", 2): raw.MaxPool,
+            ("avg", 2): raw.AvgPool,
+            ("max", 3): raw.MaxPool3D,
+            ("avg", 3): raw.AvgPool3D,
+        }[problem.op, n]
         word = "input" if function is not raw.AvgPool and function is not raw.AvgPool3D else "value"
         word = "input" if n == 3 else word
         return lambda: function(**{word: x}, **words)

@@ -6,8 +6,17 @@ import torch
 from timing import Contender
 
 NAME = "PyTorch"
-KINDS = {"f32": torch.float32, "f64": torch.float64, "f16": torch.float16, "bf16": torch.bfloat16, "u8": torch.uint8,
-         "i8": torch.int8, "i16": torch.int16, "i32": torch.int32, "i64": torch.int64}
+KINDS = {
+    "f32": torch.float32,
+    "f64": torch.float64,
+    "f16": torch.float16,
+    "bf16": torch.bfloat16,
+    "u8": torch.uint8,
+    "i8": torch.int8,
+    "i16": torch.int16,
+    "i32": torch.int32,
+    "i64": torch.int64,
+}
 LAST = {4: torch.channels_last, 5: torch.channels_last_3d}
 
 
@@ -35,6 +44,7 @@ def array(problem, t):
         t = t.movedim(1, -1)
     if problem.dtype == "bf16":
         import ml_dtypes
+
         return t.view(torch.int16).numpy().view(ml_dtypes.bfloat16)
     return t.numpy()
 
@@ -101,8 +111,10 @@ def backward(problem, x, dy, dx):
     if problem.op == "max":
         d = list(problem.dilation)
         _, indices = getattr(nn, f"max_pool{n}d_with_indices")(x, k, s, p, d, problem.ceil)
-        function = getattr(nn, f"max_pool{n}d_with_indices_backward", None) or getattr(
-            torch.ops.aten, f"max_pool{n}d_with_indices_backward").grad_input
+        function = (
+            getattr(nn, f"max_pool{n}d_with_indices_backward", None)
+            or getattr(torch.ops.aten, f"max_pool{n}d_with_indices_backward").grad_input
+        )
         return lambda: function(dy, x, k, s, p, d, problem.ceil, indices, grad_input=dx)
     if problem.op == "avg" and set(problem.dilation) == {1}:
         function = torch.ops.aten.avg_pool2d_backward if n == 2 else torch.ops.aten.avg_pool3d_backward

@@ -1,4 +1,4 @@
-"""bench/compare.py measures what it verified, leaves out what differs and says so; its summary and its page follow from what it stored."""
+"""bench/compare.py measures what it verified, leaves out what differs and says so; its page shows what it stored."""
 
 import json
 import os
@@ -42,7 +42,9 @@ def bench(tmp_path):
 
 def run(folder, *words):
     environment = {name: value for name, value in os.environ.items() if name != "ORIEL_TARGET"}
-    return subprocess.run([sys.executable, *map(str, words)], cwd=folder, env=environment, capture_output=True, text=True)
+    return subprocess.run(
+        [sys.executable, *map(str, words)], cwd=folder, env=environment, capture_output=True, text=True
+    )
 
 
 def compare(folder, *words):
@@ -89,22 +91,30 @@ def test_parts_can_be_measured(bench):
     assert done.returncode == 0, done.stderr
     results = json.loads((bench / "out.json").read_text())["results"]
     assert [r["problem"] for r in results] == [
-        "max:f32:8x64x112x112:k3s2p1", "max:f32:8x64x112x112:k3s2p1:backward", "avg:f32:8x64x112x112:k3s2p1:backward"]
+        "max:f32:8x64x112x112:k3s2p1",
+        "max:f32:8x64x112x112:k3s2p1:backward",
+        "avg:f32:8x64x112x112:k3s2p1:backward",
+    ]
     assert "NOTHING VERIFIES max:f32:8x64x112x112:k3s2p1:backward" in done.stderr
     done = compare(bench, "--groups", "nets")
     assert done.returncode != 0 and "no group nets in the suite" in done.stderr
 
 
 def test_a_wrong_result_of_oriel_is_not_timed(bench):
-    spoil(bench / "bench" / "compare.py", "lambda: pool(x, out=y), lambda: y)", "lambda: pool(x, out=y), lambda: y + 1)")
+    spoil(
+        bench / "bench" / "compare.py", "lambda: pool(x, out=y), lambda: y)", "lambda: pool(x, out=y), lambda: y + 1)"
+    )
     done = compare(bench, "--peers", "", "--threads", "1")
     assert done.returncode != 0 and "is not what its window holds" in done.stderr, done.stderr
     assert not (bench / "out.json").exists()
 
 
 def test_other_values_and_missing_peers_are_said(bench):
-    spoil(bench / "bench" / "peers" / "torch.py", "return array(problem, made.reshape(out.shape))",
-          "return array(problem, made.reshape(out.shape)) + 1")
+    spoil(
+        bench / "bench" / "peers" / "torch.py",
+        "return array(problem, made.reshape(out.shape))",
+        "return array(problem, made.reshape(out.shape)) + 1",
+    )
     done = compare(bench, "--peers", "torch,nonesuch", "--threads", "1", "--groups", "networks")
     assert done.returncode == 0, done.stderr
     results = json.loads((bench / "out.json").read_text())["results"]
@@ -121,6 +131,7 @@ def measured(problem, **milliseconds):
 def test_summary_counts_only_peers_of_the_same_layout(monkeypatch):
     monkeypatch.syspath_prepend(str(ROOT / "bench"))
     from summary import best_peer, summarise
+
     results = [measured("a", Oriel=2, copy=1, slow=8, blocked=1), measured("b", Oriel=4, copy=1, slow=2, blocked=8)]
     assert [best_peer(result) for result in results] == ["slow", "slow"]
     summary = summarise({"results": results})
@@ -135,9 +146,10 @@ def test_the_suite_can_be_read(monkeypatch):
     """Every name is a problem, of the same size for Python as for the library."""
     monkeypatch.syspath_prepend(str(ROOT / "bench"))
     import problems
+
     suite = problems.read_suite()
     assert 150 <= len(suite) <= 250 and len(set(suite)) == len(suite)
     for group, name in suite:
         problem = problems.parse(name, cropped=group == "views")
         assert group and all(n > 0 for n in problem.output_shape) and problem.bytes > 0
-        assert problem.axes == tuple(range(len(problem.shape)))[problem.axes[0]:problem.axes[-1] + 1]
+        assert problem.axes == tuple(range(len(problem.shape)))[problem.axes[0] : problem.axes[-1] + 1]
