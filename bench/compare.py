@@ -50,6 +50,7 @@ def arguments_of(words):
         "--quick", action="store_true", help="small tensors, few rounds: shows that it works, not how fast"
     )
     parser.add_argument("--child", type=int, help=argparse.SUPPRESS)
+    parser.add_argument("--skip", type=int, default=0, help=argparse.SUPPRESS)
     return parser.parse_args(words)
 
 
@@ -215,11 +216,12 @@ def chosen(arguments):
             f"compare: no group {', '.join(sorted(unknown))} in the suite; there are "
             f"{', '.join(dict.fromkeys(group for group, _ in suite))}"
         )
-    return [
+    problems = [
         (group, parse(name, cropped=group == "views"))
         for group, name in suite
         if (not groups or group in groups) and arguments.only in name
     ]
+    return problems or sys.exit(f"compare: no problem of the suite has {arguments.only} in its name")
 
 
 def row(result):
@@ -246,7 +248,7 @@ def child(arguments):
     if arguments.quick:
         problems = [(group, smaller(problem)) for group, problem in problems]
         arguments.seconds, arguments.rounds = 0.0, 2
-    for group, problem in problems:
+    for group, problem in problems[arguments.skip :]:
         results.append(measure(group, problem, peers, arguments.child, arguments))
         print(row(results[-1]), flush=True)
         stored(
@@ -278,6 +280,29 @@ def processor():
     return platform.machine()
 
 
+def measured_by_children(words, out, threads):
+    """What processes with so many threads measured. Where a peer's code kills one, another goes on after that problem."""
+    part = out.with_name(f"{out.name}.{threads}")
+    command = [str(part) if word == str(out) else word for word in words]
+    whole, skip = {"results": []}, 0
+    while True:
+        part.unlink(missing_ok=True)
+        done = subprocess.run([sys.executable, __file__, *command, "--child", threads, "--skip", str(skip)])
+        measured = json.loads(part.read_text()) if part.exists() else {"results": []}
+        results = whole["results"] + measured.pop("results")
+        whole |= measured | {"results": results}
+        if done.returncode > 0:
+            sys.exit(f"compare: measuring with {threads} threads ended with {done.returncode}; see {part}")
+        if done.returncode == 0:
+            part.unlink(missing_ok=True)
+            return whole
+        skip = len(results) + whole.setdefault("killed", 0) + 1
+        whole["killed"] += 1
+        say(
+            f"compare: SIGNAL {-done.returncode} ENDED PROBLEM {skip} OF THE SUITE with {threads} threads; the rest goes on"
+        )
+
+
 def main():
     words = sys.argv[1:]
     arguments = arguments_of(words)
@@ -289,17 +314,9 @@ def main():
     whole = {"processor": processor(), "quick": arguments.quick, "results": []}
     start = time.monotonic()
     for threads in arguments.threads.split(","):
-        part = arguments.out.with_name(f"{arguments.out.name}.{threads}")
-        command = [sys.executable, __file__, *words, "--child", threads]
-        command[command.index(str(arguments.out))] = str(part)
-        done = subprocess.run(command)
-        if done.returncode != 0:
-            sys.exit(
-                f"compare: measuring with {threads} threads ended with {done.returncode}; {part} has what was done before"
-            )
-        measured = json.loads(part.read_text())
-        part.unlink()
+        measured = measured_by_children(words, arguments.out, threads)
         whole["results"] += measured.pop("results")
+        whole["killed"] = whole.get("killed", 0) + measured.pop("killed", 0)
         whole |= measured
     whole["minutes"] = (time.monotonic() - start) / 60
     stored(arguments.out, whole)

@@ -28,6 +28,10 @@ def geometric_mean(values):
     return statistics.geometric_mean(values) if values else None
 
 
+def label(result):
+    return result["problem"] + (" in a larger array" if result["group"] == "views" else "")
+
+
 def backward(result):
     return ":backward" in result["problem"]
 
@@ -49,7 +53,7 @@ def means(results):
 
 def training(results):
     """How many times as long as Oriel's a forward and backward of PyTorch take: (geometric mean, problems)."""
-    names = {r["problem"]: r for r in results if "PyTorch" in r["times"]}
+    names = {r["problem"]: r for r in results if "PyTorch" in r["times"] and r["group"] != "views"}
     pairs = [(r, names[name + ":backward"]) for name, r in names.items() if name + ":backward" in names]
     steps = [
         sum(r["times"]["PyTorch"]["seconds"] for r in pair) / sum(r["times"]["Oriel"]["seconds"] for r in pair)
@@ -74,13 +78,13 @@ def summarise(whole):
                 "direction": "backward" if direction else "forward",
                 "cases": len(these),
                 "copy_mean": geometric_mean(ratio(r, "copy") for r in these),
-                "copy_worst": [ratio(worst, "copy"), worst["problem"]],
+                "copy_worst": [ratio(worst, "copy"), label(worst)],
                 "means": means(these),
                 "groups": {},
             }
             if beside:
                 worst = max(beside, key=lambda r: ratio(r, best_peer(r)))
-                section["peer_worst"] = [ratio(worst, best_peer(worst)), worst["problem"], best_peer(worst)]
+                section["peer_worst"] = [ratio(worst, best_peer(worst)), label(worst), best_peer(worst)]
             for group in dict.fromkeys(r["group"] for r in these):
                 members = [r for r in these if r["group"] == group]
                 section["groups"][group] = {
@@ -94,9 +98,9 @@ def summarise(whole):
     for r in results:
         peer = best_peer(r)
         if peer and ratio(r, peer) > NOISE:
-            summary["slower"].append([ratio(r, peer), r["problem"], r["threads"], peer, ratio(r, "copy")])
+            summary["slower"].append([ratio(r, peer), label(r), r["threads"], peer, ratio(r, "copy")])
         for name, why in r["left_out"].items():
-            summary["left_out"].setdefault(f"{name}: {why}", []).append(r["problem"])
+            summary["left_out"].setdefault(f"{name}: {why}", []).append(label(r))
     summary["slower"].sort(reverse=True)
     return summary
 

@@ -123,6 +123,19 @@ def test_other_values_and_missing_peers_are_said(bench):
     assert "LEFT OUT PyTorch: gives other values (4 problems" in done.stdout
 
 
+def test_a_peer_that_dies_costs_one_problem(bench):
+    spoil(
+        bench / "bench" / "peers" / "torch.py",
+        "    x = tensor(problem, x)\n",
+        "    x = tensor(problem, x)\n    if problem.name.endswith('out6'):\n        import os\n        os.abort()\n",
+    )
+    done = compare(bench, "--peers", "torch", "--threads", "1", "--groups", "networks,dtypes")
+    assert done.returncode == 0, done.stderr
+    whole = json.loads((bench / "out.json").read_text())
+    assert len(whole["results"]) == 6 and whole["killed"] == 1
+    assert "SIGNAL 6 ENDED PROBLEM 4 OF THE SUITE" in done.stderr
+
+
 def measured(problem, **milliseconds):
     times = {name: {"seconds": value / 1000} for name, value in milliseconds.items()}
     return {"group": "g", "problem": problem, "threads": 1, "times": times, "other_layout": ["blocked"], "left_out": {}}
