@@ -199,6 +199,7 @@ def measure(group, problem, peers, threads, arguments):
         "bytes": problem.bytes,
         "verified_by": by,
         "times": times,
+        "ratios": {name: times["Oriel"]["seconds"] / t["seconds"] for name, t in times.items() if name != "Oriel"},
         "left_out": left_out,
         "other_layout": [c.name for c in contenders if c.other_layout],
     }
@@ -227,13 +228,14 @@ def chosen(arguments):
 def row(result):
     from summary import best_peer
 
-    times = result["times"]
-    ours, copy = times["Oriel"]["seconds"], times["copy"]["seconds"]
-    peer = best_peer(result)
-    beside = f"{peer} {times[peer]['seconds'] / ours:.2f}x" if peer else "no peer"
+    times, ratios, best = result["times"], result["ratios"], best_peer(result)
+    ours = times["Oriel"]
+    peers = sorted((name for name in ratios if name != "copy"), key=lambda name: -ratios[name])
+    beside = ", ".join(f"{'*' if name == best else ''}{name} {1 / ratios[name]:.2f}" for name in peers) or "no peer"
+    out = f"; left out: {', '.join(result['left_out'])}" if result["left_out"] else ""
     return (
-        f"{result['threads']} {result['problem']:<52} {1e3 * ours:9.3f} ms  {ours / copy:7.2f} x copy   {beside}"
-        f"{''.join(f'; {name} left out' for name in result['left_out'])}"
+        f"{result['threads']} {result['problem']:<48} {1e3 * ours['seconds']:9.3f} ms +-{100 * ours['spread']:3.0f} % "
+        f"{ratios['copy']:7.2f} x copy; times as fast as {beside}{out}"
     )
 
 
@@ -309,7 +311,7 @@ def main():
     if arguments.child:
         child(arguments)
         return
-    from summary import print_summary
+    from summary import print_summary, summarise
 
     whole = {"processor": processor(), "quick": arguments.quick, "results": []}
     start = time.monotonic()
@@ -319,6 +321,7 @@ def main():
         whole["killed"] = whole.get("killed", 0) + measured.pop("killed", 0)
         whole |= measured
     whole["minutes"] = (time.monotonic() - start) / 60
+    whole["summary"] = summarise(whole)
     stored(arguments.out, whole)
     print_summary(whole)
 

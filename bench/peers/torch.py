@@ -126,6 +126,8 @@ def backward(problem, x, dy, dx):
 
 def one(problem, x, dy, memory_format, name, other_layout):
     y_shape = list(x.shape[:2]) + [problem.output_shape[axis] for axis in problem.axes]
+    if problem.op == "avg" and len(problem.axes) == 3:
+        memory_format = torch.contiguous_format  # avg_pool3d writes into another output as if it were contiguous
     out = empty(problem, x.shape if problem.backward else y_shape, memory_format)
     if problem.backward:
         call = backward(problem, x, dy, out)

@@ -68,8 +68,10 @@ def test_measures_summarises_and_writes_the_page(bench):
         times = result["times"]
         assert {"Oriel", "copy"} <= set(times) and result["verified_by"]
         assert ("PyTorch" in times) == (result["problem"].split(":")[0] != "min")
+        assert result["ratios"]["copy"] == times["Oriel"]["seconds"] / times["copy"]["seconds"]
         for time in times.values():
             assert 0 < time["least"] <= time["seconds"] < 10 and time["rounds"] >= 2
+    assert [section["cases"] for section in measured["summary"]["sections"]] == [8, 2, 8, 2]
     assert "== forward, 1 thread, 8 problems" in done.stdout and "== backward, 2 threads, 2 problems" in done.stdout
     assert "in forward and backward together (1 problems)" in done.stdout
 
