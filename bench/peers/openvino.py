@@ -1,10 +1,14 @@
 """OpenVINO: a compiled model of one operation, its tensors in memory of ours."""
 
-import numpy as np
-import openvino
-from openvino import opset8, opset14
+import sys
 
-from timing import Contender
+import numpy as np
+
+sys.modules["openvino_telemetry"] = None  # importing OpenVINO would send usage data, from a process that it forks
+import openvino  # noqa: E402
+from openvino import opset8, opset14  # noqa: E402
+
+from timing import Contender  # noqa: E402
 
 NAME = "OpenVINO"
 KINDS = {word: getattr(openvino.Type, word) for word in ("f32", "f16", "bf16", "u8", "i8", "i32")}
