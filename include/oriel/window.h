@@ -129,6 +129,20 @@ struct Axis {
     return i < in ? i : -1;
   }
 
+  /// Of an axis whose inputs stand apart, taps between them read nothing: every standing_step()-th tap stands where an
+  /// input may be, and from one of those to the next it is input_step() inputs.
+  ORIEL_HD constexpr index_t standing_step() const { return spacing / common_step(); }
+  ORIEL_HD constexpr index_t input_step() const { return dilation / common_step(); }
+  /// The first tap of output o that stands so, or -1.
+  ORIEL_HD constexpr index_t first_standing(index_t o) const {
+    for (index_t t = 0; t < standing_step() && t < width(o); ++t) {
+      if (at(o, t) % spacing == 0) return t;
+    }
+    return -1;
+  }
+  /// The number that an input at a place has; beyond the ends the count goes on.
+  ORIEL_HD constexpr index_t number_at(index_t place) const { return floor_div(place, spacing); }
+
   /// The taps of output o that look into [0, places): with spacing 1, exactly the taps that exist (S2).
   ORIEL_HD constexpr Range taps(index_t o) const {
     const index_t s = start(o);
@@ -235,6 +249,17 @@ struct Axis {
   friend constexpr bool operator==(const Axis&, const Axis&) = default;
 
  private:
+  // The greatest common divisor of dilation and spacing.
+  ORIEL_HD constexpr index_t common_step() const {
+    index_t g = spacing, h = dilation;
+    while (h != 0) {
+      const index_t next = g % h;
+      g = h;
+      h = next;
+    }
+    return g;
+  }
+
   __extension__ typedef __int128 wide_t;  // not ISO C++, known to every compiler we build with
 
   // floor(a * n / m) and ceil(a * n / m) without overflow for a <= m + 1.

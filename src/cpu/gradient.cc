@@ -8,6 +8,7 @@
 #include "cpu/recipe.h"
 #include "cpu/row_fold.h"
 #include "cpu/run.h"
+#include "cpu/share_folder.h"
 
 namespace oriel::cpu {
 namespace {
@@ -255,6 +256,8 @@ void fold_shares(const Problem& problem, const ConstTensor& share, const Tensor&
 
 void run_sum_backward(const Problem& problem, const ConstTensor* x, const ConstTensor& dy, const Tensor& dx,
                       int threads) {
+  const bool all_counted = problem.pool.nan != NanPolicy::omit || !is_floating(problem.dtype);
+  if (problem.pool.op != Op::lp && all_counted && fold_shares_by_rows(problem, dy, dx, threads)) return;
   const TemporaryTensor share(gradient_dtype(problem.dtype), problem.output_shape);
   visit(problem.dtype, [&]<class T>() { make_shares<T>(problem, x, dy, share.view(), threads); });
   const bool by_input = problem.pool.op == Op::lp || problem.pool.nan == NanPolicy::omit;

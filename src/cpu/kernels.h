@@ -2,6 +2,7 @@
 // A row is contiguous elements of one lane type; lanes are independent outputs, so no kernel reduces across them.
 #pragma once
 
+#include "cpu/share_kernels.h"
 #include "oriel/problem.h"
 #include "oriel/reduce.h"
 #include "oriel/types.h"
@@ -61,6 +62,7 @@ struct KernelTable {
   LowerRow (*lower)(Lower lower, Lane from, Dtype to) = nullptr;
   ScanRow (*scan)(Dtype dtype) = nullptr;  // floating dtypes
   PickGroups pick_groups = nullptr;
+  ShareKernels (*shares)(Lane lane) = nullptr;  // i64, f32, f64
 };
 
 /// The table of the instruction set in use.
@@ -73,5 +75,6 @@ void fill_arg(KernelTable& table, std::size_t which);
 void fill_convert(KernelTable& table, std::size_t which);
 void fill_lower(KernelTable& table, std::size_t which);
 void fill_pick(KernelTable& table, std::size_t which);
+void fill_shares(KernelTable& table, std::size_t which);
 
 }  // namespace oriel::cpu

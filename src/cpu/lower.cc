@@ -166,10 +166,52 @@ void lower_floor_zero(RowIn acc, index_t n, index_t lanes, const LowerParams&, v
   store<T>(0, n, lanes, y, pitch, lane_pitch, [a](index_t i) { return nearest<T>(a[i] < A{0} ? A{0} : a[i]); });
 }
 
+// Floats to f16 and bf16, rounded once, for dense rows: y[i] = a[i] + 0.
+#if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX2
+constexpr bool kNarrows = true;
+#else
+constexpr bool kNarrows = false;  // Highway's emulation of f16 knows neither infinities nor NaN
+#endif
+
+template <class D>
+HWY_INLINE void narrow(D d, const float* a, half* y) {
+  const hn::Rebind<hwy::float16_t, D> dh;
+  hn::StoreU(hn::DemoteTo(dh, hn::Add(hn::LoadU(d, a), hn::Zero(d))), dh, reinterpret_cast<hwy::float16_t*>(y));
+}
+
+// To nearest, ties to even; a NaN keeps its upper bits and becomes a quiet one.
+template <class D>
+HWY_INLINE void narrow(D d, const float* a, bfloat16* y) {
+  const hn::RebindToSigned<D> di;
+  const hn::Rebind<std::uint16_t, D> dh;
+  const auto v = hn::Add(hn::LoadU(d, a), hn::Zero(d));
+  const auto bits = hn::BitCast(hn::RebindToUnsigned<D>(), v);
+  const auto high = hn::ShiftRight<16>(bits);
+  const auto one = hn::Set(hn::RebindToUnsigned<D>(), 1u);
+  const auto half_less = hn::Set(hn::RebindToUnsigned<D>(), 0x7fffu);
+  const auto rounded = hn::ShiftRight<16>(hn::Add(hn::Add(bits, half_less), hn::And(high, one)));
+  const auto quiet = hn::Or(high, hn::Set(hn::RebindToUnsigned<D>(), 0x40u));
+  const auto out = hn::IfThenElse(hn::RebindMask(di, hn::IsNaN(v)), hn::BitCast(di, quiet), hn::BitCast(di, rounded));
+  hn::StoreU(hn::DemoteTo(dh, out), dh, reinterpret_cast<std::uint16_t*>(y));
+}
+
+template <class T>
+HWY_INLINE void narrow_row(const float* a, index_t n, T* y) {
+  const hn::ScalableTag<float> d;
+  const index_t step = static_cast<index_t>(hn::Lanes(d));
+  index_t i = 0;
+  for (; i + step <= n; i += step) narrow(d, a + i, y + i);
+  if (i < n && n >= step) return narrow(d, a + n - step, y + n - step);
+  for (; i < n; ++i) y[i] = static_cast<T>(a[i] + 0.0F);
+}
+
 template <class T, class A>
 void lower_gradient(RowIn acc, index_t n, index_t lanes, const LowerParams&, void* y, index_t pitch,
                     index_t lane_pitch) {
   const A* HWY_RESTRICT a = static_cast<const A*>(acc.value);
+  if constexpr (kNarrows && (std::is_same_v<T, half> || std::is_same_v<T, bfloat16>)) {
+    if ((lane_pitch == 1 || lanes == 1) && pitch == lanes) return narrow_row(a, n * lanes, static_cast<T*>(y));
+  }
   store<T>(0, n, lanes, y, pitch, lane_pitch, [a](index_t i) { return nearest<T>(a[i] + A{0}); });
 }
 

@@ -33,6 +33,7 @@ std::vector<KernelTable> all_tables() {
     fill_convert(table, which);
     fill_lower(table, which);
     fill_pick(table, which);
+    fill_shares(table, which);
     tables.push_back(table);
   }
   return tables;

@@ -353,6 +353,28 @@ TEST(Axis, S2_PhasesHoldEveryTap) {
       }
 }
 
+TEST(Axis, S9_StandingTapsAreThoseThatReadAnOutput) {
+  for (index_t stride = 1; stride <= 5; ++stride)
+    for (index_t dilation = 1; dilation <= 4; ++dilation)
+      for (index_t kernel = 1; kernel <= 4; ++kernel) {
+        const Axis a = Axis::uniform(20, kernel, stride, 2, 1, dilation).adjoint();
+        for (index_t o = 0; o < a.out; ++o) {
+          const index_t first = a.first_standing(o);
+          for (index_t t = 0; t < kernel; ++t) {
+            const bool stands = first >= 0 && t >= first && (t - first) % a.standing_step() == 0;
+            const index_t input = a.input_at(a.at(o, t));
+            if (!stands) {
+              EXPECT_EQ(input, -1);
+            } else {
+              const index_t number = a.number_at(a.at(o, first)) + (t - first) / a.standing_step() * a.input_step();
+              EXPECT_EQ(input, number >= 0 && number < a.in ? number : -1);
+              EXPECT_EQ(a.number_at(a.at(o, t)), number);
+            }
+          }
+        }
+      }
+}
+
 TEST(Range, FloorAndCeilDivide) {
   for (index_t a = -20; a <= 20; ++a)
     for (index_t b = 1; b <= 7; ++b) {
