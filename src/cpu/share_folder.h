@@ -8,7 +8,7 @@
 
 namespace oriel::cpu {
 
-/// dx = the gradient of a sum or an average (S9), where `divisors` says that a float holds every divisor. False, and
+/// dx = the gradient of a sum or an average (S9). False, and
 /// nothing is written, where this way does not suit the problem.
 bool fold_shares_by_rows(const Problem& problem, const ConstTensor& dy, const Tensor& dx, int threads);
 
