@@ -121,6 +121,14 @@ struct Axis {
   /// How many elements of such a row the windows look at, from the first to the last.
   ORIEL_HD constexpr index_t phase_length(index_t row) const { return out + (extent() - 1 - row) / stride; }
 
+  /// Where input i stands in those rows, of an axis whose inputs stand together.
+  ORIEL_HD constexpr index_t phase_of(index_t i) const { return i - start(0) - phase_element(i) * stride; }
+  ORIEL_HD constexpr index_t phase_element(index_t i) const { return floor_div(i - start(0), stride); }
+
+  /// The output of a uniform axis that reads input i with tap t, whether it exists or not; reads says if there is one.
+  ORIEL_HD constexpr index_t reader(index_t i, index_t t) const { return floor_div(i * spacing - at(0, t), stride); }
+  ORIEL_HD constexpr bool reads(index_t i, index_t t) const { return at(reader(i, t), t) == i * spacing; }
+
   /// The input at a place, or -1 when none stands there (padding, or between spaced inputs).
   ORIEL_HD constexpr index_t input_at(index_t place) const {
     if (spacing == 1) return place >= 0 && place < in ? place : -1;

@@ -2,6 +2,7 @@
 // A row is contiguous elements of one lane type; lanes are independent outputs, so no kernel reduces across them.
 #pragma once
 
+#include "cpu/places.h"
 #include "cpu/share_kernels.h"
 #include "oriel/problem.h"
 #include "oriel/reduce.h"
@@ -62,7 +63,9 @@ struct KernelTable {
   LowerRow (*lower)(Lower lower, Lane from, Dtype to) = nullptr;
   ScanRow (*scan)(Dtype dtype) = nullptr;  // floating dtypes
   PickGroups pick_groups = nullptr;
-  ShareKernels (*shares)(Lane lane) = nullptr;  // i64, f32, f64
+  ShareKernels (*shares)(Lane lane) = nullptr;                       // i64, f32, f64
+  PlaceKernels (*places)(Op op, Dtype dtype, bool exact) = nullptr;  // max and min; exact: of NaN and zeros too
+  GatherKernels (*gather)(Lane lane) = nullptr;                      // f32, f64
 };
 
 /// The table of the instruction set in use.
@@ -76,5 +79,7 @@ void fill_convert(KernelTable& table, std::size_t which);
 void fill_lower(KernelTable& table, std::size_t which);
 void fill_pick(KernelTable& table, std::size_t which);
 void fill_shares(KernelTable& table, std::size_t which);
+void fill_places(KernelTable& table, std::size_t which);
+void fill_gather(KernelTable& table, std::size_t which);
 
 }  // namespace oriel::cpu

@@ -6,8 +6,10 @@
 #include <vector>
 
 #include "cpu/elements.h"
+#include "cpu/place_gradient.h"
 #include "cpu/recipe.h"
 #include "cpu/run.h"
+#include "cpu/unpool.h"
 #include "fmt/format.h"
 
 namespace oriel::cpu {
@@ -441,12 +443,14 @@ void unpool_plane(const PlaneWalk& walk, index_t plane, const ConstTensor& y, co
 
 void run_indexed_backward(const Problem& problem, const ConstTensor& dy, const ConstTensor& index, IndexSpace space,
                           const Tensor& dx, int threads) {
+  if (gather_gradient(problem, nullptr, &index, space, dy, dx, threads)) return;
   check_indices(PlaneWalk(problem), index, space, true, threads);
   dispatch_backward(problem, dy, index, space, nullptr, dx, threads);
 }
 
 void run_extremum_backward(const Problem& problem, const ConstTensor& x, const ConstTensor& dy, const Tensor& dx,
                            int threads) {
+  if (gather_gradient(problem, &x, nullptr, IndexSpace::window, dy, dx, threads)) return;
   const TemporaryTensor y(problem.dtype, problem.output_shape);
   const TemporaryTensor index(Dtype::i64, problem.output_shape);
   run(problem, x, y.view(), &index.view(), IndexSpace::window, threads);
@@ -456,6 +460,7 @@ void run_extremum_backward(const Problem& problem, const ConstTensor& x, const C
 
 void run_unpool(const Problem& problem, const ConstTensor& y, const ConstTensor& index, IndexSpace space,
                 const Tensor& x, int threads) {
+  if (unpool_dense(problem, y, index, space, x, threads)) return;
   const PlaneWalk walk(problem);
   check_indices(walk, index, space, false, threads);
   visit(y.dtype, [&]<class T>() {

@@ -34,6 +34,8 @@ std::vector<KernelTable> all_tables() {
     fill_lower(table, which);
     fill_pick(table, which);
     fill_shares(table, which);
+    fill_places(table, which);
+    fill_gather(table, which);
     tables.push_back(table);
   }
   return tables;

@@ -2,10 +2,13 @@
 
 #include <algorithm>
 
+#include "cpu/place_way.h"
+
 namespace oriel::cpu {
 namespace {
 
 constexpr Way kWays[] = {
+    {"places", &takes_places, &run_places, "max and min with indices, at most 8 taps along each of up to 3 axes"},
     {"rows", [](const FoldJob&) { return true; }, &run_rows, "any reduction, layout and window"},
 };
 

@@ -375,6 +375,25 @@ TEST(Axis, S9_StandingTapsAreThoseThatReadAnOutput) {
       }
 }
 
+TEST(Axis, S2_WhoReadsAnInputWithATap) {
+  for (index_t stride = 1; stride <= 5; ++stride)
+    for (index_t dilation = 1; dilation <= 4; ++dilation)
+      for (index_t pad = 0; pad <= 3; ++pad) {
+        const Axis a = Axis::uniform(20, 4, stride, pad, 1, dilation);
+        for (index_t i = 0; i < a.in; ++i) {
+          EXPECT_EQ(a.start(0) + a.phase_element(i) * stride + a.phase_of(i), i);
+          EXPECT_TRUE(a.phase_of(i) >= 0 && a.phase_of(i) < stride);
+          for (index_t t = 0; t < a.kernel; ++t) {
+            const index_t o = a.reader(i, t);
+            EXPECT_EQ(a.reads(i, t), a.at(o, t) == i);
+            if (a.reads(i, t) && o >= 0 && o < a.out) EXPECT_EQ(a.tap_of(o, i), t);
+          }
+        }
+        for (index_t o = 0; o < a.out; ++o)
+          for (index_t t = a.taps(o).begin; t < a.taps(o).end; ++t) EXPECT_TRUE(a.reads(a.at(o, t), t));
+      }
+}
+
 TEST(Range, FloorAndCeilDivide) {
   for (index_t a = -20; a <= 20; ++a)
     for (index_t b = 1; b <= 7; ++b) {

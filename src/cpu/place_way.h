@@ -1,0 +1,11 @@
+// Extrema with indices, a box of outputs at a time.
+#pragma once
+
+#include "cpu/row_fold.h"
+
+namespace oriel::cpu {
+
+bool takes_places(const FoldJob& job);
+void run_places(const FoldJob& job, int threads);
+
+}  // namespace oriel::cpu

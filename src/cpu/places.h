@@ -1,0 +1,102 @@
+// Kernels for extrema that know where they came from. Beside every value of a row stands its code, in a lane as wide as
+// the value's: the sum over the pooled axes of the tap that it was read with times a step of the axis.
+#pragma once
+
+#include <cstdint>
+
+#include "oriel/problem.h"
+#include "oriel/types.h"
+
+namespace oriel::cpu {
+
+inline constexpr int kMostPlaceAxes = 3;
+inline constexpr index_t kMostPlaceTaps = 8;  // along one axis
+inline constexpr int kPlaceBits = 3;          // of a tap, where steps are the least that keep taps apart
+
+/// Copies a dense row of n elements as lanes of order, element i to rows[i % step][i / step]. True when the row holds a
+/// value that the kernels beside it do not treat exactly.
+using LiftPlaces = bool (*)(const void* x, index_t n, int step, void* const* rows);
+
+/// The first best of some taps of one row of inputs. Element (p, l), p < positions and l < n, is element l + p * pitch
+/// of every tap, and goes to p * n + l. Tap t has the code first + t * step; where `codes` is given it holds those of
+/// tap 0. Where n is less than a vector, a vector is read and written all the same.
+using FoldAlong = void (*)(const void* const* taps, int count, int first, int step, const void* codes,
+                           index_t positions, index_t n, index_t pitch, void* value, void* code);
+
+/// A row that holds tap t of every output.
+struct PlaceTap {
+  const void* value;
+  int code;
+};
+
+/// The first best of few taps of all axes at once; `codes`, where given, are added to the first one's. Where n is less
+/// than a vector, a vector is read and written all the same.
+using FoldWindow = void (*)(const PlaceTap* taps, int count, const void* codes, index_t n, void* value, void* code);
+/// The same, and index[i] = origin + base[i] + code; n is no less than a vector.
+using FoldIndexed = void (*)(const PlaceTap* taps, int count, const void* codes, index_t n, void* value,
+                             const std::int32_t* base, std::int64_t origin, std::int64_t* index);
+
+/// A row of bests; `step` is what its codes grow by.
+struct PlaceRow {
+  const void* value;
+  const void* code;
+  int step;
+};
+
+/// The first best of some rows. Where n is less than a vector, a vector is read and written all the same.
+using FoldAcross = void (*)(const PlaceRow* rows, int count, index_t n, void* value, void* code);
+
+/// index[i] = origin + base[i] + what the code says: itself in lanes of four bytes and more; in narrower ones, which do
+/// not hold it, the sum of its digits of kPlaceBits times step[axis from the last].
+using WriteIndices = void (*)(const void* code, const std::int32_t* base, index_t n, std::int64_t origin,
+                              const std::int32_t* step, std::int64_t* index);
+
+struct PlaceKernels {
+  index_t value_bytes = 0;
+  index_t vector_bytes = 0;
+  bool in_place = false;  // an element is a lane
+  LiftPlaces lift = nullptr;
+  FoldAlong along = nullptr;
+  FoldAcross across = nullptr;
+  FoldWindow window = nullptr;
+  FoldIndexed indexed = nullptr;  // lanes of four bytes
+  WriteIndices write = nullptr;
+};
+
+/// Adds dy[i] where code[i] == value.
+struct PlaceTerm {
+  const void* code;
+  const void* dy;
+  std::int64_t value;
+};
+
+/// The terms of the elements of one phase, in the order in which they are added to 0.
+struct PlaceTerms {
+  const PlaceTerm* terms;
+  int count;
+};
+
+/// Where the columns of one output may lie: from low to high, step apart; see CheckPlaces.
+struct PlaceColumns {
+  const std::int32_t* low;
+  const std::int32_t* high;
+  std::int32_t step;
+};
+
+/// Backward, in accumulators (f32, f64); codes have their width.
+struct GatherKernels {
+  /// Element i of out is made by the terms of phase i % step, at their element i / step; step <= 4.
+  void (*flat)(const PlaceTerms* phases, int step, index_t n, void* out) = nullptr;
+  /// Element l < n of position p is made by the terms at p * n + l, and goes to p * pitch + l; n >= a vector.
+  void (*positions)(PlaceTerms terms, index_t positions, index_t n, index_t pitch, void* out) = nullptr;
+  /// Codes of `bytes` each as codes of the accumulator's width.
+  void (*widen)(const void* code, index_t bytes, index_t n, void* out) = nullptr;
+  /// Indices less origin + base, as codes; -1 stays. False when one does not fit, or, where rows are given, is not in
+  /// one of them (which have these values in column 0) and in a column of its window.
+  bool (*relative)(const std::int64_t* index, const std::int32_t* base, index_t n, std::int64_t origin,
+                   const std::int32_t* rows, int row_count, PlaceColumns columns, std::int32_t* scratch,
+                   void* out) = nullptr;
+  index_t vector_bytes = 0;
+};
+
+}  // namespace oriel::cpu
