@@ -174,24 +174,45 @@ struct Best {
     });
   }
 
+  template <bool kStream>
+  static HWY_INLINE void write_index(V best, VU best_code, const std::int32_t* base, std::int64_t origin, T* value,
+                                     std::int64_t* index) {
+    const hn::RebindToSigned<decltype(d)> di;
+    hn::StoreU(best, d, value);
+    const auto place = hn::Add(hn::BitCast(di, best_code), hn::LoadU(di, base));
+#if HWY_TARGET == HWY_SCALAR
+    *index = origin + hn::GetLane(place);
+#else
+    const hn::Repartition<std::int64_t, decltype(di)> d64;
+    const hn::Half<decltype(di)> half;
+    const auto from = hn::Set(d64, origin);
+    const auto low = hn::Add(hn::PromoteTo(d64, hn::LowerHalf(half, place)), from);
+    const auto high = hn::Add(hn::PromoteTo(d64, hn::UpperHalf(half, place)), from);
+    if constexpr (kStream) {
+      hn::Stream(low, d64, index);
+      hn::Stream(high, d64, index + lanes_of(d64));
+    } else {
+      hn::StoreU(low, d64, index);
+      hn::StoreU(high, d64, index + lanes_of(d64));
+    }
+#endif
+  }
+
   static void indexed(const PlaceTap* taps, int count, const void* codes, index_t n, void* value,
-                      const std::int32_t* base, std::int64_t origin, std::int64_t* index) {
+                      const std::int32_t* base, std::int64_t origin, bool stream, std::int64_t* index) {
     if constexpr (sizeof(T) == 4) {
       T* v = static_cast<T*>(value);
-      const hn::RebindToSigned<decltype(d)> di;
-      all_windows(taps, count, static_cast<const Code*>(codes), n, [=](index_t i, V best, VU best_code) HWY_ATTR {
-        hn::StoreU(best, d, v + i);
-        const auto place = hn::Add(hn::BitCast(di, best_code), hn::LoadU(di, base + i));
-#if HWY_TARGET == HWY_SCALAR
-        index[i] = origin + hn::GetLane(place);
-#else
-        const hn::Repartition<std::int64_t, decltype(di)> d64;
-        const hn::Half<decltype(di)> half;
-        const auto from = hn::Set(d64, origin);
-        hn::StoreU(hn::Add(hn::PromoteTo(d64, hn::LowerHalf(half, place)), from), d64, index + i);
-        hn::StoreU(hn::Add(hn::PromoteTo(d64, hn::UpperHalf(half, place)), from), d64, index + i + lanes_of(d64));
-#endif
-      });
+      const Code* c = static_cast<const Code*>(codes);
+      const bool lines = n * 8 % 64 == 0 && reinterpret_cast<std::uintptr_t>(index) % 64 == 0;
+      if (stream && lines) {
+        all_windows(taps, count, c, n, [=](index_t i, V best, VU code) HWY_ATTR {
+          write_index<true>(best, code, base + i, origin, v + i, index + i);
+        });
+      } else {
+        all_windows(taps, count, c, n, [=](index_t i, V best, VU code) HWY_ATTR {
+          write_index<false>(best, code, base + i, origin, v + i, index + i);
+        });
+      }
     }
   }
 };
@@ -389,6 +410,7 @@ namespace oriel::cpu {
 namespace {
 HWY_EXPORT(places);
 }
+void finish_stream() { hwy::FlushStream(); }
 void fill_places(KernelTable& table, std::size_t which) { table.places = HWY_DISPATCH_TABLE(places)[which]; }
 }  // namespace oriel::cpu
 #endif

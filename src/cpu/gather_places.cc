@@ -3,10 +3,9 @@
 #define HWY_TARGET_INCLUDE "cpu/gather_places.cc"
 #include "hwy/foreach_target.h"
 // (the include above compiles this file once per target)
-#include <cstring>
-#include <limits>
 
 #include "cpu/kernels.h"
+#include "hwy/cache_control.h"
 #include "hwy/highway.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -121,23 +120,31 @@ HWY_INLINE bool join_phases(const A* const* rows, index_t n, A* out) {
 constexpr index_t kPhaseElems = 512;
 
 template <class A>
-void flat(const PlaceTerms* phases, int step, index_t n, void* out) {
-  const index_t vector = static_cast<index_t>(hn::Lanes(hn::ScalableTag<A>()));
-  A* to = static_cast<A*>(out);
-  if (step == 1 && n >= vector) return sum_row(phases[0], 0, n, false, to);
-  HWY_ALIGN A sums[4][kPhaseElems + hn::MaxLanes(hn::ScalableTag<A>())];
+HWY_INLINE void sum_phases(const PlaceTerms* phases, int step, index_t begin, index_t n, A* out) {
+  const hn::ScalableTag<A> d;
+  if (step == 1 && n >= static_cast<index_t>(hn::Lanes(d))) return sum_row(phases[0], begin, n, false, out);
+  HWY_ALIGN A sums[4][kPhaseElems + hn::MaxLanes(d)];
   const A* rows[4] = {sums[0], sums[1], sums[2], sums[3]};
+  for (int k = 0; k < HWY_MIN(step, n); ++k) sum_row(phases[k], begin, (n - k + step - 1) / step, true, sums[k]);
+  const bool done = step == 2   ? join_phases<A, 2>(rows, n, out)
+                    : step == 3 ? join_phases<A, 3>(rows, n, out)
+                    : step == 4 ? join_phases<A, 4>(rows, n, out)
+                                : false;
+  for (index_t i = 0; !done && i < n; ++i) out[i] = rows[i % step][i / step];
+}
+
+template <class A>
+void flat(const PlaceTerms* phases, int step, index_t n, bool stream, void* out) {
+  const hn::ScalableTag<A> d;
+  A* to = static_cast<A*>(out);
+  stream = stream && n * static_cast<index_t>(sizeof(A)) % 64 == 0 && reinterpret_cast<std::uintptr_t>(out) % 64 == 0;
+  HWY_ALIGN A lines[4 * kPhaseElems];
   for (index_t begin = 0; begin * step < n; begin += kPhaseElems) {
     const index_t rest = HWY_MIN(n - begin * step, kPhaseElems * step);
-    for (int k = 0; k < HWY_MIN(step, rest); ++k) {
-      sum_row(phases[k], begin, (rest - k + step - 1) / step, true, sums[k]);
-    }
     A* from = to + begin * step;
-    const bool done = step == 2   ? join_phases<A, 2>(rows, rest, from)
-                      : step == 3 ? join_phases<A, 3>(rows, rest, from)
-                      : step == 4 ? join_phases<A, 4>(rows, rest, from)
-                                  : false;
-    for (index_t i = 0; !done && i < rest; ++i) from[i] = rows[i % step][i / step];
+    sum_phases(phases, step, begin, rest, stream ? lines : from);
+    const index_t lanes = static_cast<index_t>(hn::Lanes(d));
+    for (index_t i = 0; stream && i < rest; i += lanes) hn::Stream(hn::Load(d, lines + i), d, from + i);
   }
 }
 

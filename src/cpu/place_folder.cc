@@ -385,11 +385,11 @@ void PlaceFolder::fold(const PlaceCoords& o, void* value, void* code) const {
 }
 
 bool PlaceFolder::fold_indexed(const PlaceCoords& o, void* value, const std::int32_t* base, std::int64_t origin,
-                               std::int64_t* index) const {
+                               bool stream, std::int64_t* index) const {
   if (!whole_ || k_.indexed == nullptr || row_elems() * k_.value_bytes < k_.vector_bytes) return false;
   PlaceTap taps[kMostWholeTaps];
   const int count = window_taps(o, taps);
-  k_.indexed(taps, count, first_differs_ ? first_ : nullptr, row_elems(), value, base, origin, index);
+  k_.indexed(taps, count, first_differs_ ? first_ : nullptr, row_elems(), value, base, origin, stream, index);
   return true;
 }
 

@@ -50,7 +50,7 @@ class PlaceFolder {
   /// The bests and codes of one row of the box, at `o` from its begin; both need room for a vector more.
   void fold(const PlaceCoords& o, void* value, void* code) const;
   /// The same with indices; false where that is not for this problem, and nothing is done.
-  bool fold_indexed(const PlaceCoords& o, void* value, const std::int32_t* base, std::int64_t origin,
+  bool fold_indexed(const PlaceCoords& o, void* value, const std::int32_t* base, std::int64_t origin, bool stream,
                     std::int64_t* index) const;
 
   const PlaceKernels& kernels() const { return k_; }

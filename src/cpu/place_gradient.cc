@@ -353,7 +353,7 @@ class BoxGradient {
   void gather_row(index_t n, std::byte* out) const {
     const index_t stride = axis(last_).stride;
     if (stride == 1 || (lanes_ == 1 && stride <= 4)) {
-      return k_.flat(phases_.data(), static_cast<int>(stride), n * lanes_, out);
+      return k_.flat(phases_.data(), static_cast<int>(stride), n * lanes_, stream_ && out != result_, out);
     }
     const bool in_place = lanes_ * bytes_ >= k_.vector_bytes && lanes_ > 1;
     for (index_t q = 0; q < std::min(stride, n); ++q) {
@@ -363,7 +363,7 @@ class BoxGradient {
         k_.positions(phases_[at(q)], positions, lanes_, stride * lanes_, to);
         continue;
       }
-      k_.flat(&phases_[at(q)], 1, positions * lanes_, phase_);
+      k_.flat(&phases_[at(q)], 1, positions * lanes_, false, phase_);
       for (index_t p = 0; p < positions; ++p) {
         std::memcpy(to + p * stride * lanes_ * bytes_, phase_ + p * lanes_ * bytes_, at(lanes_ * bytes_));
       }
@@ -385,6 +385,7 @@ class BoxGradient {
   const GatherKernels k_;
   const int last_ = layout_.pooled() - 1;
   const index_t lanes_ = layout_.lanes.n;
+  const bool stream_ = element_count(job_.problem.shape) * elem_ >= kStreamBytes;
   const index_t stride_ = axis(last_).stride;
   PlaceCoords step_{};  // what one tap adds to a code, from the last axis on
   PlaceCoords most_{1, 1, 1};
@@ -451,6 +452,7 @@ bool gather_gradient(const Problem& problem, const ConstTensor* x, const ConstTe
       arena.reset();
       BoxGradient gradient(job, inputs, arena);
       for (index_t i = begin; i < end; ++i) body(gradient, boxes.plane(i), boxes.box(i));
+      finish_stream();
     });
   };
   std::atomic<bool> good{true};

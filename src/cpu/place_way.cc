@@ -23,6 +23,12 @@ PlaceCoords steps(const FoldJob& job) {
   return step;
 }
 
+index_t index_bytes(const FoldJob& job) {
+  index_t bytes = 8 * job.layout.plane_count() * job.layout.lanes.n;
+  for (const PooledAxis& p : job.layout.axis) bytes *= p.axis.out;
+  return bytes;
+}
+
 // One thread's part: folds boxes and writes their results.
 class PlaceWriter {
  public:
@@ -31,6 +37,7 @@ class PlaceWriter {
         layout_(job.layout),
         size_(size),
         arena_(arena),
+        stream_(index_bytes(job) >= kStreamBytes),
         plain_(*job.problem, layout_, size, steps(job), false, arena) {
     const index_t elems = size[at(last_)] * lanes_, room = elems * 8 + 128;
     value_ = arena.take(room);
@@ -98,7 +105,7 @@ class PlaceWriter {
     const bool direct = k.in_place && (lanes_ == 1 || layout_.lanes.pitch[kY] == 1) && (out == 1 || pitch == lanes_) &&
                         n * k.value_bytes >= k.vector_bytes;
     std::int64_t* places = static_cast<std::int64_t*>(job_.index) + index;
-    const bool written = folder.fold_indexed(o, direct ? to : value_, base_, origin, places);
+    const bool written = folder.fold_indexed(o, direct ? to : value_, base_, origin, stream_, places);
     if (!written) folder.fold(o, direct ? to : value_, code_);
     if (!direct) {
       const Lower how = k.in_place ? Lower::copy : exact_in_use_ ? Lower::arg_max : Lower::key;
@@ -142,6 +149,7 @@ class PlaceWriter {
   Arena& arena_;
   const int last_ = layout_.pooled() - 1;
   const index_t lanes_ = layout_.lanes.n;
+  const bool stream_;
   PlaceFolder plain_;
   std::optional<PlaceFolder> exact_;
   bool exact_in_use_ = false;
@@ -179,6 +187,7 @@ void run_places(const FoldJob& job, int threads) {
     arena.reset();
     PlaceWriter writer(job, size, arena);
     for (index_t i = begin; i < end; ++i) writer.run(boxes.plane(i), boxes.box(i));
+    finish_stream();
   });
 }
 

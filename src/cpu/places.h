@@ -32,9 +32,10 @@ struct PlaceTap {
 /// The first best of few taps of all axes at once; `codes`, where given, are added to the first one's. Where n is less
 /// than a vector, a vector is read and written all the same.
 using FoldWindow = void (*)(const PlaceTap* taps, int count, const void* codes, index_t n, void* value, void* code);
-/// The same, and index[i] = origin + base[i] + code; n is no less than a vector.
+/// The same, and index[i] = origin + base[i] + code; n is no less than a vector. `stream`: indices go past the caches,
+/// where they fill whole lines.
 using FoldIndexed = void (*)(const PlaceTap* taps, int count, const void* codes, index_t n, void* value,
-                             const std::int32_t* base, std::int64_t origin, std::int64_t* index);
+                             const std::int32_t* base, std::int64_t origin, bool stream, std::int64_t* index);
 
 /// A row of bests; `step` is what its codes grow by.
 struct PlaceRow {
@@ -85,8 +86,9 @@ struct PlaceColumns {
 
 /// Backward, in accumulators (f32, f64); codes have their width.
 struct GatherKernels {
-  /// Element i of out is made by the terms of phase i % step, at their element i / step; step <= 4.
-  void (*flat)(const PlaceTerms* phases, int step, index_t n, void* out) = nullptr;
+  /// Element i of out is made by the terms of phase i % step, at their element i / step; step <= 4. `stream`: past the
+  /// caches, where it fills whole lines.
+  void (*flat)(const PlaceTerms* phases, int step, index_t n, bool stream, void* out) = nullptr;
   /// Element l < n of position p is made by the terms at p * n + l, and goes to p * pitch + l; n >= a vector.
   void (*positions)(PlaceTerms terms, index_t positions, index_t n, index_t pitch, void* out) = nullptr;
   /// Codes of `bytes` each as codes of the accumulator's width.
@@ -98,5 +100,11 @@ struct GatherKernels {
                    void* out) = nullptr;
   index_t vector_bytes = 0;
 };
+
+/// Results of so many bytes are not found in a cache again, so that writing them need not read them first.
+inline constexpr index_t kStreamBytes = index_t{32} << 20;
+
+/// Makes what was written past the caches visible to other threads.
+void finish_stream();
 
 }  // namespace oriel::cpu
