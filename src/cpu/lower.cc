@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "cpu/kernels.h"
+#include "cpu/narrow-inl.h"
 #include "cpu/quotient.h"
 #include "hwy/highway.h"
 
@@ -126,7 +127,17 @@ void lower_sum(RowIn acc, index_t, index_t lanes, const LowerParams& params, voi
   using Count = std::conditional_t<sizeof(A) == 8, std::int64_t, std::int32_t>;
   const A* HWY_RESTRICT a = static_cast<const A*>(acc.value);
   const Count* HWY_RESTRICT missing = params.missing ? static_cast<const Count*>(acc.extra) : nullptr;
-  each_run(params, [&](index_t begin, index_t end, index_t divisor, index_t taps) {
+  const bool dense = (lane_pitch == 1 || lanes == 1) && pitch == lanes;
+  each_run(params, [&](index_t begin, index_t end, index_t divisor, index_t taps) HWY_ATTR {
+    if (dense && !missing && taps > 0) {
+      const index_t i = begin * lanes, n = (end - begin) * lanes;
+      const index_t done = narrow_row<T, A, kAverage>(a + i, n, divisor, taps, static_cast<T*>(y) + i);
+      T* HWY_RESTRICT rest = static_cast<T*>(y) + i;
+      if (done > 0) {
+        for (index_t j = done; j < n; ++j) rest[j] = kAverage ? quotient<T>(a[i + j], divisor) : nearest<T>(a[i + j]);
+        return;
+      }
+    }
     if (missing) {
       store<T>(begin, end, lanes, y, pitch, lane_pitch, [&](index_t i) {
         if (taps <= missing[i]) return static_cast<T>(0);
@@ -136,7 +147,7 @@ void lower_sum(RowIn acc, index_t, index_t lanes, const LowerParams& params, voi
     } else if (taps == 0) {
       store<T>(begin, end, lanes, y, pitch, lane_pitch, [](index_t) { return static_cast<T>(0); });
     } else if (kAverage && std::is_same_v<T, A> && std::is_floating_point_v<A> && divisor < (index_t{1} << 24) &&
-               (lane_pitch == 1 || lanes == 1) && pitch == lanes) {
+               dense) {
       divide_row(a + begin * lanes, (end - begin) * lanes, static_cast<A>(divisor), static_cast<A*>(y) + begin * lanes);
     } else if constexpr (kAverage) {
       store<T>(begin, end, lanes, y, pitch, lane_pitch, [a, divisor](index_t i) { return quotient<T>(a[i], divisor); });
@@ -146,13 +157,29 @@ void lower_sum(RowIn acc, index_t, index_t lanes, const LowerParams& params, voi
   });
 }
 
+// root's first cases for dense rows of floats.
+template <class A>
+HWY_INLINE void root_row(const A* HWY_RESTRICT a, index_t n, A* HWY_RESTRICT y) {
+  const hn::ScalableTag<A> d;
+  const index_t step = static_cast<index_t>(hn::Lanes(d));
+  index_t i = 0;
+  for (; i + step <= n; i += step) hn::StoreU(hn::Sqrt(hn::LoadU(d, a + i)), d, y + i);
+  for (; i < n; ++i) y[i] = std::sqrt(a[i]);
+}
+
 template <class T, class A>
 void lower_root(RowIn acc, index_t, index_t lanes, const LowerParams& params, void* y, index_t pitch,
                 index_t lane_pitch) {
   using Count = std::conditional_t<sizeof(A) == 8, std::int64_t, std::int32_t>;
   const A* HWY_RESTRICT a = static_cast<const A*>(acc.value);
   const Count* HWY_RESTRICT missing = params.missing ? static_cast<const Count*>(acc.extra) : nullptr;
-  each_run(params, [&](index_t begin, index_t end, index_t, index_t taps) {
+  const bool dense = (lane_pitch == 1 || lanes == 1) && pitch == lanes;
+  each_run(params, [&](index_t begin, index_t end, index_t, index_t taps) HWY_ATTR {
+    if constexpr (std::is_same_v<T, A> && std::is_floating_point_v<A>) {
+      if (dense && !missing && taps > 0 && params.norm == 2) {
+        return root_row(a + begin * lanes, (end - begin) * lanes, static_cast<A*>(y) + begin * lanes);
+      }
+    }
     store<T>(begin, end, lanes, y, pitch, lane_pitch, [&](index_t i) {
       return taps == 0 || (missing && taps <= missing[i]) ? static_cast<T>(0) : root<T>(a[i], params.norm);
     });

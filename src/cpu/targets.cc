@@ -4,7 +4,7 @@
 #include <cctype>
 #include <cstdlib>
 
-#include "cpu/kernels.h"
+#include "cpu/element_kernels.h"
 #include "fmt/format.h"
 #include "fmt/ranges.h"
 #include "hwy/highway.h"
@@ -18,8 +18,13 @@ std::string lower_case(std::string_view text) {
   return s;
 }
 
-std::vector<KernelTable> all_tables() {
-  std::vector<KernelTable> tables;
+struct Tables {
+  std::vector<KernelTable> rows;
+  std::vector<ElementTable> elements;  // of the same instruction sets
+};
+
+Tables all_tables() {
+  Tables tables;
   // A lower bit is a better target.
   for (std::int64_t rest = hwy::SupportedTargets() & HWY_TARGETS; rest != 0; rest &= rest - 1) {
     hwy::ChosenTarget chosen;
@@ -36,15 +41,21 @@ std::vector<KernelTable> all_tables() {
     fill_shares(table, which);
     fill_places(table, which);
     fill_gather(table, which);
-    tables.push_back(table);
+    tables.rows.push_back(table);
+    ElementTable& elements = tables.elements.emplace_back();
+    fill_extremum_elements(elements, which);
+    fill_sum_elements(elements, which);
+    fill_transpose(elements, which);
   }
   return tables;
 }
 
-const std::vector<KernelTable>& tables() {
-  static const std::vector<KernelTable> all = all_tables();
-  return all;
+const Tables& all() {
+  static const Tables tables = all_tables();
+  return tables;
 }
+
+const std::vector<KernelTable>& tables() { return all().rows; }
 
 std::atomic<const KernelTable*> active{nullptr};
 
@@ -79,6 +90,8 @@ const KernelTable& kernels() {
   }
   return *table;
 }
+
+const ElementTable& element_table() { return all().elements[static_cast<std::size_t>(&kernels() - tables().data())]; }
 
 index_t size_bytes(Lane lane) {
   switch (lane) {

@@ -3,12 +3,18 @@
 #include <algorithm>
 
 #include "cpu/place_way.h"
+#include "cpu/block_folder.h"
+#include "cpu/chunk_fold.h"
+#include "cpu/column_folder.h"
 
 namespace oriel::cpu {
 namespace {
 
 constexpr Way kWays[] = {
     {"places", &takes_places, &run_places, "max and min with indices, at most 8 taps along each of up to 3 axes"},
+    {"columns", &takes_columns, &run_columns, "16 lanes or more side by side fill vectors of every type"},
+    {"chunks", &takes_chunks, &run_chunks, "one window of millions of taps is work for all threads"},
+    {"blocks", &takes_blocks, &run_blocks, "windows apart from each other: output by output is scalar"},
     {"rows", [](const FoldJob&) { return true; }, &run_rows, "any reduction, layout and window"},
 };
 

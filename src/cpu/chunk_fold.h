@@ -1,0 +1,11 @@
+// A way for windows of one row that are longer than the caches: chunks of a window are folded by several threads.
+#pragma once
+
+#include "cpu/row_fold.h"
+
+namespace oriel::cpu {
+
+bool takes_chunks(const FoldJob& job);
+void run_chunks(const FoldJob& job, int threads);
+
+}  // namespace oriel::cpu

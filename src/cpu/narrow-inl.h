@@ -1,0 +1,100 @@
+// Sums and averages into element types shorter than their accumulators, a vector at a time. Included once per target.
+#if defined(ORIEL_CPU_NARROW_INL_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef ORIEL_CPU_NARROW_INL_H
+#undef ORIEL_CPU_NARROW_INL_H
+#else
+#define ORIEL_CPU_NARROW_INL_H
+#endif
+
+#include "cpu/element-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace oriel::cpu {
+namespace HWY_NAMESPACE {
+
+// A float quotient that is rounded again to p bits is right where the divisor has at most 23 - p bits: the exact
+// quotient is then no nearer to the middle between two results than half a unit of the float, but for float subnormals.
+inline constexpr index_t kHalfDivisors = index_t{1} << 12;
+inline constexpr index_t kBfloat16Divisors = index_t{1} << 15;
+// Sums below this have float quotients that round to the right integers: no nearer to a tie than 1 / (2 d).
+inline constexpr index_t kFloatSums = index_t{1} << 23;
+
+// The bits of bf16, rounded to even, in the lower halves of 32; a NaN keeps its sign only.
+template <class D>
+HWY_INLINE auto bfloat16_bits(D, hn::Vec<D> v) {
+  const hn::RebindToUnsigned<D> du;
+  const auto bits = hn::BitCast(du, v);
+  const auto high = hn::ShiftRight<16>(bits);
+  const auto odd = hn::And(high, hn::Set(du, 1U));
+  const auto rounded = hn::ShiftRight<16>(hn::Add(hn::Add(bits, hn::Set(du, 0x7fffU)), odd));
+  const auto nan = hn::Or(hn::And(high, hn::Set(du, 0x8000U)), hn::Set(du, 0x7fc0U));
+  return hn::IfThenElse(hn::RebindMask(du, hn::IsNaN(v)), nan, rounded);
+}
+
+// Writes the first of n results, in whole vectors, and returns how many; 0 where no vector code is exact. `taps`: of a
+// window at most.
+template <class T, bool kAverage>
+HWY_INLINE index_t narrow_floats(const float* a, index_t n, index_t divisor, T* y) {
+  constexpr bool kIsHalf = std::is_same_v<T, half>;
+  if (kIsHalf && !kHalfInHardware) return 0;
+  if (kAverage && divisor >= (kIsHalf ? kHalfDivisors : kBfloat16Divisors)) return 0;
+  const hn::ScalableTag<float> d;
+  const index_t step = static_cast<index_t>(hn::Lanes(d));
+  const auto by = hn::Set(d, static_cast<float>(divisor));
+  index_t i = 0;
+  for (; i + step <= n; i += step) {
+    auto v = hn::LoadU(d, a + i);
+    if constexpr (kAverage) {
+      const auto sum = v;
+      v = hn::Div(v, by);
+      if constexpr (!kIsHalf) {
+        const auto tiny = hn::And(hn::Lt(hn::Abs(v), hn::Set(d, 0x1p-125F)), hn::Ne(sum, hn::Zero(d)));
+        if (HWY_UNLIKELY(!hn::AllFalse(d, tiny))) return i;
+      }
+    }
+    if constexpr (kIsHalf) {
+      const hn::Rebind<hwy::float16_t, decltype(d)> dh;
+      hn::StoreU(hn::DemoteTo(dh, v), dh, reinterpret_cast<hwy::float16_t*>(y + i));
+    } else {
+      const hn::Rebind<std::uint16_t, decltype(d)> d16;
+      const hn::RebindToSigned<decltype(d)> di;
+      const auto bits = hn::BitCast(di, bfloat16_bits(d, v));
+      hn::StoreU(hn::DemoteTo(d16, bits), d16, reinterpret_cast<std::uint16_t*>(y + i));
+    }
+  }
+  return i;
+}
+
+template <class T, bool kAverage>
+HWY_INLINE index_t narrow_integers(const std::int32_t* a, index_t n, index_t divisor, index_t taps, T* y) {
+  if (kAverage && (taps >= kFloatSums >> (8 * sizeof(T)) || divisor >= kFloatSums)) return 0;
+  const hn::ScalableTag<std::int32_t> d;
+  const hn::RebindToFloat<decltype(d)> df;
+  const hn::Rebind<T, decltype(d)> dt;
+  const index_t step = static_cast<index_t>(hn::Lanes(d));
+  const auto by = hn::Set(df, static_cast<float>(divisor));
+  index_t i = 0;
+  for (; i + step <= n; i += step) {
+    auto v = hn::LoadU(d, a + i);
+    if constexpr (kAverage) v = hn::NearestInt(hn::Div(hn::ConvertTo(df, v), by));
+    hn::StoreU(hn::DemoteTo(dt, v), dt, y + i);
+  }
+  return i;
+}
+
+template <class T, class A, bool kAverage>
+HWY_INLINE index_t narrow_row(const A* a, index_t n, index_t divisor, index_t taps, T* y) {
+  (void)a, (void)n, (void)divisor, (void)taps, (void)y;
+  if constexpr (std::is_same_v<T, half> || std::is_same_v<T, bfloat16>) {
+    return narrow_floats<T, kAverage>(a, n, divisor, y);
+  } else if constexpr (std::is_integral_v<T> && sizeof(T) < 4 && sizeof(A) == 4) {
+    return narrow_integers<T, kAverage>(a, n, divisor, taps, y);
+  } else {
+    return 0;
+  }
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace oriel::cpu
+HWY_AFTER_NAMESPACE();
+#endif
