@@ -8,6 +8,8 @@ namespace oriel::cpu {
 namespace {
 
 constexpr index_t kSegmentBytes = index_t{64} << 10;  // accumulators under a segment of a row that is no row axis
+constexpr index_t kPieceBytes = index_t{16} << 10;    // accumulators of a piece of a row
+constexpr index_t kMostTwice = 5;                     // at most a fifth of them are made twice
 constexpr int kMostAcross = 2;
 
 int log2_of(index_t m) { return static_cast<int>(std::bit_width(static_cast<std::uint64_t>(m))) - 1; }
@@ -139,7 +141,8 @@ void ColumnFolder::make_buffers() {
   for (int a = 0; a < layout_.pooled(); ++a) most_taps = std::max(most_taps, axis_[at(a)].kernel);
   inputs_ = arena_.take_array<const std::byte*>(most_taps);
   taps_ = arena_.take_array<RowIn>(most_taps);
-  runs_ = arena_.take_array<RowRun>(outputs);
+  runs_ = all_runs_ = arena_.take_array<RowRun>(outputs);
+  if (layout_.row_axis >= 0) pieces_ = arena_.take_array<Segment>(tiling_.out_elems / layout_.lanes.n + 1);
   power_bytes_ = (elems * how_.value_bytes + 127) / 64 * 64;
   if (most_taps > kMaxFold) powers_ = buffer((log2_of(most_taps) + 1) * kTurns, power_bytes_);
   if (across_.size() == kMostAcross) {
@@ -187,7 +190,10 @@ bool ColumnFolder::fold(index_t plane, index_t tile, Range rows) {
       scanned_ = 0;
       for (index_t i = 0; i < plane_count_; ++i) plane_keys_[i] = -1;
     }
-    fold_row(c, x_ + in * how_.in_bytes, y_ + out * how_.out_bytes);
+    if (whole_rows && piece_count_ > 1)
+      fold_pieces(c, y_ + out * how_.out_bytes);
+    else
+      fold_row(c, x_ + in * how_.in_bytes, y_ + out * how_.out_bytes);
     r += step;
   }
   return !special_;
@@ -199,7 +205,37 @@ void ColumnFolder::set_tile(index_t number) {
   tile_ = tiling_.tile(number);
   segment_.out_begin = -1;
   if (layout_.row_axis < 0 && along_ >= 0) return;
-  set_segment(as_uniform(tile_.axis), 0);
+  const Axis axis = as_uniform(tile_.axis);
+  const index_t outputs = piece_outputs(axis);
+  piece_count_ = (axis.out + outputs - 1) / outputs;
+  if (piece_count_ == 1) return set_segment(axis, 0);
+  for (index_t i = 0; i < piece_count_; ++i) {
+    runs_ = all_runs_ + i * outputs;
+    set_segment(axis.slice({i * outputs, std::min(axis.out, (i + 1) * outputs)}), i * outputs);
+    pieces_[i] = segment_;
+  }
+}
+
+// How many outputs of a row of the layout are folded at a time: so that their accumulators stay in the first cache,
+// and few are made twice.
+index_t ColumnFolder::piece_outputs(const Axis& axis) const {
+  const index_t place_bytes = tile_.lanes * how_.value_bytes, row_bytes = axis.in * place_bytes;
+  if (across_.size() != 1 || axis.adaptive || along_ < 0 || row_bytes <= kPieceBytes + kPieceBytes / 2) return axis.out;
+  const index_t outputs = kPieceBytes / (place_bytes * axis.stride);
+  return axis.extent() * kMostTwice > outputs * axis.stride ? axis.out : std::min(outputs, axis.out);
+}
+
+// A row of the layout, piece by piece.
+void ColumnFolder::fold_pieces(const Coords& c, std::byte* y) {
+  const index_t outputs = pieces_[1].out_begin, watched = scanned_;
+  for (index_t i = 0; i < piece_count_ && !special_; ++i) {
+    segment_ = pieces_[i];
+    runs_ = all_runs_ + i * outputs;
+    fill_margins();
+    scanned_ = watched;
+    const index_t in = (segment_.axis.in_offset - pieces_[0].axis.in_offset) * in_pitch_;
+    fold_row(c, x_ + in * how_.in_bytes, y + segment_.out_begin * out_pitch_ * how_.out_bytes);
+  }
 }
 
 void ColumnFolder::set_segment(const Axis& axis, index_t out_begin) {
@@ -222,7 +258,13 @@ void ColumnFolder::fill_margins() {
 
 void ColumnFolder::fill_identity(std::byte* to, index_t n) const {
   const index_t bytes = how_.value_bytes;
-  for (index_t i = 0; i < n; ++i) std::memcpy(to + i * bytes, how_.identity.data(), at(bytes));
+  if (n <= 0) return;
+  std::memcpy(to, how_.identity.data(), at(bytes));
+  for (index_t done = 1; done < n;) {
+    const index_t more = std::min(done, n - done);
+    std::memcpy(to + done * bytes, to, at(more * bytes));
+    done += more;
+  }
 }
 
 // The runs of outputs of the segment that count alike.

@@ -51,6 +51,8 @@ class ColumnFolder {
   void fill_margins();
   void fill_identity(std::byte* to, index_t n) const;
   void count_runs();
+  index_t piece_outputs(const Axis& axis) const;
+  void fold_pieces(const Coords& c, std::byte* y);
   void fold_row(const Coords& c, const std::byte* x, std::byte* y);
   void fold_two(const Coords& c, const std::byte* x, std::byte* out);
   void fold_down(int axis, index_t output, const std::byte* x, std::byte* out);
@@ -91,7 +93,10 @@ class ColumnFolder {
   std::array<std::uint8_t, 64> turn_{};
   const std::byte** inputs_ = nullptr;  // rows of elements
   RowIn* taps_ = nullptr;               // rows of accumulators
-  RowRun* runs_ = nullptr;
+  RowRun* all_runs_ = nullptr;
+  RowRun* runs_ = nullptr;     // of the segment
+  Segment* pieces_ = nullptr;  // of a row of the layout that is folded piece by piece
+  index_t piece_count_ = 1;
 
   RowTile tile_;
   index_t tile_number_ = -1;
