@@ -143,7 +143,8 @@ BlockFolder::BlockFolder(const FoldJob& job, const Blocks& blocks, Arena& arena)
   }
   const index_t most_taps = std::max(across_.kernel, along_.kernel);
   taps_ = arena_.take_array<RowIn>(most_taps);
-  power_bytes_ = (all * how_.value_bytes + 127) / 64 * 64;
+  const index_t beside = blocks_.planes * lanes_ * blocks_.tile_outputs;  // windows that are folded together
+  power_bytes_ = ((across_.kernel > kMaxFold ? std::max(all, beside) : beside) * how_.value_bytes + 127) / 64 * 64;
   if (most_taps > kMaxFold) powers_ = make_buffer((log2_of(most_taps) + 1) * kTurns, power_bytes_);
 }
 
@@ -243,6 +244,11 @@ void BlockFolder::fold_each(std::byte* y) {
   const std::byte* columns = turn(planes_, tile_.in * lanes_);
   for (index_t o = 0; o < tile_.out; ++o) {
     const index_t width = tile_.width(o);
+    if (planes_ * lanes_ == 1 && width >= kLongRow && tile_.dilation == 1 && tile_.taps(o).size() == width) {
+      tree_.fold(rows_ + tile_.start(o) * bytes, width, result_);
+      lower(result_, 1, o, y + o * along_pitch_[kY] * how_.out_bytes, y_plane_);
+      continue;
+    }
     for (index_t t = 0; t < width; ++t) {
       const index_t input = tile_.input_at(tile_.at(o, t));
       taps_[t] = {input < 0 ? absent_ : columns + input * column, nullptr, 0};

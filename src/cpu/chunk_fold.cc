@@ -10,8 +10,10 @@
 namespace oriel::cpu {
 namespace {
 
-constexpr index_t kChunk = 8 * 1024;  // taps; a chunk of accumulators and its columns stay in the first two caches
+constexpr index_t kChunk = 2 * 1024;  // taps; a chunk of accumulators and its columns stay in the first cache
 constexpr index_t kFewestTaps = 2 * kChunk;
+constexpr index_t kManyTaps = index_t{1} << 18;  // so many are work for several threads, however many windows there are
+constexpr index_t kFewWindows = 2;
 
 // The folds of all units of one window, and the taps that are left as accumulators.
 struct Window {
@@ -51,9 +53,10 @@ bool takes_chunks(const FoldJob& job) {
   const PooledAxis& along = layout.axis[0];
   const Axis& axis = along.axis;
   if (layout.lanes.n != 1 || along.pitch[kX] != 1 || axis.spacing != 1 || axis.dilation != 1) return false;
-  const bool apart =
-      axis.adaptive ? axis.in / axis.out >= kFewestTaps
-                    : axis.kernel >= kFewestTaps && axis.stride >= axis.kernel && axis.full() == Range{0, axis.out};
+  const index_t least = layout.plane_count() * axis.out <= kFewWindows ? kFewestTaps : kManyTaps;
+  const bool apart = axis.adaptive
+                         ? axis.in / axis.out >= least
+                         : axis.kernel >= least && axis.stride >= axis.kernel && axis.full() == Range{0, axis.out};
   return apart && element_kernels(*job.problem, job.plain).fold_elements != nullptr;
 }
 
