@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
-#include "cpu/place_way.h"
 #include "cpu/block_folder.h"
 #include "cpu/chunk_fold.h"
 #include "cpu/column_folder.h"
+#include "cpu/place_way.h"
 
 namespace oriel::cpu {
 namespace {
