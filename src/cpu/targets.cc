@@ -5,6 +5,8 @@
 #include <cstdlib>
 
 #include "cpu/element_kernels.h"
+#include "cpu/kernels.h"
+#include "cpu/plane.h"
 #include "fmt/format.h"
 #include "fmt/ranges.h"
 #include "hwy/highway.h"
@@ -21,6 +23,7 @@ std::string lower_case(std::string_view text) {
 struct Tables {
   std::vector<KernelTable> rows;
   std::vector<ElementTable> elements;  // of the same instruction sets
+  std::vector<PlaneTable> planes;
 };
 
 Tables all_tables() {
@@ -46,6 +49,12 @@ Tables all_tables() {
     fill_extremum_elements(elements, which);
     fill_sum_elements(elements, which);
     fill_transpose(elements, which);
+    PlaneTable planes;
+    fill_plane_max(planes, which);
+    fill_plane_min(planes, which);
+    fill_plane_sum(planes, which);
+    fill_plane_narrow(planes, which);
+    tables.planes.push_back(planes);
   }
   return tables;
 }
@@ -54,7 +63,6 @@ const Tables& all() {
   static const Tables tables = all_tables();
   return tables;
 }
-
 const std::vector<KernelTable>& tables() { return all().rows; }
 
 std::atomic<const KernelTable*> active{nullptr};
@@ -92,6 +100,7 @@ const KernelTable& kernels() {
 }
 
 const ElementTable& element_table() { return all().elements[static_cast<std::size_t>(&kernels() - tables().data())]; }
+const PlaneTable& plane_kernels() { return all().planes[static_cast<std::size_t>(&kernels() - tables().data())]; }
 
 index_t size_bytes(Lane lane) {
   switch (lane) {

@@ -7,7 +7,6 @@
 namespace oriel::cpu {
 namespace {
 
-constexpr index_t kRowBytes = 32 * 1024;  // accumulators of one row: a few rows stay in the first two caches
 constexpr index_t kTasksPerThread = 4;
 
 index_t round_up_div(index_t a, index_t b) { return (a + b - 1) / b; }
@@ -37,10 +36,11 @@ RowTile Tiling::tile(index_t number) const {
   return t;
 }
 
-Tiling::Tiling(const RowLayout& layout, const RowReduction& reduction, int threads) : layout_(&layout) {
+Tiling::Tiling(const RowLayout& layout, const RowReduction& reduction, int threads, index_t row_bytes)
+    : layout_(&layout) {
   const index_t lane_bytes = std::max<index_t>(1, reduction.value_bytes + reduction.extra_bytes);
   index_t whole = layout.lanes.n;
-  tile_size_ = std::max<index_t>(1, kRowBytes / lane_bytes);
+  tile_size_ = std::max<index_t>(1, row_bytes / lane_bytes);
   if (layout.row_axis >= 0) {
     const Axis& axis = layout.axis[static_cast<std::size_t>(layout.row_axis)].axis;
     whole = axis.out;

@@ -21,8 +21,10 @@ struct RowTile {
   index_t out_elems() const { return axis.out * lanes; }
 };
 
+inline constexpr index_t kRowBytes = 32 * 1024;  // accumulators of one row: a few rows stay in the first two caches
+
 struct Tiling {
-  Tiling(const RowLayout& layout, const RowReduction& reduction, int threads);
+  Tiling(const RowLayout& layout, const RowReduction& reduction, int threads, index_t row_bytes = kRowBytes);
 
   RowTile tile(index_t number) const;
 

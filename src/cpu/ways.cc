@@ -6,6 +6,7 @@
 #include "cpu/chunk_fold.h"
 #include "cpu/column_folder.h"
 #include "cpu/place_way.h"
+#include "cpu/plane_way.h"
 
 namespace oriel::cpu {
 namespace {
@@ -15,6 +16,7 @@ constexpr Way kWays[] = {
     {"columns", &takes_columns, &run_columns, "16 lanes or more side by side fill vectors of every type"},
     {"chunks", &takes_chunks, &run_chunks, "one window of millions of taps is work for all threads"},
     {"blocks", &takes_blocks, &run_blocks, "windows apart from each other: output by output is scalar"},
+    {"planes", &takes_planes, &run_planes, "dense rows, at most 8 taps: 112 wide 2x2 is 1.05 copies, rows 1.6"},
     {"rows", [](const FoldJob&) { return true; }, &run_rows, "any reduction, layout and window"},
 };
 

@@ -1,0 +1,211 @@
+// The commonest windows, 2 x 2 and 3 x 3 by steps of 1 and 2, folded across and along in registers: nothing goes
+// through memory between the two folds. Needs masks and permutations of AVX-512. Included once per target.
+#if defined(ORIEL_CPU_PLANE_FUSED_INL_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef ORIEL_CPU_PLANE_FUSED_INL_H
+#undef ORIEL_CPU_PLANE_FUSED_INL_H
+#else
+#define ORIEL_CPU_PLANE_FUSED_INL_H
+#endif
+
+#include "cpu/plane_folds-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace oriel::cpu {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+HWY_INLINE void prefetch_rows(const PlaneBand& b, index_t row, index_t bytes) {
+  constexpr index_t kAhead = 4096, kLine = 64;  // rows are short and several at a time: the hardware follows badly
+  const char* soon = static_cast<const char*>(b.taps[(row + 1) * b.across - 1]) + kAhead;
+  for (index_t i = 0; i < bytes; i += kLine) __builtin_prefetch(soon + i);
+}
+
+template <class P>
+inline constexpr bool kFuses = ORIEL_AVX512&& std::is_same_v<typename P::In, typename P::Lane> &&
+                               (std::is_floating_point_v<typename P::Lane> ||
+                                std::is_same_v<typename P::Lane, std::int16_t> ||
+                                (std::is_same_v<typename P::Lane, std::uint8_t> && HWY_TARGET == HWY_AVX3_DL));
+
+template <class P>
+HWY_INLINE bool fuses(const PlaneBand& b) {
+  const index_t lanes = lanes_of(hn::ScalableTag<typename P::Lane>());
+  if (!kFuses<P> || b.across != b.along || b.along < 2 || b.along > 3 || b.begin > 0 || b.begin <= -lanes) return false;
+  if (b.stride == 1) return b.tap_pitch * (b.along - 1) < lanes;
+  return b.stride == 2 && b.tap_pitch == 1 && b.lanes == 1;
+}
+
+#if ORIEL_AVX512
+// Lane i is lane index[i] of a, or of b from the number of lanes on.
+template <class D, class V, class I>
+HWY_INLINE V two_tables(D d, V a, I index, V b) {
+  const hn::RebindToUnsigned<D> du;
+  const auto ua = hn::BitCast(du, a).raw, ub = hn::BitCast(du, b).raw;
+  using U = hn::Vec<decltype(du)>;
+  if constexpr (sizeof(hn::TFromD<D>) == 8) {
+    return hn::BitCast(d, U{_mm512_permutex2var_epi64(ua, index.raw, ub)});
+  } else if constexpr (sizeof(hn::TFromD<D>) == 4) {
+    return hn::BitCast(d, U{_mm512_permutex2var_epi32(ua, index.raw, ub)});
+  } else if constexpr (sizeof(hn::TFromD<D>) == 2) {
+    return hn::BitCast(d, U{_mm512_permutex2var_epi16(ua, index.raw, ub)});
+  } else {
+#if HWY_TARGET == HWY_AVX3_DL
+    return hn::BitCast(d, U{_mm512_permutex2var_epi8(ua, index.raw, ub)});
+#else
+    return a;
+#endif
+  }
+}
+
+// One row of outputs, or two that share taps. Vectors stand on a grid that begins where the first window does.
+template <class P, int K, int S, int kRows, bool kLast>
+class FusedRow {
+  using T = typename P::Lane;
+  using D = hn::ScalableTag<T>;
+  using V = hn::Vec<D>;
+  using U = hn::TFromD<hn::RebindToUnsigned<D>>;
+  using Index = hn::Vec<hn::RebindToUnsigned<D>>;
+  using Mask = hn::Mask<D>;
+  static constexpr index_t kLanes = hn::MaxLanes(D());
+  struct Pair {
+    V row[kRows];
+  };
+
+ public:
+  // The masks of the first vector and of the last that has inputs.
+  HWY_INLINE FusedRow(const PlaneBand& b)
+      : b_(b),
+        full_begin_(b.begin < 0 ? 1 : 0),
+        full_end_((b.in_elems - b.begin) / kLanes),
+        in_end_((b.in_elems - b.begin + kLanes - 1) / kLanes),
+        first_(hn::AndNot(first_n(-b.begin), first_n(b.in_elems - b.begin))),
+        last_(first_n(b.in_elems - b.begin - full_end_ * kLanes)) {}
+
+  HWY_INLINE Watch<P> fold(index_t row, Watch<P> watch) const {
+    const D d;
+    const T* rows[K + kRows - 1];
+    for (int t = 0; t < K; ++t) rows[t] = static_cast<const T*>(b_.taps[row * K + t]) + b_.begin;
+    if constexpr (kRows == 2) rows[K] = static_cast<const T*>(b_.taps[(row + 1) * K + K - 1]) + b_.begin;
+    typename P::Out* y = static_cast<typename P::Out*>(b_.y) + row * b_.y_pitch;
+    const auto by = hn::Set(hn::Rebind<typename P::By, D>(), static_cast<typename P::By>(b_.divisor));
+    const Index shift1 = shift(S == 1 ? b_.tap_pitch : 1), shift2 = shift(2 * b_.tap_pitch);
+    Pair now = across(rows, 0, watch);
+    for (index_t j = 0, c = 0; j < b_.out_elems; j += kLanes, c += S) {
+      const Pair next = across(rows, c + 1, watch);
+      Pair after = next;
+      if constexpr (S == 2) after = across(rows, c + 2, watch);
+      for (int r = 0; r < kRows; ++r) {
+        V taps[3];
+        if constexpr (S == 1) {
+          taps[0] = now.row[r];
+          taps[1] = two_tables(d, now.row[r], shift1, next.row[r]);
+          if constexpr (K == 3) taps[2] = two_tables(d, now.row[r], shift2, next.row[r]);
+        } else {
+          taps[0] = hn::ConcatEven(d, next.row[r], now.row[r]);
+          taps[1] = hn::ConcatOdd(d, next.row[r], now.row[r]);
+          if constexpr (K == 3) taps[2] = two_tables(d, taps[0], shift1, after.row[r]);
+        }
+        const V v = P::lower(d, fold_tree<typename P::Reduce, K>(taps), b_, by, j);
+        const index_t left = b_.out_elems - j;
+        if (left >= kLanes)
+          P::store(d, v, y + r * b_.y_pitch + j);
+        else
+          P::store_some(d, v, y + r * b_.y_pitch + j, left);
+      }
+      now = after;
+    }
+    return watch;
+  }
+
+ private:
+  static HWY_INLINE Mask first_n(index_t n) {
+    return hn::FirstN(D(), static_cast<std::size_t>(n < 0 ? 0 : n < kLanes ? n : kLanes));
+  }
+  static HWY_INLINE Index shift(index_t by) {
+    const hn::RebindToUnsigned<D> du;
+    return hn::Add(hn::Iota(du, U{0}), hn::Set(du, static_cast<U>(by)));
+  }
+
+  // Vector c of the rows folded across.
+  HWY_INLINE Pair across(const T* const* rows, index_t c, Watch<P>& watch) const {
+    const D d;
+    if (c >= full_begin_ && c < full_end_) {
+      return fold_across([&](int t) HWY_ATTR { return hn::LoadU(d, rows[t] + c * kLanes); }, watch);
+    }
+    if (c >= in_end_) {
+      Pair none;
+      for (int r = 0; r < kRows; ++r) none.row[r] = hn::Set(d, P::identity());
+      return none;
+    }
+    const Mask mask = c == 0 && full_begin_ == 1 ? first_ : last_;
+    const V absent = hn::Set(d, P::absent());
+    return fold_across(
+        [&](int t) HWY_ATTR { return hn::IfThenElse(mask, hn::MaskedLoad(mask, d, rows[t] + c * kLanes), absent); },
+        watch);
+  }
+
+  template <class Load>
+  static HWY_INLINE Pair fold_across(const Load& load, Watch<P>& watch) {
+    const D d;
+    V v[K + kRows - 1];
+    for (int t = 0; t < K + kRows - 1; ++t) {
+      v[t] = load(t);
+      if (!kLast || t >= K - 1) watch.see(v[t]);
+      v[t] = P::lift(d, v[t]);
+    }
+    Pair out;
+    if constexpr (kRows == 1) {
+      out.row[0] = fold_tree<typename P::Reduce, K>(v);
+    } else {
+      const V common = fold_tree<typename P::Reduce, K - 1>(v + 1);
+      out.row[0] = P::Reduce::combine(v[0], common);
+      out.row[kRows - 1] = P::Reduce::combine(common, v[K]);
+    }
+    return out;
+  }
+
+  const PlaneBand& b_;
+  index_t full_begin_, full_end_, in_end_;
+  Mask first_, last_;
+};
+#endif
+
+template <class P, int K, int S>
+HWY_NOINLINE bool fold_fused(const PlaneBand& b) {
+  Watch<P> watch;
+#if ORIEL_AVX512
+  index_t row = 0;
+  const FusedRow<P, K, S, 1, false> all(b);
+  if constexpr (S == 1 && !P::kTree) {
+    if (b.ascends && b.rows > 1) {
+      prefetch_rows(b, 0, b.ahead_bytes);
+      watch = all.fold(row++, watch);
+      const FusedRow<P, K, S, 2, true> two(b);
+      for (; row + 2 <= b.rows; row += 2) {
+        prefetch_rows(b, row, 2 * b.ahead_bytes);
+        watch = two.fold(row, watch);
+      }
+    }
+  }
+  for (; row < b.rows; ++row) {
+    prefetch_rows(b, row, b.ahead_bytes);
+    watch = all.fold(row, watch);
+  }
+#else
+  (void)b;
+#endif
+  return watch.found();
+}
+
+template <class P>
+HWY_INLINE bool fold_fused(const PlaneBand& b) {
+  if constexpr (kFuses<P>) {
+    if (b.along == 2) return b.stride == 1 ? fold_fused<P, 2, 1>(b) : fold_fused<P, 2, 2>(b);
+    return b.stride == 1 ? fold_fused<P, 3, 1>(b) : fold_fused<P, 3, 2>(b);
+  }
+  return false;
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace oriel::cpu
+HWY_AFTER_NAMESPACE();
+#endif
