@@ -356,9 +356,12 @@ bool takes_planes(const FoldJob& job) {
   const PlaneKernel kernel = kernel_of(*job.problem);
   const Axis& along = layout.axis[at(layout.row_axis)].axis;
   const bool picks = along.stride > 2 || (along.stride == 2 && (layout.lanes.n > 1 || along.dilation > 1));
-  // Without permutations of whole vectors, "rows" does better where a stride leaves elements over.
+  // Without masks and permutations of whole vectors, "rows" does better where rows are shorter than vectors, or where a
+  // stride leaves elements over.
   constexpr index_t kAvx512Bytes = 64;
-  if (picks && (kernel.lane_bytes == 1 || kernel.vector * kernel.lane_bytes < kAvx512Bytes)) return false;
+  const bool avx512 = kernel.vector * kernel.lane_bytes == kAvx512Bytes;
+  if (picks && (kernel.lane_bytes == 1 || !avx512)) return false;
+  if (!avx512 && std::min(along.in, along.out) * layout.lanes.n < kernel.vector) return false;
   return kernel.fold != nullptr;
 }
 
