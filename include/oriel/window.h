@@ -129,6 +129,11 @@ struct Axis {
   ORIEL_HD constexpr index_t reader(index_t i, index_t t) const { return floor_div(i * spacing - at(0, t), stride); }
   ORIEL_HD constexpr bool reads(index_t i, index_t t) const { return at(reader(i, t), t) == i * spacing; }
 
+  /// Uniform windows fall into classes that share no tap with each other: output o and output o + classes() begin
+  /// class_step() taps apart.
+  ORIEL_HD constexpr index_t classes() const { return dilation / gcd(stride, dilation); }
+  ORIEL_HD constexpr index_t class_step() const { return stride / gcd(stride, dilation); }
+
   /// The input at a place, or -1 when none stands there (padding, or between spaced inputs).
   ORIEL_HD constexpr index_t input_at(index_t place) const {
     if (spacing == 1) return place >= 0 && place < in ? place : -1;
@@ -269,6 +274,15 @@ struct Axis {
   }
 
   __extension__ typedef __int128 wide_t;  // not ISO C++, known to every compiler we build with
+
+  ORIEL_HD static constexpr index_t gcd(index_t a, index_t b) {
+    while (b != 0) {
+      const index_t rest = a % b;
+      a = b;
+      b = rest;
+    }
+    return a;
+  }
 
   // floor(a * n / m) and ceil(a * n / m) without overflow for a <= m + 1.
   ORIEL_HD static constexpr index_t scale_floor(index_t a, index_t n, index_t m) {

@@ -52,6 +52,8 @@ inline constexpr Code kAbsent = static_cast<Code>(Code{1} << (8 * sizeof(Code) -
 /// beyond the last group and writes exactly n groups.
 using PickGroups = void (*)(const void* from, index_t step, index_t n, index_t bytes, void* to);
 
+struct LongKernels;  // long_kernels.h
+
 // Everything that is compiled once per instruction set.
 struct KernelTable {
   const char* target = nullptr;
@@ -66,6 +68,8 @@ struct KernelTable {
   ShareKernels (*shares)(Lane lane) = nullptr;                       // i64, f32, f64
   PlaceKernels (*places)(Op op, Dtype dtype, bool exact) = nullptr;  // max and min; exact: of NaN and zeros too
   GatherKernels (*gather)(Lane lane) = nullptr;                      // f32, f64
+  LongKernels (*long_extremum)(Op op, Lane lane) = nullptr;  // null members where windows go through the folds above
+  LongKernels (*long_sum)(Lane lane) = nullptr;
 };
 
 /// The table of the instruction set in use.
@@ -81,5 +85,7 @@ void fill_pick(KernelTable& table, std::size_t which);
 void fill_shares(KernelTable& table, std::size_t which);
 void fill_places(KernelTable& table, std::size_t which);
 void fill_gather(KernelTable& table, std::size_t which);
+void fill_long_extremum(KernelTable& table, std::size_t which);
+void fill_long_sum(KernelTable& table, std::size_t which);
 
 }  // namespace oriel::cpu

@@ -44,6 +44,8 @@ Tables all_tables() {
     fill_shares(table, which);
     fill_places(table, which);
     fill_gather(table, which);
+    fill_long_extremum(table, which);
+    fill_long_sum(table, which);
     tables.rows.push_back(table);
     ElementTable& elements = tables.elements.emplace_back();
     fill_extremum_elements(elements, which);

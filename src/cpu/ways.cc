@@ -5,6 +5,7 @@
 #include "cpu/block_folder.h"
 #include "cpu/chunk_fold.h"
 #include "cpu/column_folder.h"
+#include "cpu/long_fold.h"
 #include "cpu/place_way.h"
 #include "cpu/plane_way.h"
 
@@ -17,6 +18,7 @@ constexpr Way kWays[] = {
     {"chunks", &takes_chunks, &run_chunks, "one window of millions of taps is work for all threads"},
     {"blocks", &takes_blocks, &run_blocks, "windows apart from each other: output by output is scalar"},
     {"planes", &takes_planes, &run_planes, "dense rows, at most 8 taps: 112 wide 2x2 is 1.05 copies, rows 1.6"},
+    {"long", &takes_long, &run_long, "windows of more than 8 taps that overlap: 31x31 took twice as long by rows"},
     {"rows", [](const FoldJob&) { return true; }, &run_rows, "any reduction, layout and window"},
 };
 

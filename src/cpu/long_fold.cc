@@ -1,0 +1,74 @@
+#include "cpu/long_fold.h"
+
+#include <algorithm>
+
+#include "cpu/kernels.h"
+#include "cpu/long_folder.h"
+#include "cpu/parallel.h"
+
+namespace oriel::cpu {
+namespace {
+
+constexpr index_t kWarmBytes = 2048 * 1024;    // the rows of a block and what becomes of them: measured best
+constexpr index_t kLeastRowBytes = 8 * 1024;   // narrower tiles read their borders too often: 129x129 took 1.4x
+constexpr index_t kAlongRowBytes = 16 * 1024;  // without windows across, only a few rows are kept
+constexpr index_t kTasksPerThread = 2;
+
+bool is_plain(const Axis& axis) { return !axis.adaptive && axis.spacing == 1; }
+bool is_long(const Axis& axis) { return axis.kernel > kMaxFold && axis.stride < axis.kernel; }
+
+// Whole planes where there are enough of them: each band of rows reads a window's rows more.
+void split(Tiling& tiling, index_t planes, const Axis& across, int threads) {
+  const index_t parts = planes * tiling.tiles, wanted = threads <= 1 ? 1 : kTasksPerThread * threads;
+  const index_t bands = std::clamp<index_t>((wanted + parts - 1) / parts, 1, tiling.bands);
+  const index_t row_bytes = tiling.task_bytes / tiling.band_rows;
+  tiling.band_rows = std::max((tiling.rows + bands - 1) / bands, std::min(tiling.rows, across.kernel));
+  tiling.bands = (tiling.rows + tiling.band_rows - 1) / tiling.band_rows;
+  tiling.task_bytes = row_bytes * tiling.band_rows;
+}
+
+}  // namespace
+
+bool takes_long(const FoldJob& job) {
+  if (job.problem == nullptr || job.index != nullptr) return false;
+  const Pool& pool = job.problem->pool;
+  if (pool.op == Op::lp || pool.nan == NanPolicy::omit) return false;
+  const RowLayout& layout = job.layout;
+  if (layout.pooled() > 2 || (layout.pooled() == 2 && layout.row_axis < 0)) return false;
+  bool some = false;
+  for (const PooledAxis& a : layout.axis) {
+    if (!is_plain(a.axis)) return false;
+    some = some || is_long(a.axis);
+  }
+  if (!some) return false;
+  const bool sum = !job.plain.any_order;
+  const LongAxes axes(layout);
+  if (sum && axes.across_number > layout.row_axis && layout.row_axis >= 0) return false;  // S8: along the row first
+  if (sum && axes.across.kernel >= index_t{2} << kMostSumLevels) return false;
+  return long_kernels(*job.problem, job.plain).across != nullptr;
+}
+
+void run_long(const FoldJob& job, int threads) {
+  const LongAxes axes(job.layout);
+  const int most = threads > 0 ? threads : default_threads();
+  const index_t halo = (axes.along.extent() - 1) * job.layout.lanes.n * job.plain.value_bytes;
+  const index_t rows = axes.across.kernel == 1 ? kAlongRowBytes : kWarmBytes / (3 * axes.across.kernel);
+  const index_t row_bytes = std::clamp(std::max(rows, 4 * halo), kLeastRowBytes, 8 * kRowBytes);
+  Tiling tiling(job.layout, job.plain, most, row_bytes);
+  const index_t planes = job.layout.plane_count();
+  split(tiling, planes, axes.across, most);
+  parallel_for(planes * tiling.tiles * tiling.bands, tiling.task_bytes, threads, [&](index_t begin, index_t end) {
+    static thread_local Arena arena;
+    arena.reset();
+    LongFolder folder(job, tiling, arena);
+    CarefulRows careful(job);
+    for (index_t task = begin; task < end; ++task) {
+      const index_t band = task % tiling.bands, tile = task / tiling.bands % tiling.tiles;
+      const index_t plane = task / tiling.bands / tiling.tiles;
+      folder.fold(plane, tile, {band * tiling.band_rows, std::min(tiling.rows, (band + 1) * tiling.band_rows)},
+                  careful);
+    }
+  });
+}
+
+}  // namespace oriel::cpu

@@ -1,0 +1,11 @@
+// The way of long windows that overlap: kernels of more than eight taps, stepping by less than their length.
+#pragma once
+
+#include "cpu/row_fold.h"
+
+namespace oriel::cpu {
+
+bool takes_long(const FoldJob& job);
+void run_long(const FoldJob& job, int threads);
+
+}  // namespace oriel::cpu
