@@ -100,7 +100,8 @@ void add_explain(CLI::App& app, Typed& t) {
   explain.add_option("--output", t.explain_output, "the output whose plane is drawn, e.g. 0x3")->type_name("O[xO]");
   explain.add_flag("--full", c.full, "leave nothing out, however many outputs there are");
   explain.add_flag("--ascii", c.ascii, "draw with ASCII characters");
-  explain.add_flag("--json", c.json, "print the windows as JSON");
+  explain.add_flag("--json", c.json, "print the windows as JSON; with --plan the plan");
+  explain.add_flag("--plan", c.plan, "say how it is carried out on dense tensors, and the bytes and operations of that");
   explain.footer(std::string("Examples:\n  oriel explain max:f32:7:k3s2\n  oriel explain max:f32:7:k3s2:ceil\n"
                              "  oriel explain avg:f32:1x1x6x7:k3s2p1 --output 0x3 --svg windows.svg\n") +
                  kNameHelp);

@@ -13,6 +13,7 @@
 #include "cli/options.h"
 #include "cli/progress.h"
 #include "io/output_file.h"
+#include "oriel/pool.h"
 
 namespace oriel::cli {
 namespace {
@@ -66,7 +67,29 @@ std::string explain_json(const Problem& problem) {
                      json_string(to_string(problem)), json_list(problem.shape), json_list(problem.output_shape), axes);
 }
 
+std::string plan_text(const Problem& problem) {
+  const Plan p = plan(problem);
+  return fmt::format(
+      "{}\n{}\n\n  way         {}: {}\n  target      {}\n  bytes       {} read, {} written, if each moves once\n"
+      "  operations  {:.0f} combinations of two elements; {:.0f} if every window were folded for itself\n",
+      to_string(problem), headline(problem), p.way, p.why, active_target(), p.bytes_read, p.bytes_written,
+      p.combinations, p.direct);
+}
+
+std::string plan_json(const Problem& problem) {
+  const Plan p = plan(problem);
+  return fmt::format(
+      "{{\"name\": {}, \"way\": {}, \"why\": {}, \"target\": {}, \"bytes_read\": {}, \"bytes_written\": {},\n"
+      "  \"combinations\": {:.0f}, \"direct_combinations\": {:.0f}}}\n",
+      json_string(to_string(problem)), json_string(p.way), json_string(p.why), json_string(active_target()),
+      p.bytes_read, p.bytes_written, p.combinations, p.direct);
+}
+
 int run_explain(const ExplainCommand& command) {
+  if (command.plan) {
+    print(command.json ? plan_json(command.problem) : plan_text(command.problem));
+    return kExitDone;
+  }
   const Extents output = command.output.empty() ? telling_outputs(command.problem) : command.output;
   if (!command.svg.empty()) {
     const std::string svg = explain_svg(command.problem, output, command.full);

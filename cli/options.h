@@ -48,6 +48,7 @@ struct ExplainCommand {
   bool full = false;
   bool ascii = false;
   bool json = false;
+  bool plan = false;  // how it is carried out, instead of the drawing
 };
 
 /// `oriel bench`: times problems.

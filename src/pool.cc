@@ -235,6 +235,22 @@ void unpool(const ConstTensor& y, const ConstTensor& indices, IndexSpace space, 
   cpu::run_unpool(problem, y, indices, space, x, options.threads);
 }
 
+Plan plan(const Problem& problem) {
+  const cpu::Course course = cpu::course_of(problem);
+  Plan plan{.way = std::string(course.way), .why = std::string(course.why)};
+  const index_t in = element_count(problem.shape) * size_bytes(problem.dtype);
+  const index_t out = element_count(problem.output_shape) * size_bytes(problem.dtype);
+  const bool backward = problem.direction == Direction::backward;
+  const bool needs_input = is_extremum(problem.pool) || problem.pool.op == Op::lp ||
+                           (problem.pool.nan == NanPolicy::omit && is_floating(problem.dtype));
+  plan.bytes_read = backward ? out + (needs_input ? in : 0) : in;
+  plan.bytes_written = backward ? in : out;
+  if (problem.indices) plan.bytes_written += element_count(problem.output_shape) * size_bytes(Dtype::i64);
+  plan.combinations = course.combinations;
+  plan.direct = static_cast<double>(element_count(problem.output_shape)) * static_cast<double>(problem.taps() - 1);
+  return plan;
+}
+
 std::string version() { return ORIEL_VERSION; }
 std::vector<std::string> supported_targets() { return cpu::supported_targets(); }
 std::string active_target() { return cpu::active_target(); }

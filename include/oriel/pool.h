@@ -68,6 +68,19 @@ void forward(const Pool& pool, const ConstTensor& x, const Tensor& y, const Opti
   forward(pool, row_reduction<R>(), x, y, options);
 }
 
+/// How the CPU carries out a problem, and the least that it must move and do.
+struct Plan {
+  std::string way;         ///< the row of the table of ways (docs/architecture.md) that takes it
+  std::string why;         ///< what was measured of it
+  index_t bytes_read = 0;  ///< every operand once
+  index_t bytes_written = 0;
+  double combinations = 0;  ///< of two elements, with folds shared between windows axis by axis
+  double direct = 0;        ///< the same if every window were folded for itself
+};
+
+/// The plan of a problem on dense tensors in its memory order. Example: plan(parse_problem("max:f32:9:k3")).way.
+ORIEL_API Plan plan(const Problem& problem);
+
 /// The version, e.g. `0.1.0`.
 ORIEL_API std::string version();
 

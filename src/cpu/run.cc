@@ -1,20 +1,60 @@
 #include "cpu/run.h"
 
+#include <algorithm>
+#include <bit>
+
 #include "cpu/recipe.h"
 #include "cpu/row_fold.h"
+#include "cpu/ways.h"
 
 namespace oriel::cpu {
+namespace {
+
+FoldJob make_job(const Problem& problem, const ConstTensor& x, const Tensor& y, const Tensor* index, IndexSpace space) {
+  return {.layout = make_layout(problem, problem.axis, x, y, index, space),
+          .plain = index != nullptr ? careful_recipe(problem) : plain_recipe(problem),
+          .problem = &problem,
+          .x = x.data,
+          .y = y.data,
+          .index = index != nullptr ? index->data : nullptr,
+          .space = space};
+}
+
+// Combinations of a window of k taps of an axis for each result: short windows are folded tap by tap, long ones that
+// step by one share their powers of two with their neighbours.
+double steps(const Axis& axis) {
+  if (axis.kernel <= kMaxFold || axis.adaptive || axis.stride > 1) return static_cast<double>(axis.kernel - 1);
+  const auto k = static_cast<std::uint64_t>(axis.kernel);
+  return std::bit_width(k) - 1 + std::popcount(k) - 1;
+}
+
+}  // namespace
 
 void run(const Problem& problem, const ConstTensor& x, const Tensor& y, const Tensor* index, IndexSpace space,
          int threads) {
-  const FoldJob job{.layout = make_layout(problem, problem.axis, x, y, index, space),
-                    .plain = index != nullptr ? careful_recipe(problem) : plain_recipe(problem),
-                    .problem = &problem,
-                    .x = x.data,
-                    .y = y.data,
-                    .index = index != nullptr ? index->data : nullptr,
-                    .space = space};
-  run_fold(job, threads);
+  run_fold(make_job(problem, x, y, index, space), threads);
+}
+
+Course course_of(const Problem& problem) {
+  Course course;
+  double rows = static_cast<double>(element_count(problem.shape));
+  if (problem.direction == Direction::backward) {  // a term of each tap, in whatever order
+    course.combinations = static_cast<double>(element_count(problem.output_shape)) * static_cast<double>(problem.taps());
+    return course;
+  }
+  for (int a = 0; a < problem.pooled; ++a) {  // each axis is folded at the places that the axes before have left
+    const Axis& axis = problem.axis[static_cast<std::size_t>(a)];
+    rows *= static_cast<double>(axis.out) / static_cast<double>(std::max<index_t>(1, axis.in));
+    course.combinations += rows * steps(axis);
+  }
+  const ConstTensor x(nullptr, problem.dtype, problem.shape, dense_pitch(problem.shape, problem.order));
+  const Tensor y(nullptr, problem.dtype, problem.output_shape, dense_pitch(problem.output_shape, problem.order));
+  std::int64_t none = 0;  // stands for indices that are asked for
+  const Tensor index(&none, Dtype::i64, y.shape, y.pitch);
+  const Way& way = way_of(make_job(problem, x, y, problem.indices ? &index : nullptr, IndexSpace::plane));
+  course.way = way.name;
+  course.why = way.why;
+  return course;
 }
 
 void run(const Problem& problem, const RowReduction& reduction, const ConstTensor& x, const Tensor& y, int threads) {

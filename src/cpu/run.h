@@ -1,6 +1,8 @@
 // The CPU backend, as the door sees it. Everything here trusts its arguments: the door has checked them.
 #pragma once
 
+#include <string_view>
+
 #include "oriel/problem.h"
 #include "oriel/reduce.h"
 #include "oriel/tensor.h"
@@ -13,6 +15,14 @@ void run(const Problem& problem, const ConstTensor& x, const Tensor& y, const Te
 
 /// y = the pool of x with a reduction of the caller's.
 void run(const Problem& problem, const RowReduction& reduction, const ConstTensor& x, const Tensor& y, int threads);
+
+/// What is going to happen to a problem on dense tensors in its memory order.
+struct Course {
+  std::string_view way;  // see ways.h
+  std::string_view why;
+  double combinations = 0;  // of two accumulators
+};
+Course course_of(const Problem& problem);
 
 /// dx = the gradient of a sum, an average or Lp; `x` may be null where the pool does not need it.
 void run_sum_backward(const Problem& problem, const ConstTensor* x, const ConstTensor& dy, const Tensor& dx,

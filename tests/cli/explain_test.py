@@ -107,6 +107,27 @@ def test_json_lists_every_window(oriel):
     assert json.loads(oriel("explain", "max:f32:1x1x8x8:k2", "--json").stdout)["output_shape"] == [1, 1, 4, 4]
 
 
+def test_the_plan_says_bytes_and_operations(oriel):
+    plan = json.loads(text_of(oriel, "max:f32:2x3x8x8:k2", "--plan", "--json"))
+    assert plan["way"] and plan["why"] and plan["target"]
+    assert (plan["bytes_read"], plan["bytes_written"]) == (2 * 3 * 64 * 4, 2 * 3 * 16 * 4)
+    assert plan["combinations"] == 2 * 3 * (4 * 8 + 4 * 4)  # one for each column of 4 rows, one for each of 16 results
+    assert plan["direct_combinations"] == 2 * 3 * 16 * 3
+    text = text_of(oriel, "max:f32:2x3x8x8:k2", "--plan")
+    assert plan["way"] in text and "1536 read, 384 written" in text
+
+
+@pytest.mark.parametrize("name, read, written", [
+    ("max:f32:4x6:k2:indices", 96, 24 + 48),
+    ("max:f32:4x6:k2:backward", 96 + 24, 96),
+    ("avg:f32:4x6:k2:backward", 24, 96),
+    ("avg:f32:4x6:k2:omit:backward", 96 + 24, 96),
+])
+def test_the_plan_counts_every_operand(oriel, name, read, written):
+    plan = json.loads(text_of(oriel, name, "--plan", "--json"))
+    assert (plan["bytes_read"], plan["bytes_written"]) == (read, written)
+
+
 def on_a_terminal(arguments, env):
     """What the command writes when standard output is a terminal."""
     main, child = pty.openpty()
