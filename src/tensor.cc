@@ -11,13 +11,18 @@ bool has_zero(const Extents& shape) {
   return false;
 }
 
-void check_shapes(const ConstTensor& t) {
-  if (t.pitch.size() != t.shape.size())
-    throw Error("tensor: must have one pitch per axis, but has " + std::to_string(t.pitch.size()) +
-                " for a shape of rank " + std::to_string(t.shape.size()));
-  for (int a = 0; a < t.shape.size(); ++a)
-    if (t.shape[a] < 0)
-      throw Error("tensor: extents must be >= 0, but axis " + std::to_string(a) + " has " + std::to_string(t.shape[a]));
+[[noreturn]] void refuse_pitches(const ConstTensor& t) {
+  throw Error("tensor: must have one pitch per axis, but has " + std::to_string(t.pitch.size()) +
+              " for a shape of rank " + std::to_string(t.shape.size()));
+}
+
+[[noreturn]] void refuse_extent(const Extents& shape, int a) {
+  throw Error("tensor: extents must be >= 0, but axis " + std::to_string(a) + " has " + std::to_string(shape[a]));
+}
+
+[[noreturn]] void refuse_span(const ConstTensor& t, int a) {
+  throw Error("tensor: must span less than 2^63 bytes, but axis " + std::to_string(a) + " has " +
+              std::to_string(t.shape[a]) + " elements at a pitch of " + std::to_string(t.pitch[a]));
 }
 
 }  // namespace
@@ -25,8 +30,7 @@ void check_shapes(const ConstTensor& t) {
 index_t element_count(const Extents& shape) {
   index_t count = 1;
   for (int a = 0; a < shape.size(); ++a) {
-    if (shape[a] < 0)
-      throw Error("tensor: extents must be >= 0, but axis " + std::to_string(a) + " has " + std::to_string(shape[a]));
+    if (shape[a] < 0) refuse_extent(shape, a);
     // A zero stays out of the product: the pitches of an empty tensor must fit too.
     if (shape[a] != 0 && __builtin_mul_overflow(count, shape[a], &count))
       throw Error("tensor: must have at most 2^63 - 1 elements, but the shape is " + to_string(shape));
@@ -54,19 +58,25 @@ Extents dense_pitch(const Extents& shape, const Extents& order) {
   return pitch;
 }
 
+// One loop: a tiny call spends much of its time here.
 ByteSpan byte_span(const ConstTensor& t) {
-  check_shapes(t);
-  if (has_zero(t.shape)) return {};
+  if (t.pitch.size() != t.shape.size()) refuse_pitches(t);
   const index_t bytes = size_bytes(t.dtype);
   ByteSpan span{0, bytes};
+  bool empty = false;
+  int too_far = -1;
   for (int a = 0; a < t.shape.size(); ++a) {
+    const index_t extent = t.shape[a], pitch = t.pitch[a];
+    if (extent < 0) refuse_extent(t.shape, a);
+    empty |= extent == 0;
     index_t reach = 0;
-    index_t& end = t.pitch[a] < 0 ? span.begin : span.end;
-    if (__builtin_mul_overflow(t.shape[a] - 1, t.pitch[a], &reach) || __builtin_mul_overflow(reach, bytes, &reach) ||
+    index_t& end = pitch < 0 ? span.begin : span.end;
+    if (__builtin_mul_overflow(extent - 1, pitch, &reach) || __builtin_mul_overflow(reach, bytes, &reach) ||
         __builtin_add_overflow(end, reach, &end))
-      throw Error("tensor: must span less than 2^63 bytes, but axis " + std::to_string(a) + " has " +
-                  std::to_string(t.shape[a]) + " elements at a pitch of " + std::to_string(t.pitch[a]));
+      too_far = a;
   }
+  if (empty) return {};
+  if (too_far >= 0) refuse_span(t, too_far);
   return span;
 }
 
@@ -97,13 +107,17 @@ bool may_self_overlap(const ConstTensor& t) {
   std::size_t count = 0;
   for (int a = t.shape.size() - 1; a >= 0; --a)
     if (t.shape[a] > 1) axes[count++] = {magnitude(t.pitch[a]), magnitude(t.shape[a])};
+  const auto each_steps_over_the_last = [&] {
+    std::uint64_t reach = 0;  // how far the axes of smaller pitch go
+    for (std::size_t i = 0; i < count; ++i) {
+      if (axes[i].pitch <= reach) return false;
+      reach += (axes[i].extent - 1) * axes[i].pitch;
+    }
+    return true;
+  };
+  if (each_steps_over_the_last()) return false;  // most tensors are in this order
   std::sort(axes.begin(), axes.begin() + count, [](const Step& a, const Step& b) { return a.pitch < b.pitch; });
-  std::uint64_t reach = 0;  // how far the axes of smaller pitch go
-  for (std::size_t i = 0; i < count; ++i) {
-    if (axes[i].pitch <= reach) return true;
-    reach += (axes[i].extent - 1) * axes[i].pitch;
-  }
-  return false;
+  return !each_steps_over_the_last();
 }
 
 }  // namespace oriel
