@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 
 #include "cpu/recipe.h"
 #include "cpu/row_fold.h"
@@ -39,7 +40,13 @@ Course course_of(const Problem& problem) {
   Course course;
   double rows = static_cast<double>(element_count(problem.shape));
   if (problem.direction == Direction::backward) {  // a term of each tap, in whatever order
-    course.combinations = static_cast<double>(element_count(problem.output_shape)) * static_cast<double>(problem.taps());
+    const Pool& pool = problem.pool;
+    const bool extremum = pool.op == Op::max || pool.op == Op::min || (pool.op == Op::lp && std::isinf(pool.norm));
+    course.combinations =
+        static_cast<double>(element_count(problem.output_shape)) * static_cast<double>(problem.taps());
+    course.way = extremum ? "gradient of places" : "gradient of shares";
+    course.why = extremum ? "each input gathers from the windows whose extremum it is; large windows scatter"
+                          : "each input adds the shares of the windows that read it, row by row";
     return course;
   }
   for (int a = 0; a < problem.pooled; ++a) {  // each axis is folded at the places that the axes before have left
