@@ -9,6 +9,7 @@
 #include "cpu/row_fold.h"
 #include "cpu/run.h"
 #include "cpu/share_folder.h"
+#include "cpu/share_kernels.h"
 
 namespace oriel::cpu {
 namespace {
@@ -135,6 +136,7 @@ void make_shares(const Problem& problem, const ConstTensor* x, const ConstTensor
   if (op == Op::lp) run_unrounded(problem, *x, y.view(), threads);
   const Divisors divisors{problem};
   const double norm = problem.pool.norm;
+  const auto root_shares = kernels().shares(std::is_same_v<A, double> ? Lane::f64 : Lane::f32).root_shares;
   const int last = problem.output_shape.size() - 1;
   const bool by_rows = op == Op::avg && !omit && divisors.fit(std::is_same_v<A, double> ? 53 : 24);
   std::vector<A> along;
@@ -150,6 +152,7 @@ void make_shares(const Problem& problem, const ConstTensor* x, const ConstTensor
     } else if constexpr (is_floating_v<T>) {
       if (op == Op::lp) {
         const A* result = element<A>(y.view(), index);
+        if (std::is_same_v<T, A> && norm == 2 && pitch == 1) return root_shares(in, result, n, out);
         for (index_t o = 0; o < n; ++o) {
           out[o] = lp_share_of<A>(static_cast<A>(in[o * pitch]), static_cast<double>(result[o]), norm);
         }
@@ -195,51 +198,6 @@ void finish_gradient(const Problem& problem, const ConstTensor& x, const ConstTe
   });
 }
 
-// By tensor axis and input: the one output that reads it, or -1. Empty where some input has more than one reader.
-std::vector<std::vector<index_t>> single_readers(const Problem& problem) {
-  std::vector<std::vector<index_t>> readers(static_cast<std::size_t>(problem.shape.size()));
-  for (int a = 0; a < problem.pooled; ++a) {
-    const Axis& axis = problem.axis[static_cast<std::size_t>(a)];
-    std::vector<index_t>& of_axis = readers[static_cast<std::size_t>(problem.axes[static_cast<std::size_t>(a)])];
-    for (index_t i = 0; i < axis.in; ++i) {
-      const Range outputs = axis.feeds(i);
-      if (outputs.size() > 1) return {};
-      of_axis.push_back(!outputs.empty() && axis.tap_of(outputs.begin, i) >= 0 ? outputs.begin : -1);
-    }
-  }
-  return readers;
-}
-
-// dx where each input has one reader at most: its share, without any addition but that of 0 (S9).
-template <class T>
-void spread_shares(const std::vector<std::vector<index_t>>& readers, const ConstTensor& share, const Tensor& dx,
-                   int threads) {
-  using A = accumulator_t<T>;
-  const int last = dx.rank() - 1;
-  const std::vector<index_t>& along = readers[static_cast<std::size_t>(last)];
-  const index_t pitch = dx.pitch[last];
-  for_each_row(dx.shape, threads, [&](const Extents& index, index_t n) {
-    Extents source = index;
-    if (!along.empty()) source[last] = 0;
-    bool read = true;
-    for (int d = 0; d < last; ++d) {
-      const std::vector<index_t>& of_axis = readers[static_cast<std::size_t>(d)];
-      if (of_axis.empty()) continue;
-      source[d] = of_axis[static_cast<std::size_t>(index[d])];
-      read = read && source[d] >= 0;
-    }
-    T* out = element<T>(dx, index);
-    if (!read) {
-      for (index_t i = 0; i < n; ++i) out[i * pitch] = T{};
-    } else if (const A* in = element<A>(share, source); along.empty()) {
-      for (index_t i = 0; i < n; ++i) out[i * pitch] = static_cast<T>(in[i] + A{0});
-    } else {
-      const index_t* reader = along.data();
-      for (index_t i = 0; i < n; ++i) out[i * pitch] = reader[i] >= 0 ? static_cast<T>(in[reader[i]] + A{0}) : T{};
-    }
-  });
-}
-
 void fold_shares(const Problem& problem, const ConstTensor& share, const Tensor& dx, int threads) {
   std::array<Axis, kMaxPooledAxes> adjoint{};
   for (int a = 0; a < problem.pooled; ++a) {
@@ -256,17 +214,13 @@ void fold_shares(const Problem& problem, const ConstTensor& share, const Tensor&
 
 void run_sum_backward(const Problem& problem, const ConstTensor* x, const ConstTensor& dy, const Tensor& dx,
                       int threads) {
-  const bool all_counted = problem.pool.nan != NanPolicy::omit || !is_floating(problem.dtype);
-  if (problem.pool.op != Op::lp && all_counted && fold_shares_by_rows(problem, dy, dx, threads)) return;
+  const bool by_input =
+      is_floating(problem.dtype) && (problem.pool.op == Op::lp || problem.pool.nan == NanPolicy::omit);
+  if (!by_input && fold_shares_by_rows(problem, dy, dx, nullptr, threads)) return;
   const TemporaryTensor share(gradient_dtype(problem.dtype), problem.output_shape);
   visit(problem.dtype, [&]<class T>() { make_shares<T>(problem, x, dy, share.view(), threads); });
-  const bool by_input = problem.pool.op == Op::lp || problem.pool.nan == NanPolicy::omit;
-  if (const auto readers = single_readers(problem); !by_input && is_floating(problem.dtype) && !readers.empty()) {
-    return visit(problem.dtype, [&]<class T>() {
-      if constexpr (is_floating_v<T>) spread_shares<T>(readers, share.view(), dx, threads);
-    });
-  }
-  if (!by_input || !is_floating(problem.dtype)) return fold_shares(problem, share.view(), dx, threads);
+  if (!by_input) return fold_shares(problem, share.view(), dx, threads);
+  if (fold_shares_by_rows(problem, share.view(), dx, x, threads)) return;
   const TemporaryTensor sums(gradient_dtype(problem.dtype), problem.shape);
   fold_shares(problem, share.view(), sums.view(), threads);
   visit(problem.dtype, [&]<class T>() {

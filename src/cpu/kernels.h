@@ -3,12 +3,13 @@
 #pragma once
 
 #include "cpu/places.h"
-#include "cpu/share_kernels.h"
 #include "oriel/problem.h"
 #include "oriel/reduce.h"
 #include "oriel/types.h"
 
 namespace oriel::cpu {
+
+struct ShareKernels;
 
 // Types that the fold kernels work in. Element types map onto them: f16 and bf16 extrema as ordered i16 keys, bool as
 // u8.

@@ -6,6 +6,7 @@
 #include "cpu/kernels.h"
 #include "cpu/parallel.h"
 #include "cpu/recipe.h"
+#include "cpu/share_kernels.h"
 #include "cpu/shared_taps.h"
 #include "cpu/tiling.h"
 
@@ -15,6 +16,7 @@ namespace {
 constexpr index_t kStageBytes = 4096;               // of results that are stored together
 constexpr index_t kPastCaches = index_t{16} << 20;  // a dx as large does not stay in a cache
 constexpr index_t kKeptBytes = index_t{16} << 20;   // rows that are kept for the next inputs
+constexpr index_t kFewBytes = 64;
 constexpr std::size_t at(index_t i) { return static_cast<std::size_t>(i); }
 
 struct ShareJob {
@@ -24,9 +26,13 @@ struct ShareJob {
   void* dx;
   RowReduction how;  // its rows are accumulators
   ShareKernels kernels;
-  LiftRow lift;    // elements of dy to accumulators
-  bool same_type;  // elements are accumulators
+  LiftRow lift;  // elements of dy to accumulators
+  bool same_dy;  // elements of dy are accumulators, and those of dx
+  bool same_dx;
   bool divides;
+  double norm = 0;          // sums are scaled by x to this power less one; 0: they are not
+  const void* x = nullptr;  // with the pitches of dx; then dy is shares
+  LiftRow lift_x = nullptr;
   bool past_caches;
 };
 
@@ -70,7 +76,9 @@ class ShareFolder {
   const std::byte* share(const std::byte* x, double across, std::byte* out);
   std::byte* slot(int level, const Coords& c, Key*& key) const;
   void end_row(std::byte* row) const {
-    if (after_bytes_ != 0) std::memcpy(row + tile_.in_elems() * bytes_, absent_, at(after_bytes_));
+    std::byte* end = row + tile_.in_elems() * bytes_;
+    if (after_bytes_ > kFewBytes) std::memcpy(end, absent_, at(after_bytes_));
+    if (after_bytes_ != 0) std::memcpy(end, absent_, at(kFewBytes));  // there is room, and this is no call
   }
   index_t offset(const Coords& c, Operand operand) const;
   Coords first_row(index_t number) const;
@@ -93,8 +101,10 @@ class ShareFolder {
   std::byte* raw_ = nullptr;
   std::byte* scratch_ = nullptr;
   std::byte* results_ = nullptr;
-  index_t most_results_ = 1;  // rows
-  bool joined_rows_ = false;  // rows of dx follow each other in memory
+  std::byte* lifted_ = nullptr;  // of x, beside the results
+  std::byte* scaled_ = nullptr;  // results times slopes
+  index_t most_results_ = 1;     // rows
+  bool joined_rows_ = false;     // rows of dx follow each other in memory
   bool dense_x_ = false, dense_y_ = false;
 
   RowTile tile_;
@@ -189,6 +199,10 @@ void ShareFolder::make_rows(const Tiling& tiling) {
   raw_ = arena_.take(slot_bytes_);
   scratch_ = arena_.take(std::min<index_t>(4, spread_.step) * slot_bytes_);
   results_ = arena_.take(most_results_ * tiling.out_elems * bytes_ + kShareSlack);
+  if (job_.x != nullptr) {
+    lifted_ = arena_.take(most_results_ * tiling.out_elems * bytes_);
+    scaled_ = arena_.take(most_results_ * tiling.out_elems * bytes_);
+  }
 }
 
 // `bytes`, a multiple of 64, of absent shares.
@@ -320,7 +334,7 @@ const std::byte* ShareFolder::planar_row(index_t i) {
 
 const std::byte* ShareFolder::share(const std::byte* x, double across, std::byte* out) {
   const index_t n = tile_.in_elems();
-  const bool in_place = job_.same_type && dense_x_;
+  const bool in_place = job_.same_dy && dense_x_;
   std::byte* lifted = job_.divides ? raw_ : out;
   if (!in_place) {
     const index_t pitch = layout_.row_axis >= 0 ? layout_.axis[at(layout_.row_axis)].pitch[kX] : tile_.lanes;
@@ -367,12 +381,20 @@ void ShareFolder::fold(index_t plane, index_t tile, Range rows) {
 
 // Stores the results of so many rows.
 void ShareFolder::flush(std::byte* y, index_t rows) const {
-  if (job_.same_type && dense_y_) {
-    return job_.kernels.store(results_, rows * tile_.out_elems() * bytes_, job_.past_caches, y);
+  const index_t n = rows * tile_.out_elems(), lane_pitch = layout_.lanes.pitch[kY];
+  const index_t pitch = dense_y_ || layout_.row_axis < 0 ? tile_.lanes : layout_.axis[at(layout_.row_axis)].pitch[kY];
+  const std::byte* results = results_;
+  if (job_.x != nullptr) {
+    const void* x = static_cast<const std::byte*>(job_.x) + (y - static_cast<std::byte*>(job_.dx));
+    if (!job_.same_dx || !dense_y_) {
+      job_.lift_x(x, pitch, lane_pitch, rows * tile_.axis.out, tile_.lanes, {lifted_, nullptr}, {});
+      x = lifted_;
+    }
+    job_.kernels.scale(results_, x, n, job_.norm, job_.problem.pool.nan == NanPolicy::omit, scaled_);
+    results = scaled_;
   }
-  const index_t pitch = layout_.row_axis >= 0 ? layout_.axis[at(layout_.row_axis)].pitch[kY] : tile_.lanes;
-  job_.how.lower({results_, nullptr, 0}, rows * tile_.axis.out, tile_.lanes, {}, y, dense_y_ ? tile_.lanes : pitch,
-                 layout_.lanes.pitch[kY]);
+  if (job_.same_dx && dense_y_) return job_.kernels.store(results, n * bytes_, job_.past_caches, y);
+  job_.how.lower({results, nullptr, 0}, rows * tile_.axis.out, tile_.lanes, {}, y, pitch, lane_pitch);
 }
 
 ShareFolder::Coords ShareFolder::first_row(index_t number) const {
@@ -405,20 +427,22 @@ bool divisors_fit(const Problem& problem, int bits) {
 }
 
 bool suits(const RowLayout& layout, index_t value_bytes) {
-  if (layout.row_axis >= 0 && layout.row_axis != layout.pooled() - 1) return false;  // rows are spread last (S8)
   index_t kept = std::max<index_t>(1, layout.lanes.n) * value_bytes;
+  bool adds = false;
   for (int a = 0; a < layout.pooled(); ++a) {
     const Axis& axis = layout.axis[at(a)].axis;
     if (axis.in == 0 || axis.out == 0 || most_shares(axis) > kMostTreeLeaves) return false;
+    adds = adds || most_shares(axis) > 1;
     if (a > 0 || a == layout.row_axis) kept *= axis.in;
     if (kept > kKeptBytes) return false;
   }
-  return true;
+  return !adds || layout.row_axis < 0 || layout.row_axis == layout.pooled() - 1;  // rows are spread last (S8)
 }
 
 }  // namespace
 
-bool fold_shares_by_rows(const Problem& problem, const ConstTensor& dy, const Tensor& dx, int threads) {
+bool fold_shares_by_rows(const Problem& problem, const ConstTensor& dy, const Tensor& dx, const ConstTensor* x,
+                         int threads) {
   std::array<Axis, kMaxPooledAxes> adjoint{};
   for (int a = 0; a < problem.pooled; ++a) adjoint[at(a)] = problem.axis[at(a)].adjoint();
   const Lane lane = dx.dtype == Dtype::f64 ? Lane::f64 : is_floating(dx.dtype) ? Lane::f32 : Lane::i64;
@@ -428,11 +452,18 @@ bool fold_shares_by_rows(const Problem& problem, const ConstTensor& dy, const Te
                .dx = dx.data,
                .how = gradient_recipe(dx.dtype),
                .kernels = kernels().shares(lane),
-               .lift = kernels().lift(Lift::widen, dx.dtype, lane),
-               .same_type = size_bytes(dx.dtype) == size_bytes(lane),
-               .divides = problem.pool.op == Op::avg,
+               .lift = kernels().lift(Lift::widen, dy.dtype, lane),
+               .same_dy = size_bytes(dy.dtype) == size_bytes(lane),
+               .same_dx = size_bytes(dx.dtype) == size_bytes(lane),
+               .divides = x == nullptr && problem.pool.op == Op::avg,
                .past_caches = element_count(dx.shape) * size_bytes(dx.dtype) >= kPastCaches};
   job.how.in_bytes = size_bytes(dy.dtype);
+  if (x != nullptr) {
+    if (!(x->pitch == dx.pitch)) return false;
+    if (problem.pool.op == Op::lp) job.norm = problem.pool.norm;
+    job.x = x->data;
+    job.lift_x = kernels().lift(Lift::widen, dx.dtype, lane);
+  }
   const index_t planes = job.layout.plane_count();
   if (planes == 0 || job.layout.lanes.n == 0) return true;
   if (!suits(job.layout, job.how.value_bytes)) return false;

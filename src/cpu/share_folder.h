@@ -8,8 +8,9 @@
 
 namespace oriel::cpu {
 
-/// dx = the gradient of a sum or an average (S9). False, and
-/// nothing is written, where this way does not suit the problem.
-bool fold_shares_by_rows(const Problem& problem, const ConstTensor& dy, const Tensor& dx, int threads);
+/// dx = the gradient of a sum or an average (S9); of Lp where `x` is given, and dy are shares, in the accumulator type.
+/// False, and nothing is written, where this way does not suit the problem.
+bool fold_shares_by_rows(const Problem& problem, const ConstTensor& dy, const Tensor& dx, const ConstTensor* x,
+                         int threads);
 
 }  // namespace oriel::cpu

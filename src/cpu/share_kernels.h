@@ -45,11 +45,15 @@ struct ShareKernels {
   void (*divide)(const void* x, index_t n, double divisor, bool roomy, void* out) = nullptr;
   /// out[i] = x[i] / (factor * divisors[i]), the same.
   void (*divide_each)(const void* x, const void* divisors, double factor, index_t n, bool roomy, void* out) = nullptr;
+  /// out[i] = dy[i] / y[i], 0 where y[i] is 0. Rows have no room behind them, here and in `scale`.
+  void (*root_shares)(const void* dy, const void* y, index_t n, void* out) = nullptr;
   /// out[i] = the tree over rows[t][i].
   void (*add)(const void* const* rows, int count, SumTree tree, index_t n, void* out) = nullptr;
   /// out = the sums over shares (element 0 is output 0's), + 0.0. `scratch` has room for `step` rows of n inputs,
   /// `scratch_pitch` bytes apart.
   void (*spread)(const Spread& how, const void* shares, void* scratch, index_t scratch_pitch, void* out) = nullptr;
+  /// out[i] = sums[i] * sign(x[i]) |x[i]|^(p-1), 0 where x[i] is a NaN and they are left out. `out` is another row.
+  void (*scale)(const void* sums, const void* x, index_t n, double p, bool omit, void* out) = nullptr;
   /// Copies; `past_caches` where the result is too large for them.
   void (*store)(const void* from, index_t bytes, bool past_caches, void* to) = nullptr;
   /// What was stored past the caches is seen by other threads after this.

@@ -5,9 +5,11 @@
 #include "hwy/foreach_target.h"
 // (the include above compiles this file once per target)
 #include <bit>
+#include <cmath>
 #include <cstring>
 
 #include "cpu/fold-inl.h"
+#include "cpu/share_kernels.h"
 #include "hwy/cache_control.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -313,9 +315,57 @@ void store(const void* from, index_t bytes, bool past_caches, void* to) {
 
 void finish_stores() { hwy::FlushStream(); }
 
+// The share of every tap of a root: 0 where the root is.
+template <class T>
+void root_shares(const void* dy, const void* y, index_t n, void* out) {
+  if constexpr (std::is_floating_point_v<T>) {
+    const T* in = static_cast<const T*>(dy);
+    const T* by = static_cast<const T*>(y);
+    T* to = static_cast<T*>(out);
+    cover<T>(n, [&](auto d, index_t i) HWY_ATTR {
+      const auto root = hn::LoadU(d, by + i), none = hn::Zero(d);
+      hn::StoreU(hn::IfThenElse(hn::Eq(root, none), none, hn::Div(hn::LoadU(d, in + i), root)), d, to + i);
+    });
+  }
+}
+
+// Calls at(d, i) for the elements of a gradient and writes sum * at(x), or 0 for a NaN that is left out.
+template <class T, class Slope>
+HWY_INLINE void scale_by(const T* sums, const T* x, index_t n, bool omit, T* out, const Slope& slope) {
+  cover<T>(n, [&](auto d, index_t i) HWY_ATTR {
+    const auto v = hn::LoadU(d, x + i);
+    const auto g = settled(hn::Mul(hn::LoadU(d, sums + i), slope(d, v)));
+    hn::StoreU(omit ? hn::IfThenZeroElse(hn::IsNaN(v), g) : g, d, out + i);
+  });
+}
+
+// sums * d|x|^p/dx / p.
+template <class T>
+void scale(const void* sums, const void* x, index_t n, double p, bool omit, void* to) {
+  if constexpr (std::is_floating_point_v<T>) {
+    const T* sum = static_cast<const T*>(sums);
+    const T* in = static_cast<const T*>(x);
+    T* out = static_cast<T*>(to);
+    if (p == 0) return scale_by(sum, in, n, omit, out, [](auto d, auto) HWY_ATTR { return hn::Set(d, T{1}); });
+    if (p == 2) return scale_by(sum, in, n, omit, out, [](auto, auto v) HWY_ATTR { return v; });
+    if (p == 1) {
+      return scale_by(sum, in, n, omit, out, [](auto d, auto v) HWY_ATTR {
+        const auto sign = hn::IfThenElse(hn::Eq(v, hn::Zero(d)), hn::Zero(d), hn::CopySign(hn::Set(d, T{1}), v));
+        return hn::IfThenElse(hn::IsNaN(v), v, sign);
+      });
+    }
+    for (index_t i = 0; i < n; ++i) {
+      const T v = in[i];
+      const T slope = static_cast<T>(std::pow(static_cast<double>(std::fabs(v)), p - 1));
+      const T g = sum[i] * (v > T{0} ? slope : v < T{0} ? -slope : v == T{0} ? T{0} : v);
+      out[i] = omit && v != v ? T{0} : g + T{0};
+    }
+  }
+}
+
 template <class T>
 ShareKernels share_kernels() {
-  return {&divide<T>, &divide_each<T>, &add<T>, &spread<T>, &store, &finish_stores};
+  return {&divide<T>, &divide_each<T>, &root_shares<T>, &add<T>, &spread<T>, &scale<T>, &store, &finish_stores};
 }
 
 ShareKernels shares(Lane lane) {
