@@ -114,6 +114,12 @@ struct Axis {
   /// The place where tap t of output o looks (S2).
   ORIEL_HD constexpr index_t at(index_t o, index_t t) const { return start(o) + t * dilation; }
 
+  /// The input at the middle of output o's window, the one before where there are two; the nearest where it is padding.
+  ORIEL_HD constexpr index_t centre(index_t o) const {
+    const index_t s = start(o), place = (s + (at(o, width(o) - 1) - s) / 2) / spacing;
+    return place < 0 ? 0 : place < in ? place : in - 1;
+  }
+
   /// Uniform windows that step by s: the taps of all outputs are s rows, one for each place modulo s, seen at several
   /// offsets. Tap t of output o is element o + phase_offset(t) of row phase(t), counted from start(0).
   ORIEL_HD constexpr index_t phase(index_t t) const { return t * dilation % stride; }

@@ -16,6 +16,8 @@ static_assert(Axis::uniform(5, 2, 2, 0, 0, 1, true).out == 3);
 static_assert(Axis::uniform(5, 2, 2, 0, 0, 1, true).divisor(2, true) == 1, "S5: the overhang of ceil does not count");
 static_assert(Axis::uniform(7, 3, 2, 0, 0).slice({1, 3}).in == 5);
 static_assert(Axis::make_adaptive(7, 3).kernel == 3 && Axis::make_adaptive(11, 4).kernel == 4);
+static_assert(Axis::uniform(10, 3, 2, 1, 1).centre(0) == 0 && Axis::uniform(10, 3, 2, 1, 1).centre(4) == 8);
+static_assert(Axis::uniform(10, 4, 2, 0, 0).centre(0) == 1 && Axis::uniform(5, 2, 2, 1, 1).centre(0) == 0);
 static_assert(Axis::uniform(9, 3, 2, 1, 1).adjoint().adjoint().start(2) == 3);
 static_assert(Axis::uniform(40, 3, 4, 0, 0, 6).classes() == 3 && Axis::uniform(40, 3, 4, 0, 0, 6).class_step() == 2);
 

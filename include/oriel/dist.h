@@ -1,0 +1,130 @@
+// Floor 4: pooling of tensors that are divided among ranks. This part is arithmetic alone: who owns what, who sends
+// which box to whom. Any contiguous parts are allowed, empty ones too, and inputs and outputs may be divided
+// differently. Notation: rank r owns the inputs X_r and the outputs Y_r; forward it needs the inputs N_r that its
+// outputs read, backward the outputs M_r whose windows reach its inputs (the gather form of the adjoint).
+#pragma once
+
+#include <vector>
+
+#include "oriel/problem.h"
+
+namespace oriel::dist {
+
+/// An axis cut into contiguous parts: part p is [bound[p], bound[p + 1]).
+class Cuts {
+ public:
+  /// Bounds from 0 to the extent, ascending; two equal ones make an empty part. Throws Error. Example: Cuts({0, 5, 5,
+  /// 9}).
+  ORIEL_API explicit Cuts(std::vector<index_t> bounds);
+  /// `parts` parts whose sizes differ by one at most, the larger ones first. Throws Error unless n >= 0 and parts >= 1.
+  ORIEL_API static Cuts balanced(index_t n, index_t parts);
+
+  index_t extent() const { return bounds_.back(); }
+  index_t parts() const { return static_cast<index_t>(bounds_.size()) - 1; }
+  Range part(index_t p) const {
+    return {bounds_[static_cast<std::size_t>(p)], bounds_[static_cast<std::size_t>(p) + 1]};
+  }
+  const std::vector<index_t>& bounds() const { return bounds_; }
+
+  /// The part that holds element i, 0 <= i < extent().
+  ORIEL_API index_t owner(index_t i) const;
+  /// The parts between the first and the last that hold elements of `range`; empty for an empty range.
+  ORIEL_API Range owners(Range range) const;
+
+  friend bool operator==(const Cuts&, const Cuts&) = default;
+
+ private:
+  std::vector<index_t> bounds_;
+};
+
+/// Outputs cut so that each belongs to the owner of the input at its window's centre: at a cut then only the inputs of
+/// windows that straddle it travel.
+ORIEL_API Cuts centred_outputs(const Axis& axis, const Cuts& inputs);
+
+/// A part of a tensor: [begin, end) along each axis.
+struct Box {
+  Extents begin;
+  Extents end;
+
+  Range along(int axis) const { return {begin[axis], end[axis]}; }
+  /// Elements along each axis; 0 where it is empty.
+  ORIEL_API Extents shape() const;
+  bool empty() const { return element_count() == 0; }
+  ORIEL_API index_t element_count() const;
+  friend bool operator==(const Box&, const Box&) = default;
+};
+
+ORIEL_API Box intersect(const Box& a, const Box& b);
+
+/// A tensor divided by a grid of parts, one rank each; ranks are numbered in row-major order over the grid.
+class Partition {
+ public:
+  /// One Cuts for each axis of the tensor. Throws Error for none, too many, or 2^63 ranks and more.
+  ORIEL_API explicit Partition(std::vector<Cuts> cuts);
+  /// Every axis balanced over as many parts as `grid` says. Throws Error.
+  ORIEL_API static Partition balanced(const Extents& shape, const Extents& grid);
+
+  int rank() const { return static_cast<int>(cuts_.size()); }
+  const Cuts& along(int axis) const { return cuts_[static_cast<std::size_t>(axis)]; }
+  ORIEL_API Extents shape() const;  ///< of the tensor
+  ORIEL_API Extents grid() const;   ///< parts along each axis
+  index_t ranks() const { return ranks_; }
+  /// The place of a rank in the grid, 0 <= r < ranks(), and the rank at a place.
+  ORIEL_API Extents place(index_t r) const;
+  ORIEL_API index_t rank_at(const Extents& place) const;
+  /// What rank r owns.
+  ORIEL_API Box part(index_t r) const;
+
+ private:
+  std::vector<Cuts> cuts_;
+  index_t ranks_ = 1;
+};
+
+/// Outputs divided as centred_outputs does along pooled axes, and as the inputs along the others.
+ORIEL_API Partition centred_outputs(const Problem& problem, const Partition& inputs);
+
+/// A box that travels between this rank and another one. Coordinates are those of the whole tensor.
+struct Piece {
+  index_t rank = 0;
+  Box box;
+  friend bool operator==(const Piece&, const Piece&) = default;
+};
+
+/// One rank's part of an exchange.
+struct Exchange {
+  Box owned;                   ///< of the tensor that travels: X_r forward, Y_r backward
+  Box made;                    ///< what the rank computes: Y_r forward, X_r backward
+  Box needed;                  ///< the smallest box of the tensor that travels that holds all it takes: N_r, M_r
+  Box interior;                ///< the part of `made` that `owned` alone suffices for
+  Box kept;                    ///< the part of `needed` that is owned
+  std::vector<Piece> receive;  ///< parts of `needed` that others own, in ascending order; none that no window reads
+  std::vector<Piece> send;     ///< the parts of `owned` that others need, by rank in ascending order
+};
+
+/// Who sends what to whom. Pure arithmetic: a rank's part is found from the cuts alone, in time that grows with its own
+/// messages and the logarithm of the number of parts.
+class HaloPlan {
+ public:
+  /// Throws Error when a partition is not one of the problem's input or output, or the numbers of ranks differ.
+  ORIEL_API HaloPlan(const Problem& problem, Partition inputs, Partition outputs);
+
+  const Partition& inputs() const { return inputs_; }
+  const Partition& outputs() const { return outputs_; }
+  index_t ranks() const { return inputs_.ranks(); }
+
+  /// Inputs travel to the outputs that read them.
+  ORIEL_API Exchange forward(index_t rank) const;
+  /// Gradients of outputs (and their places) travel to the inputs that they reach.
+  ORIEL_API Exchange backward(index_t rank) const;
+
+ private:
+  template <class Side>
+  Exchange exchange(const Side& side, index_t rank) const;
+
+  Problem problem_;
+  Partition inputs_;
+  Partition outputs_;
+  std::vector<int> pooled_;  // by tensor axis: which of the problem's axes, or -1
+};
+
+}  // namespace oriel::dist
