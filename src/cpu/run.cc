@@ -26,7 +26,7 @@ FoldJob make_job(const Problem& problem, const ConstTensor& x, const Tensor& y, 
 double steps(const Axis& axis) {
   if (axis.kernel <= kMaxFold || axis.adaptive || axis.stride > 1) return static_cast<double>(axis.kernel - 1);
   const auto k = static_cast<std::uint64_t>(axis.kernel);
-  return std::bit_width(k) - 1 + std::popcount(k) - 1;
+  return static_cast<double>(std::bit_width(k) + static_cast<std::size_t>(std::popcount(k)) - 2);
 }
 
 }  // namespace
