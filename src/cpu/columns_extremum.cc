@@ -13,11 +13,11 @@ template <class R>
 ElementKernels extremum_elements_of(Dtype dtype) {
   return visit(dtype, []<class X>() -> ElementKernels {
     if constexpr (std::is_same_v<X, half> || std::is_same_v<X, bfloat16>)
-      return element_kernels<R, Key, X, std::int16_t, true>();
+      return element_kernels<R, OrderKey, X, std::int16_t, true>();
     else if constexpr (std::is_same_v<X, bool8>)
-      return element_kernels<R, Same, std::uint8_t, std::uint8_t>();
+      return element_kernels<R, AsIs, std::uint8_t, std::uint8_t>();
     else
-      return element_kernels<R, Same, X, X, is_floating_v<X>>();
+      return element_kernels<R, AsIs, X, X, is_floating_v<X>>();
   });
 }
 

@@ -15,11 +15,11 @@ ElementKernels sum_elements_of(Lift lift, Lane to) {
     using A = accumulator_t<X>;
     if (lift == Lift::absolute) return element_kernels<Sum, Magnitude, X, A>();
     if (lift == Lift::square) return element_kernels<Sum, Squared, X, A>();
-    return element_kernels<Sum, Same, X, A>();
+    return element_kernels<Sum, AsIs, X, A>();
   } else if constexpr (sizeof(X) < 4) {
-    if (lift == Lift::widen && to == Lane::i32) return element_kernels<Sum, Same, X, std::int32_t>();
+    if (lift == Lift::widen && to == Lane::i32) return element_kernels<Sum, AsIs, X, std::int32_t>();
   } else if (lift == Lift::widen) {
-    return element_kernels<Sum, Same, X, std::int64_t>();
+    return element_kernels<Sum, AsIs, X, std::int64_t>();
   }
   return {};
 }

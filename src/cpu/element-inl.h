@@ -60,7 +60,7 @@ HWY_INLINE hn::Vec<D> widen_half(D d, const half* x) {
 }
 
 // A vector of elements as accumulators.
-struct Same {
+struct AsIs {
   template <class X, class D>
   static HWY_INLINE hn::Vec<D> load(D d, const X* x) {
     using A = hn::TFromD<D>;
@@ -90,18 +90,18 @@ struct Same {
 struct Magnitude {
   template <class X, class D>
   static HWY_INLINE hn::Vec<D> load(D d, const X* x) {
-    return hn::Abs(Same::load(d, x));
+    return hn::Abs(AsIs::load(d, x));
   }
 };
 struct Squared {
   template <class X, class D>
   static HWY_INLINE hn::Vec<D> load(D d, const X* x) {
-    const auto v = Same::load(d, x);
+    const auto v = AsIs::load(d, x);
     return hn::Mul(v, v);
   }
 };
 // f16 and bf16 as integers in the order of their values; the map is its own inverse.
-struct Key {
+struct OrderKey {
   template <class V, class D>
   static HWY_INLINE V of(D d, V bits) {
     return hn::Xor(bits, hn::And(hn::ShiftRight<15>(bits), hn::Set(d, std::int16_t{0x7fff})));

@@ -389,7 +389,9 @@ TEST(Axis, S2_WhoReadsAnInputWithATap) {
           for (index_t t = 0; t < a.kernel; ++t) {
             const index_t o = a.reader(i, t);
             EXPECT_EQ(a.reads(i, t), a.at(o, t) == i);
-            if (a.reads(i, t) && o >= 0 && o < a.out) EXPECT_EQ(a.tap_of(o, i), t);
+            if (a.reads(i, t) && o >= 0 && o < a.out) {
+              EXPECT_EQ(a.tap_of(o, i), t);
+            }
           }
         }
         for (index_t o = 0; o < a.out; ++o)
