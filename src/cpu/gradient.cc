@@ -214,6 +214,7 @@ void fold_shares(const Problem& problem, const ConstTensor& share, const Tensor&
 
 void run_sum_backward(const Problem& problem, const ConstTensor* x, const ConstTensor& dy, const Tensor& dx,
                       int threads) {
+  if (element_count(dx.shape) == 0) return;  // S11
   const bool by_input =
       is_floating(problem.dtype) && (problem.pool.op == Op::lp || problem.pool.nan == NanPolicy::omit);
   if (!by_input && fold_shares_by_rows(problem, dy, dx, nullptr, threads)) return;

@@ -28,7 +28,8 @@ PlaneKernel kernel_of(const Problem& problem) {
   if (pool.op != Op::lp) {
     if (problem.dtype == Dtype::f32 || problem.dtype == Dtype::f64) return k.sum(Lift::none, problem.dtype);
     constexpr index_t kMostSum = index_t{1} << 23;  // exact as f32, and what NarrowSum needs
-    if (is_floating(problem.dtype) || problem.taps() << 8 * size_bytes(problem.dtype) < kMostSum) {
+    if (is_floating(problem.dtype) ||
+        (size_bytes(problem.dtype) <= 2 && problem.taps() < kMostSum >> 8 * size_bytes(problem.dtype))) {
       return k.narrow(problem.dtype);
     }
     return {};

@@ -443,6 +443,7 @@ void unpool_plane(const PlaneWalk& walk, index_t plane, const ConstTensor& y, co
 
 void run_indexed_backward(const Problem& problem, const ConstTensor& dy, const ConstTensor& index, IndexSpace space,
                           const Tensor& dx, int threads) {
+  if (element_count(dx.shape) == 0) return;  // S11
   if (gather_gradient(problem, nullptr, &index, space, dy, dx, threads)) return;
   check_indices(PlaneWalk(problem), index, space, true, threads);
   dispatch_backward(problem, dy, index, space, nullptr, dx, threads);
@@ -450,6 +451,7 @@ void run_indexed_backward(const Problem& problem, const ConstTensor& dy, const C
 
 void run_extremum_backward(const Problem& problem, const ConstTensor& x, const ConstTensor& dy, const Tensor& dx,
                            int threads) {
+  if (element_count(dx.shape) == 0) return;  // S11
   if (gather_gradient(problem, &x, nullptr, IndexSpace::window, dy, dx, threads)) return;
   const TemporaryTensor y(problem.dtype, problem.output_shape);
   const TemporaryTensor index(Dtype::i64, problem.output_shape);
@@ -460,6 +462,7 @@ void run_extremum_backward(const Problem& problem, const ConstTensor& x, const C
 
 void run_unpool(const Problem& problem, const ConstTensor& y, const ConstTensor& index, IndexSpace space,
                 const Tensor& x, int threads) {
+  if (element_count(x.shape) == 0 && element_count(y.shape) == 0) return;  // S11
   if (unpool_dense(problem, y, index, space, x, threads)) return;
   const PlaneWalk walk(problem);
   check_indices(walk, index, space, false, threads);

@@ -251,6 +251,22 @@ TEST(Rules, S11_empty) {
   EXPECT_EQ(run<float>(pool, {}, {0, 3, 4}).size(), 0U);
   EXPECT_EQ(run<std::uint8_t>({.op = Op::avg, .kernel = {2}}, {}, {2, 0, 4, 4}).size(), 0U);
   EXPECT_EQ(gradient<float>(pool, {}, {}, {0, 3, 4}).size(), 0U);
+  // Every way, forward and backward, of a batch or of channels that are none.
+  for (const char* name : {"max:f32:0x3x8x8:k2", "max:f32:2x0x8x8:k3s2p1", "avg:f32:0x3x8x8:k2",
+                           "avg:f32:2x0x8x8:k3s1p1", "max:f32:0x8x8x32:k3s2p1:axes1,2", "avg:f32:2x8x8x0:k2:axes1,2",
+                           "lp2:f32:0x3x8x8:k2", "max:f32:0x3x40x40:k31s1p15", "avg:f32:0x3x8x8:global:axes2,3",
+                           "max:i32:0x3x8x8:k2", "avg:f32:0x3x8x8:out3:axes2,3", "max:f32:0x2x6x6x6:k2:axes2,3,4"}) {
+    const Problem p = parse_problem(name);
+    const ConstTensor x(nullptr, p.dtype, p.shape), dy(nullptr, p.dtype, p.output_shape);
+    const Tensor y(nullptr, p.dtype, p.output_shape), dx(nullptr, p.dtype, p.shape);
+    const Tensor indices(nullptr, Dtype::i64, p.output_shape);
+    EXPECT_NO_THROW(forward(p.pool, x, y)) << name;
+    EXPECT_NO_THROW(backward(p.pool, x, dy, dx)) << name;
+    if (p.pool.op != Op::max) continue;
+    EXPECT_NO_THROW(forward(p.pool, x, y, indices)) << name;
+    EXPECT_NO_THROW(backward(p.pool, dy, indices, IndexSpace::plane, dx)) << name;
+    EXPECT_NO_THROW(unpool(y, indices, IndexSpace::plane, p.pool.axes, dx)) << name;
+  }
 }
 
 }  // namespace
