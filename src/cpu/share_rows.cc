@@ -193,7 +193,12 @@ HWY_INLINE void weave_pairs(const T* one, const T* a, const T* b, bool one_first
   } else {
     for (index_t q = 0; q < n; ++q) {
       out[2 * q + (one_first ? 0 : 1)] = one[q] + T{0};
-      out[2 * q + (one_first ? 1 : 0)] = (a[q] + b[q]) + T{0};
+      if constexpr (std::is_integral_v<T>) {  // modulo 2^64 (S7)
+        using U = std::make_unsigned_t<T>;
+        out[2 * q + (one_first ? 1 : 0)] = static_cast<T>(static_cast<U>(a[q]) + static_cast<U>(b[q]));
+      } else {
+        out[2 * q + (one_first ? 1 : 0)] = (a[q] + b[q]) + T{0};
+      }
     }
   }
 }
