@@ -150,6 +150,20 @@ void LongFolder::count_taps() {
   }
 }
 
+// Whether a row holds values that need the careful recipe; rows that are not dense are looked at element by element.
+bool LongFolder::scan_row(const std::byte* x, index_t pitch) const {
+  const index_t lane_pitch = job_.layout.lanes.pitch[kX], in = tile_.axis.in, lanes = tile_.lanes;
+  if ((lanes == 1 || lane_pitch == 1) && (in == 1 || pitch == lanes)) {
+    return how_.scan(x, in * lanes, how_.scan_zeros);
+  }
+  for (index_t p = 0; p < in; ++p) {
+    for (index_t l = 0; l < lanes; ++l) {
+      if (how_.scan(x + (p * pitch + l * lane_pitch) * how_.in_bytes, 1, how_.scan_zeros)) return true;
+    }
+  }
+  return false;
+}
+
 // A row of inputs as accumulators, kept until the rows of a block further.
 const void* LongFolder::lifted_row(index_t input, bool& special) {
   const index_t slot = input / axes_.across.dilation % lifted_slots_;
@@ -162,7 +176,7 @@ const void* LongFolder::lifted_row(index_t input, bool& special) {
     const LiftRow lift = how_.lift != nullptr ? how_.lift : how_.gather;
     lift(x, pitch, layout.lanes.pitch[kX], tile_.axis.in, tile_.lanes, {row, nullptr}, how_.lift_params);
     key = {input, false};
-    if (how_.scan != nullptr && how_.lift != nullptr) key.special = how_.scan(x, tile_.in_elems(), how_.scan_zeros);
+    if (how_.scan != nullptr && how_.lift != nullptr) key.special = scan_row(x, pitch);
   }
   special = special || key.special;
   return row;
