@@ -72,8 +72,6 @@ class BlockFolder {
   std::byte* result_ = nullptr;
   std::byte* identity_ = nullptr;  // elements that change nothing
   std::byte* absent_ = nullptr;    // accumulators that change nothing
-  std::byte* parts_ = nullptr;     // powers of two of a long window
-  std::byte* levels_ = nullptr;    // its blocks, and blocks of blocks
   std::byte* powers_ = nullptr;    // folds of 2^i rows: kTurns of each
   index_t power_bytes_ = 0;
   std::array<std::uint8_t, 64> turns_{};

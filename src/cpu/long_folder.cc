@@ -81,7 +81,6 @@ LongFolder::LongFolder(const FoldJob& job, const Tiling& tiling, Arena& arena)
       direct_(how_.lower == nullptr && dense_y_),
       lifts_(how_.lift != nullptr || (job.layout.lanes.n > 1 && job.layout.lanes.pitch[kX] != 1) ||
              (job.layout.row_axis >= 0 && axes_.along.in > 1 && axes_.along_pitch[kX] != job.layout.lanes.n)),
-      only_along_(axes_.across.kernel == 1),
       block_(block_outputs()) {
   const index_t bytes = how_.value_bytes, kernel = axes_.across.kernel;
   before_bytes_ = (tiling.before_elems * bytes + kVectorBytes - 1) / kVectorBytes * kVectorBytes;

@@ -58,7 +58,6 @@ class LongFolder {
   const bool dense_y_;
   const bool direct_;      // the last fold writes y itself
   const bool lifts_;       // rows of x are copied or lifted before they are folded
-  const bool only_along_;  // no windows across rows
   const index_t block_;    // windows across rows that one call takes
   index_t row_bytes_;      // of rows that are folded across
   index_t before_bytes_;

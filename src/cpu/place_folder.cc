@@ -116,7 +116,6 @@ PlaceFolder::PlaceFolder(const Problem& problem, const RowLayout& layout, const 
                          const PlaceCoords& step, bool exact, Arena& arena)
     : layout_(layout),
       k_(oriel::cpu::kernels().places(problem.pool.op, problem.dtype, exact)),
-      exact_(exact),
       last_(layout.pooled() - 1),
       lanes_(layout.lanes.n),
       elem_bytes_(size_bytes(problem.dtype)),

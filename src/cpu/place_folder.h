@@ -81,7 +81,6 @@ class PlaceFolder {
   const RowLayout& layout_;
   PlaceKernels k_;
   ScanRow scan_ = nullptr;
-  const bool exact_;
   const int last_;  // the pooled axis along rows
   const index_t lanes_;
   const index_t elem_bytes_;
