@@ -98,7 +98,7 @@ class Forward {
     std::vector<index_t> mine, largest;
     for (std::size_t i = 0; i < lines_.size(); ++i) {
       mine.push_back(static_cast<index_t>(window_.sizes[i]));
-      largest.push_back(lines_[i].largest_window());
+      largest.push_back(lines_[i].largest_window);
     }
     return flatten(largest, coordinates(mine, tap));
   }

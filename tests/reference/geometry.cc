@@ -70,12 +70,6 @@ Line make_even(index_t in, index_t out) {
 
 }  // namespace
 
-index_t Line::largest_window() const {
-  std::size_t largest = 0;
-  for (const auto& taps : reads) largest = std::max(largest, taps.size());
-  return static_cast<index_t>(largest);
-}
-
 std::vector<Line> make_lines(const Pooling& pooling) {
   std::vector<Line> lines;
   for (std::size_t i = 0; i < pooling.axes.size(); ++i) {
@@ -84,6 +78,8 @@ std::vector<Line> make_lines(const Pooling& pooling) {
       lines.push_back(make_uniform(pooling, i, in));
     else
       lines.push_back(make_even(in, pooling.windows == Windows::global ? 1 : pooling.output_size[i]));
+    for (const auto& taps : lines.back().reads)
+      lines.back().largest_window = std::max(lines.back().largest_window, static_cast<index_t>(taps.size()));
   }
   return lines;
 }

@@ -11,9 +11,9 @@ struct Line {
   std::vector<std::vector<index_t>> reads;    // [output][tap]: an input, or -1 where none is
   std::vector<index_t> counted;               // [output]: taps that count when padding does (S5)
   std::vector<std::vector<index_t>> feeders;  // [input][tap of the adjoint]: an output, ascending, or -1
+  index_t largest_window = 0;                 // nominal taps of the window that has most of them
 
   index_t out() const { return static_cast<index_t>(reads.size()); }
-  index_t largest_window() const;
 };
 
 /// The lines of a pooling's axes.
