@@ -10,48 +10,12 @@
 #include <cstring>
 
 #include "cpu/plane_fused-inl.h"
+#include "cpu/plane_taps-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace oriel::cpu {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
-
-// `count` taps in the tree of S8; K = 0: any number of them, where order does not matter.
-template <class P, int K, class D, class At>
-HWY_INLINE hn::Vec<D> fold_taps(D, int count, const At& at) {
-  if constexpr (K > 0) {
-    hn::Vec<D> v[K];
-    for (int t = 0; t < K; ++t) v[t] = at(t);
-    return fold_tree<typename P::Reduce, K>(v);
-  } else {
-    hn::Vec<D> acc = at(0);
-    for (int t = 1; t < count; ++t) acc = P::Reduce::combine(acc, at(t));
-    return acc;
-  }
-}
-
-// Calls f with the number of taps as a constant, or 0 where a loop does as well.
-template <class P, class F>
-HWY_INLINE void with_taps(int count, const F& f) {
-  using Lane = typename P::Lane;
-  if constexpr (std::is_floating_point_v<Lane> || sizeof(Lane) == 1 || std::is_same_v<Lane, std::int16_t>) {
-    if (count == 2) return f(std::integral_constant<int, 2>());
-    if (count == 3) return f(std::integral_constant<int, 3>());
-  }
-  if constexpr (P::kTree) {
-    if (count == 1) return f(std::integral_constant<int, 1>());
-    if (count == 4) return f(std::integral_constant<int, 4>());
-    if (count == 5) return f(std::integral_constant<int, 5>());
-    if (count == 6) return f(std::integral_constant<int, 6>());
-    if (count == 7) return f(std::integral_constant<int, 7>());
-    return f(std::integral_constant<int, 8>());
-  } else {
-    return f(std::integral_constant<int, 0>());
-  }
-}
-
-template <class P>
-using PlaneTag = hn::ScalableTag<typename P::Lane>;
 
 // One row of outputs folded across its rows of inputs. Where kLast, all of them but the last are watched already.
 template <class P, int K, bool kLast>
@@ -128,24 +92,6 @@ HWY_NOINLINE bool across_rows(const PlaneBand& b, index_t row, index_t rows) {
         b.ascends && row > 0 ? across_row<P, K, true>(b, row, out, watch) : across_row<P, K, false>(b, row, out, watch);
   }
   return watch.found();
-}
-
-template <class P>
-HWY_INLINE auto divisor_of(const PlaneBand& b) {
-  return hn::Set(hn::Rebind<typename P::By, PlaneTag<P>>(), static_cast<typename P::By>(b.divisor));
-}
-
-// Calls at(j) for vectors of results that begin at j; the last one may overlap the one before. `some` does fewer.
-template <class D, class At, class Some>
-HWY_INLINE void cover_results(D d, index_t n, const At& at, const Some& some) {
-  const index_t lanes = lanes_of(d);
-  index_t j = 0;
-  for (; j + lanes <= n; j += lanes) at(j);
-  if (j == n) return;
-  if (j > 0)
-    at(n - lanes);
-  else
-    some(index_t{0}, n);
 }
 
 // Windows that step by 1: x is where tap 0 of the first one looks.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <bit>
 
 #include "cpu/kernels.h"
 #include "oriel/problem.h"
@@ -12,8 +13,22 @@ namespace oriel::cpu {
 /// What becomes of a folded element on its way to y.
 enum class PlaneLower : std::uint8_t { none, multiply, divide, divide_each, root };
 
+struct PlaneLowering {
+  PlaneLower lower = PlaneLower::none;
+  double divisor = 1;                  // its reciprocal for `multiply`
+  const void* divisor_each = nullptr;  // of every element along the row, times `divisor`
+
+  /// One divisor for all elements of an average of `dtype`.
+  void divide_all(index_t by, Dtype dtype) {
+    // Then a product with the reciprocal is rounded alike; but a tiny one is rounded before bf16 is.
+    const bool exact = std::has_single_bit(static_cast<std::uint64_t>(by)) && dtype != Dtype::bf16;
+    lower = exact ? PlaneLower::multiply : PlaneLower::divide;
+    divisor = exact ? 1 / static_cast<double>(by) : static_cast<double>(by);
+  }
+};
+
 /// A band of rows of outputs. Distances are in elements.
-struct PlaneBand {
+struct PlaneBand : PlaneLowering {
   // Across: tap t of row r is the row taps[r * across + t]; an absent one is a row of identities.
   const void* const* taps = nullptr;
   index_t rows = 0;
@@ -36,10 +51,6 @@ struct PlaneBand {
   index_t y_pitch = 0;
   void* compact = nullptr;       // room for a row of outputs before they are lowered
   const void* select = nullptr;  // what PlaneKernel::prepare has written
-  // Lowering:
-  PlaneLower lower = PlaneLower::none;
-  double divisor = 1;                  // its reciprocal for `multiply`
-  const void* divisor_each = nullptr;  // of every element along the row, times `divisor`
 };
 
 /// Most bytes that PlaneKernel::prepare writes.

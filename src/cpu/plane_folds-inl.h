@@ -89,7 +89,7 @@ struct PlainFold {
   }
   // What a folded vector becomes whose first element is number j of its row.
   template <class D, class B>
-  static HWY_INLINE hn::Vec<D> lower(D d, hn::Vec<D> v, const PlaneBand& b, B by, index_t j) {
+  static HWY_INLINE hn::Vec<D> lower(D d, hn::Vec<D> v, const PlaneLowering& b, B by, index_t j) {
     if constexpr (kTree) {
       switch (b.lower) {
         case PlaneLower::none:
@@ -144,7 +144,7 @@ struct KeyFold : PlainFold<R, std::int16_t> {
     return hn::Xor(v, hn::And(hn::ShiftRight<15>(v), hn::Set(d, In{0x7fff})));
   }
   template <class D, class B>
-  static HWY_INLINE hn::Vec<D> lower(D d, hn::Vec<D> v, const PlaneBand&, B, index_t) {
+  static HWY_INLINE hn::Vec<D> lower(D d, hn::Vec<D> v, const PlaneLowering&, B, index_t) {
     return lift(d, v);
   }
 };
@@ -176,7 +176,7 @@ struct NarrowSum {
     return v;
   }
   template <class D, class B>
-  static HWY_INLINE hn::Vec<D> lower(D d, hn::Vec<D> v, const PlaneBand& b, B by, index_t j) {
+  static HWY_INLINE hn::Vec<D> lower(D d, hn::Vec<D> v, const PlaneLowering& b, B by, index_t j) {
     if (b.lower == PlaneLower::none) return v;
     const hn::Rebind<float, D> df;
     auto f = hn::ConvertTo(df, v);
@@ -219,7 +219,7 @@ struct HalfSum : PlainFold<Sum, float> {
   }
   // Quotients are rounded to an odd last bit, so that rounding them again to 16 bits is right.
   template <class D, class B>
-  static HWY_INLINE hn::Vec<D> lower(D d, hn::Vec<D> v, const PlaneBand& b, B by, index_t j) {
+  static HWY_INLINE hn::Vec<D> lower(D d, hn::Vec<D> v, const PlaneLowering& b, B by, index_t j) {
     if (b.lower == PlaneLower::none) return v;
     if (b.lower == PlaneLower::multiply) return hn::Mul(v, by);
     if (b.lower == PlaneLower::divide_each) {

@@ -1,6 +1,5 @@
 #include "cpu/plane_way.h"
 
-#include <bit>
 #include <cstring>
 
 #include "cpu/arena.h"
@@ -27,29 +26,13 @@ PlaneKernel kernel_of(const Problem& problem) {
   if (pool.op == Op::min) return k.min(problem.dtype);
   if (pool.op != Op::lp) {
     if (problem.dtype == Dtype::f32 || problem.dtype == Dtype::f64) return k.sum(Lift::none, problem.dtype);
-    constexpr index_t kMostSum = index_t{1} << 23;  // exact as f32, and what NarrowSum needs
-    if (is_floating(problem.dtype) ||
-        (size_bytes(problem.dtype) <= 2 && problem.taps() < kMostSum >> 8 * size_bytes(problem.dtype))) {
-      return k.narrow(problem.dtype);
-    }
-    return {};
+    return is_floating(problem.dtype) || sums_narrowly(problem) ? k.narrow(problem.dtype) : PlaneKernel{};
   }
   if (pool.norm == 1) return k.sum(Lift::absolute, problem.dtype);
   return pool.norm == 2 ? k.sum(Lift::square, problem.dtype) : PlaneKernel{};
 }
 
 bool is_extremum(const Problem& problem) { return problem.pool.op == Op::max || problem.pool.op == Op::min; }
-
-bool has_empty_window(const Axis& axis) {
-  const Range full = axis.full();
-  for (index_t o = 0; o < axis.out; ++o) {
-    if (full.contains(o))
-      o = full.end - 1;
-    else if (axis.taps(o).empty())
-      return true;
-  }
-  return false;
-}
 
 bool takes_axis(const Axis& axis, bool sums) {
   return !axis.adaptive && axis.spacing == 1 && axis.kernel <= kMaxFold && !(sums && has_empty_window(axis));
@@ -244,10 +227,7 @@ void PlaneFolder::set_divisor(index_t across) {
     band_.divisor = static_cast<double>(across);
     return;
   }
-  // Then a product with the reciprocal is rounded alike; but a tiny one is rounded before bf16 is.
-  const bool exact = std::has_single_bit(static_cast<std::uint64_t>(all)) && job_.problem->dtype != Dtype::bf16;
-  band_.lower = exact ? PlaneLower::multiply : PlaneLower::divide;
-  band_.divisor = exact ? 1 / static_cast<double>(all) : static_cast<double>(all);
+  band_.divide_all(all, job_.problem->dtype);
 }
 
 // The rows that output `row` of the across axis reads.
@@ -343,6 +323,24 @@ void fold_tasks(const FoldJob& job, const PlaneKernel& kernel, const Tiling& til
 
 }  // namespace
 
+bool has_empty_window(const Axis& axis) {
+  const Range full = axis.full();
+  for (index_t o = 0; o < axis.out; ++o) {
+    if (full.contains(o))
+      o = full.end - 1;
+    else if (axis.taps(o).empty())
+      return true;
+  }
+  return false;
+}
+
+bool sums_narrowly(const Problem& problem) {
+  constexpr index_t kMostSum = index_t{1} << 23;
+  return size_bytes(problem.dtype) <= 2 && problem.taps() < kMostSum >> 8 * size_bytes(problem.dtype);
+}
+
+bool divides_in_vectors(const Pool& pool) { return pool.divisor < index_t{1} << 24; }
+
 bool takes_planes(const FoldJob& job) {
   const RowLayout& layout = job.layout;
   if (job.problem == nullptr || job.index != nullptr || layout.row_axis < 0 || layout.lanes.n >= 16) return false;
@@ -350,7 +348,7 @@ bool takes_planes(const FoldJob& job) {
   const Pool& pool = job.problem->pool;
   const bool sums = !is_extremum(*job.problem);
   if (pool.nan == NanPolicy::omit && is_floating(job.problem->dtype)) return false;
-  if (sums && (layout.row_axis != layout.pooled() - 1 || pool.divisor >= index_t{1} << 24)) return false;
+  if (sums && (layout.row_axis != layout.pooled() - 1 || !divides_in_vectors(pool))) return false;
   for (const PooledAxis& a : layout.axis) {
     if (!takes_axis(a.axis, sums)) return false;
   }

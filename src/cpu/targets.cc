@@ -7,6 +7,7 @@
 #include "cpu/element_kernels.h"
 #include "cpu/kernels.h"
 #include "cpu/plane.h"
+#include "cpu/stack.h"
 #include "fmt/format.h"
 #include "fmt/ranges.h"
 #include "hwy/highway.h"
@@ -24,6 +25,7 @@ struct Tables {
   std::vector<KernelTable> rows;
   std::vector<ElementTable> elements;  // of the same instruction sets
   std::vector<PlaneTable> planes;
+  std::vector<StackTable> stacks;
 };
 
 Tables all_tables() {
@@ -57,6 +59,9 @@ Tables all_tables() {
     fill_plane_sum(planes, which);
     fill_plane_narrow(planes, which);
     tables.planes.push_back(planes);
+    StackTable& stacks = tables.stacks.emplace_back();
+    fill_stack_extremum(stacks, which);
+    fill_stack_sum(stacks, which);
   }
   return tables;
 }
@@ -101,8 +106,13 @@ const KernelTable& kernels() {
   return *table;
 }
 
-const ElementTable& element_table() { return all().elements[static_cast<std::size_t>(&kernels() - tables().data())]; }
-const PlaneTable& plane_kernels() { return all().planes[static_cast<std::size_t>(&kernels() - tables().data())]; }
+namespace {
+std::size_t active_number() { return static_cast<std::size_t>(&kernels() - tables().data()); }
+}  // namespace
+
+const ElementTable& element_table() { return all().elements[active_number()]; }
+const PlaneTable& plane_kernels() { return all().planes[active_number()]; }
+const StackTable& stack_kernels() { return all().stacks[active_number()]; }
 
 index_t size_bytes(Lane lane) {
   switch (lane) {
