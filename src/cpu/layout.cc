@@ -71,6 +71,25 @@ index_t RowLayout::plane_count() const {
   return count;
 }
 
+bool RowLayout::is_stack() const {
+  if (row_axis != pooled() - 1) return false;
+  if (lanes.n > 1 && (lanes.pitch[kX] != 1 || lanes.pitch[kY] != 1)) return false;
+  index_t x = lanes.n, y = lanes.n;
+  for (int a = pooled() - 1; a >= 0; --a) {
+    const PooledAxis& p = axis[static_cast<std::size_t>(a)];
+    if ((p.axis.in > 1 && p.pitch[kX] != x) || (p.axis.out > 1 && p.pitch[kY] != y)) return false;
+    x *= p.axis.in;
+    y *= p.axis.out;
+  }
+  for (const LoopDim* d = planes.end(); d != planes.begin();) {
+    --d;
+    if (d->pitch[kX] != x || d->pitch[kY] != y) return false;
+    x *= d->n;
+    y *= d->n;
+  }
+  return true;
+}
+
 index_t RowLayout::plane_offset(index_t plane, Operand operand) const {
   index_t offset = 0;
   for (const LoopDim* d = planes.end(); d != planes.begin();) {

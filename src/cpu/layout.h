@@ -35,6 +35,8 @@ struct RowLayout {
   int pooled() const { return axis.size(); }
 
   index_t plane_count() const;
+  /// Whether x is one run of memory, and y too: plane by plane, in each the pooled axes in their order, lanes inside.
+  bool is_stack() const;
   /// The offset of plane number `plane` in an operand, in elements.
   index_t plane_offset(index_t plane, Operand operand) const;
 };

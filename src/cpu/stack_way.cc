@@ -52,23 +52,6 @@ bool takes_along(const StackShape& s) {
   return s.along.stride == 2 && s.along.dilation == 1 && s.lanes == 1 && s.row_pitch >= s.in_elems;
 }
 
-// All planes are one run of memory, in x as in y.
-bool dense_stack(const RowLayout& layout, const StackShape& s) {
-  const LoopDim& lanes = layout.lanes;
-  if (lanes.n > 1 && (lanes.pitch[kX] != 1 || lanes.pitch[kY] != 1)) return false;
-  index_t x = s.x_pitch, y = s.out_elems;
-  for (const LoopDim* d = layout.planes.end(); d != layout.planes.begin();) {
-    --d;
-    if (d->pitch[kX] != x || d->pitch[kY] != y) return false;
-    x *= d->n;
-    y *= d->n;
-  }
-  const auto steps = [&](const PooledAxis& a, index_t in, index_t out) {
-    return (a.axis.in == 1 || a.pitch[kX] == in) && (a.axis.out == 1 || a.pitch[kY] == out);
-  };
-  return steps(layout.axis[1], lanes.n, lanes.n) && steps(layout.axis[0], s.in_elems, s.along.out * lanes.n);
-}
-
 // One thread's folds of planes.
 class StackFolder {
  public:
@@ -242,11 +225,11 @@ bool StackFolder::fold(Range planes) {
 
 bool takes_stacks(const FoldJob& job) {
   const RowLayout& layout = job.layout;
-  if (job.problem == nullptr || job.index != nullptr || layout.pooled() != 2 || layout.row_axis != 1) return false;
+  if (job.problem == nullptr || job.index != nullptr || layout.pooled() != 2 || !layout.is_stack()) return false;
   const Pool& pool = job.problem->pool;
   if (pool.nan == NanPolicy::omit && is_floating(job.problem->dtype)) return false;
   const StackShape s(layout);
-  if (!is_uniform(s.across) || !is_uniform(s.along) || !takes_along(s) || !dense_stack(layout, s)) return false;
+  if (!is_uniform(s.across) || !is_uniform(s.along) || !takes_along(s)) return false;
   const bool sums = pool.op != Op::max && pool.op != Op::min;
   if (sums && (!divides_in_vectors(pool) || has_empty_window(s.across) || has_empty_window(s.along))) return false;
   const StackKernel kernel = kernel_of(*job.problem);

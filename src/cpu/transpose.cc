@@ -12,19 +12,33 @@ namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 #if HWY_TARGET != HWY_SCALAR
-// Four rows of four values of 4 bytes.
-HWY_INLINE void transpose_block(const std::uint32_t* from, index_t columns, index_t rows, std::uint32_t* to) {
-  const hn::Full128<std::uint32_t> d;
-  const hn::Full128<std::uint64_t> d2;
-  const auto a = hn::LoadU(d, from), b = hn::LoadU(d, from + columns);
-  const auto c = hn::LoadU(d, from + 2 * columns), e = hn::LoadU(d, from + 3 * columns);
-  const auto low = hn::BitCast(d2, hn::InterleaveLower(d, a, b)), high = hn::BitCast(d2, hn::InterleaveUpper(d, a, b));
-  const auto low2 = hn::BitCast(d2, hn::InterleaveLower(d, c, e));
-  const auto high2 = hn::BitCast(d2, hn::InterleaveUpper(d, c, e));
-  hn::StoreU(hn::BitCast(d, hn::InterleaveLower(d2, low, low2)), d, to);
-  hn::StoreU(hn::BitCast(d, hn::InterleaveUpper(d2, low, low2)), d, to + rows);
-  hn::StoreU(hn::BitCast(d, hn::InterleaveLower(d2, high, high2)), d, to + 2 * rows);
-  hn::StoreU(hn::BitCast(d, hn::InterleaveUpper(d2, high, high2)), d, to + 3 * rows);
+// kRows vectors of so many values: kRounds times the first half is interleaved with the second.
+template <int kRounds, int kRows, class D>
+HWY_INLINE void interleave(D d, hn::Vec<D>* v) {
+  if constexpr (kRounds > 0) {
+    hn::Vec<D> w[kRows];
+#pragma GCC unroll 8
+    for (int r = 0; r < kRows / 2; ++r) {
+      w[2 * r] = hn::InterleaveLower(d, v[r], v[r + kRows / 2]);
+      w[2 * r + 1] = hn::InterleaveUpper(d, v[r], v[r + kRows / 2]);
+    }
+    interleave<kRounds - 1, kRows>(d, w);
+#pragma GCC unroll 16
+    for (int r = 0; r < kRows; ++r) v[r] = w[r];
+  }
+}
+
+// As many rows as there are values in 16 bytes.
+template <class T>
+HWY_INLINE void transpose_block(const T* from, index_t columns, index_t rows, T* to) {
+  const hn::Full128<T> d;
+  constexpr int kRows = 16 / sizeof(T), kRounds = sizeof(T) == 1 ? 4 : sizeof(T) == 2 ? 3 : sizeof(T) == 4 ? 2 : 1;
+  hn::Vec<decltype(d)> v[kRows];
+#pragma GCC unroll 16
+  for (int r = 0; r < kRows; ++r) v[r] = hn::LoadU(d, from + r * columns);
+  interleave<kRounds, kRows>(d, v);
+#pragma GCC unroll 16
+  for (int r = 0; r < kRows; ++r) hn::StoreU(v[r], d, to + r * rows);
 }
 #endif
 
@@ -39,16 +53,18 @@ template <class T>
 void transpose_of(const T* from, index_t rows, index_t columns, T* to) {
   index_t row = 0;
 #if HWY_TARGET != HWY_SCALAR
-  if constexpr (sizeof(T) == 4) {
-    const index_t whole = columns / 4 * 4;
-    for (; row + 4 <= rows; row += 4) {
-      for (index_t c = 0; c < whole; c += 4) {
-        transpose_block(from + row * columns + c, columns, rows, to + c * rows + row);
-      }
+  constexpr index_t kSide = 16 / sizeof(T), kLine = 64 / sizeof(T);  // of values
+  const index_t whole = columns / kSide * kSide;
+  while (row + kSide <= rows) {
+    const index_t end = row + (row + kLine <= rows ? kLine : kSide);
+    for (index_t c = 0; c < whole; c += kSide) {  // whole lines of `to` one after the other
+      for (index_t r = row; r < end; r += kSide)
+        transpose_block(from + r * columns + c, columns, rows, to + c * rows + r);
     }
     for (index_t c = whole; c < columns; ++c) {
-      for (index_t r = 0; r < row; ++r) to[c * rows + r] = from[r * columns + c];
+      for (index_t r = row; r < end; ++r) to[c * rows + r] = from[r * columns + c];
     }
+    row = end;
   }
 #endif
   transpose_part(from, row, rows, columns, to);

@@ -9,6 +9,7 @@
 #include "cpu/place_way.h"
 #include "cpu/plane_way.h"
 #include "cpu/stack_way.h"
+#include "cpu/turned_way.h"
 
 namespace oriel::cpu {
 namespace {
@@ -19,6 +20,7 @@ constexpr Way kWays[] = {
     {"chunks", &takes_chunks, &run_chunks, "one window of millions of taps is work for all threads"},
     {"blocks", &takes_blocks, &run_blocks, "windows apart from each other: output by output is scalar"},
     {"stacks", &takes_stacks, &run_stacks, "rows of less than two vectors, many planes: 14x14 was 7 copies as planes"},
+    {"turned", &takes_turned, &run_turned, "other short rows: 13x13 taps on 13x13 were 30 copies, 16 planes abreast 8"},
     {"planes", &takes_planes, &run_planes, "dense rows, at most 8 taps: 112 wide 2x2 is 1.05 copies, rows 1.6"},
     {"long", &takes_long, &run_long, "windows of more than 8 taps that overlap: 31x31 took twice as long by rows"},
     {"rows", [](const FoldJob&) { return true; }, &run_rows, "any reduction, layout and window"},

@@ -1,0 +1,11 @@
+// A way of folding values: many small planes are turned so that they lie side by side, folded there, and turned back.
+#pragma once
+
+#include "cpu/row_fold.h"
+
+namespace oriel::cpu {
+
+bool takes_turned(const FoldJob& job);
+void run_turned(const FoldJob& job, int threads);
+
+}  // namespace oriel::cpu
