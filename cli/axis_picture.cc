@@ -214,7 +214,7 @@ std::string describe_output(const Problem& problem, const Extents& output) {
 std::vector<std::string> size_lines(const Problem& problem, int i) {
   const Axis& a = axis_of(problem, i);
   if (problem.pool.kind == WindowKind::global) return {fmt::format("one window over all {} inputs: 1 output", a.in)};
-  if (a.adaptive)
+  if (problem.pool.kind == WindowKind::adaptive)
     return {fmt::format("{} windows share {}; window o sees inputs floor(o * {} / {}) to ceil((o + 1) * {} / {}) - 1",
                         a.out, plural(a.in, "input"), a.in, a.out, a.in, a.out)};
   const bool up = problem.pool.ceil_mode;
@@ -233,7 +233,7 @@ std::vector<std::string> facts(const Problem& problem, int i) {
   std::vector<std::string> out;
   if (problem.pool.padding != Padding::given)
     out.push_back(fmt::format("same padding: {} before, {} after.", pad_before(a), pad_after(a)));
-  if (a.adaptive || problem.pool.kind == WindowKind::global) return out;
+  if (problem.pool.kind != WindowKind::uniform) return out;
   if (problem.pool.ceil_mode) ceil_facts(problem, a, out);
   dropped_facts(problem, a, out);
   if (a.taps(0).empty() || a.taps(a.out - 1).empty())

@@ -157,7 +157,7 @@ void Checker::resolve(Problem& p, int i) const {
   if (pool.kind == WindowKind::uniform) {
     axis = resolve_uniform(in, i, number);
   } else {
-    axis = Axis::make_adaptive(in, pool.kind == WindowKind::global ? 1 : value_of(pool.output_size, i, 1));
+    axis = Axis::make_even(in, pool.kind == WindowKind::global ? 1 : value_of(pool.output_size, i, 1));
   }
   p.output_shape[number] = axis.out;
 }

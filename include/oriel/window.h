@@ -30,7 +30,8 @@ ORIEL_HD constexpr index_t ceil_div(index_t a, index_t b) { return a / b + (a % 
 
 /// The windows along one axis of a pool, resolved: who sees whom. Uniform windows step by `stride` and look at
 /// `kernel` taps, `dilation` apart; adaptive windows split `whole_in` inputs over `whole_out` outputs
-/// (start floor(o n / m), end ceil((o+1) n / m)); a global window is the adaptive one with one output.
+/// (start floor(o n / m), end ceil((o+1) n / m)) where n is no multiple of m, else they are uniform; a global window is
+/// the one of a single output.
 ///
 /// An Axis may be a part of another one (`slice`): its inputs and outputs are numbered from 0, and every answer is
 /// the one that the whole axis gives. Example: Axis::uniform(112, 3, 2, 1, 1) has `out == 56`, taps(0) == {1, 3}.
@@ -73,7 +74,13 @@ struct Axis {
     return total > 0 ? total : 0;
   }
 
-  /// `out` windows that together cover all inputs, as even as integers allow.
+  /// `out` windows that together cover all inputs, as even as integers allow: uniform ones where they are all alike.
+  static constexpr Axis make_even(index_t in, index_t out) {
+    if (in == 0 || out == 0 || in % out != 0) return make_adaptive(in, out);
+    return uniform(in, in / out, in / out, 0, 0);
+  }
+
+  /// The same windows as an adaptive axis.
   static constexpr Axis make_adaptive(index_t in, index_t out) {
     Axis a;
     a.in = a.whole_in = in;

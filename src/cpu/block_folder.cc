@@ -159,10 +159,9 @@ bool BlockFolder::fold(Range planes, index_t row, index_t tile) {
   fold_down(static_cast<const std::byte*>(job_.x) + (layout_.plane_offset(planes.begin, kX) + in) * how_.in_bytes);
   if (special_) return false;
   std::byte* y = static_cast<std::byte*>(job_.y) + (layout_.plane_offset(planes.begin, kY) + out) * how_.out_bytes;
-  const Axis even = as_uniform(tile_);
-  const bool tiled = !even.adaptive && even.dilation == 1 && even.stride == even.kernel &&
-                     even.in == even.out * even.kernel && even.start(0) == 0;
-  if (tiled && lanes_ == 1 && planes_ * tile_.out < kFewWindows && even.kernel >= kLongRow)
+  const bool tiled = !tile_.adaptive && tile_.dilation == 1 && tile_.stride == tile_.kernel &&
+                     tile_.in == tile_.out * tile_.kernel && tile_.start(0) == 0;
+  if (tiled && lanes_ == 1 && planes_ * tile_.out < kFewWindows && tile_.kernel >= kLongRow)
     fold_long_windows(y);
   else if (tiled)
     fold_tiles(y);

@@ -15,8 +15,7 @@ constexpr int kMostAcross = 2;
 int log2_of(index_t m) { return static_cast<int>(std::bit_width(static_cast<std::uint64_t>(m))) - 1; }
 
 // The window sizes and steps that this way is quick with.
-bool takes_axis(const Axis& given, bool along) {
-  const Axis axis = as_uniform(given);
+bool takes_axis(const Axis& axis, bool along) {
   if (axis.spacing != 1) return false;
   if (axis.adaptive) return true;
   if (along && axis.stride > axis.extent()) return false;  // accumulators would be made that nobody reads
@@ -42,12 +41,6 @@ ElementKernels element_kernels(const Problem& problem, const RowReduction& plain
     return k.sum(pool.norm == 1 ? Lift::absolute : Lift::square, problem.dtype, Lane::f32);
   }
   return k.sum(Lift::widen, problem.dtype, plain.value_bytes == 4 ? Lane::i32 : Lane::i64);
-}
-
-Axis as_uniform(const Axis& axis) {
-  if (!axis.adaptive || axis.whole_in % axis.whole_out != 0) return axis;
-  const index_t width = axis.whole_in / axis.whole_out;
-  return Axis::uniform(axis.whole_in, width, width, 0, 0).slice({axis.out_offset, axis.out_offset + axis.out});
 }
 
 std::byte* make_identity(const Problem& problem, index_t n, Arena& arena) {
@@ -104,7 +97,7 @@ ColumnFolder::ColumnFolder(const FoldJob& job, const Tiling& tiling, Arena& aren
       kernels_(element_kernels(*job.problem, job.plain)),
       along_(axis_along(job.layout)) {
   for (int a = 0; a < layout_.pooled(); ++a) {
-    axis_[at(a)] = as_uniform(layout_.axis[at(a)].axis);
+    axis_[at(a)] = layout_.axis[at(a)].axis;
     if (a != along_) across_.push_back(a);
   }
   const index_t lanes = std::min(layout_.lanes.n, tiling_.in_elems);
@@ -205,7 +198,7 @@ void ColumnFolder::set_tile(index_t number) {
   tile_ = tiling_.tile(number);
   segment_.out_begin = -1;
   if (layout_.row_axis < 0 && along_ >= 0) return;
-  const Axis axis = as_uniform(tile_.axis);
+  const Axis& axis = tile_.axis;
   const index_t outputs = piece_outputs(axis);
   piece_count_ = (axis.out + outputs - 1) / outputs;
   if (piece_count_ == 1) return set_segment(axis, 0);

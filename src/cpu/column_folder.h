@@ -18,9 +18,6 @@ ElementKernels element_kernels(const Problem& problem, const RowReduction& plain
 /// A row of `n` elements that change nothing in a fold of the problem.
 std::byte* make_identity(const Problem& problem, index_t n, Arena& arena);
 
-/// An adaptive axis whose windows are all alike as the uniform one that it is; any other one as it is.
-Axis as_uniform(const Axis& axis);
-
 class ColumnFolder {
  public:
   /// Takes its memory from `arena`, which must not be reset while it lives.

@@ -294,6 +294,22 @@ TEST(Axis, AdaptiveWindowsTheirSlicesAndAdjoints) {
     }
 }
 
+TEST(Axis, EvenWindowsAreTheAdaptiveOnes) {
+  for (index_t in = 1; in <= 24; ++in)
+    for (index_t out = 1; out <= 24; ++out) {
+      const Axis a = Axis::make_even(in, out), b = Axis::make_adaptive(in, out);
+      EXPECT_EQ(a.adaptive, in % out != 0);
+      ASSERT_EQ(a.out, out);
+      ASSERT_EQ(a.kernel, b.kernel);
+      for (index_t o = 0; o < out; ++o) {
+        ASSERT_EQ(a.start(o), b.start(o));
+        ASSERT_EQ(a.taps(o), b.taps(o));
+        ASSERT_EQ(a.divisor(o, true), b.divisor(o, true));
+        ASSERT_EQ(a.divisor(o, false), b.divisor(o, false));
+      }
+    }
+}
+
 TEST(Axis, AdaptiveKernelIsTheLargestWindow) {
   for (index_t in = 1; in <= 80; ++in)
     for (index_t out = 1; out <= 80; ++out) {
