@@ -3,4 +3,6 @@
 set -eu
 cd "$(dirname "$0")/.."
 
+# The compiler by the name that CMake gives it elsewhere: a compiler cache then knows most objects from the release build.
+export CXX="${CXX:-c++}"
 "${1:-.venv}/bin/python" -m pip install -q --disable-pip-version-check --no-build-isolation --no-deps --force-reinstall .
