@@ -10,9 +10,12 @@
 #include "cpu/run.h"
 #include "cpu/share_folder.h"
 #include "cpu/share_kernels.h"
+#include "cpu/turned_gradient.h"
 
 namespace oriel::cpu {
 namespace {
+
+constexpr index_t kMostTurnedRow = 160;  // bytes: longer rows gain nothing when their planes are turned
 
 // What the windows of each output count, axis by axis; see S5.
 struct Divisors {
@@ -217,6 +220,10 @@ void run_sum_backward(const Problem& problem, const ConstTensor* x, const ConstT
   if (element_count(dx.shape) == 0) return;  // S11
   const bool by_input =
       is_floating(problem.dtype) && (problem.pool.op == Op::lp || problem.pool.nan == NanPolicy::omit);
+  const auto turned = [](const Problem& p, const ConstTensor* tx, const ConstTensor& tdy, const Tensor& tdx) {
+    run_sum_backward(p, tx, tdy, tdx, 1);
+  };
+  if (!by_input && turn_gradient(problem, nullptr, dy, dx, threads, kMostTurnedRow, turned)) return;
   if (!by_input && fold_shares_by_rows(problem, dy, dx, nullptr, threads)) return;
   const TemporaryTensor share(gradient_dtype(problem.dtype), problem.output_shape);
   visit(problem.dtype, [&]<class T>() { make_shares<T>(problem, x, dy, share.view(), threads); });

@@ -9,6 +9,7 @@
 #include "cpu/place_gradient.h"
 #include "cpu/recipe.h"
 #include "cpu/run.h"
+#include "cpu/turned_gradient.h"
 #include "cpu/unpool.h"
 #include "fmt/format.h"
 
@@ -17,6 +18,7 @@ namespace {
 
 constexpr index_t kBandBytes = index_t{1} << 18;  // accumulators of one task: they stay in the second cache
 constexpr index_t kMostLanes = 64;
+constexpr index_t kMostTurnedRow = 256;  // bytes: longer rows gain nothing when their planes are turned
 
 std::size_t at(index_t i) { return static_cast<std::size_t>(i); }
 
@@ -452,6 +454,10 @@ void run_indexed_backward(const Problem& problem, const ConstTensor& dy, const C
 void run_extremum_backward(const Problem& problem, const ConstTensor& x, const ConstTensor& dy, const Tensor& dx,
                            int threads) {
   if (element_count(dx.shape) == 0) return;  // S11
+  const auto turned = [](const Problem& p, const ConstTensor* tx, const ConstTensor& tdy, const Tensor& tdx) {
+    run_extremum_backward(p, *tx, tdy, tdx, 1);
+  };
+  if (turn_gradient(problem, &x, dy, dx, threads, kMostTurnedRow, turned)) return;
   if (gather_gradient(problem, &x, nullptr, IndexSpace::window, dy, dx, threads)) return;
   const TemporaryTensor y(problem.dtype, problem.output_shape);
   const TemporaryTensor index(Dtype::i64, problem.output_shape);
