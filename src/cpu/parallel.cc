@@ -11,6 +11,9 @@ namespace oriel::cpu {
 int default_threads() { return tbb::this_task_arena::max_concurrency(); }
 
 void spread(index_t n, index_t least, int threads, const std::function<void(index_t, index_t)>& body) {
+  constexpr index_t kParts = 4;  // of each thread: enough to even out, few enough that what a body sets up is little
+  const int most = default_threads(), used = threads == 0 ? most : std::min(threads, most);
+  least = std::max(least, n / (kParts * used));
   // The thread sanitizer cannot see how oneTBB hands work over, so what happens before what is said here.
   std::atomic<int> handed{0};
   const auto run = [&] {

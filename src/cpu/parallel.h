@@ -10,7 +10,7 @@ namespace oriel::cpu {
 
 /// A thread is not asked to go through less memory than about this: handing work over takes microseconds. Tests set it
 /// to 1, before the first call, so that small problems are split too.
-inline index_t task_bytes = 64 * 1024;
+inline index_t task_bytes = 256 * 1024;
 
 /// Threads that a call uses when it names none.
 int default_threads();

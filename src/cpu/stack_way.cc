@@ -236,7 +236,7 @@ bool takes_stacks(const FoldJob& job) {
   if (kernel.fold == nullptr || s.in_elems > kMostRowVectors * kernel.vector) return false;
   if (s.flat && s.x_pitch < kernel.vector) return false;
   const index_t planes = layout.plane_count();
-  return planes >= kLeastPlanes && planes * s.x_pitch * kernel.in_bytes >= task_bytes / 2;
+  return planes >= kLeastPlanes && planes * s.x_pitch * kernel.in_bytes >= task_bytes / 8;
 }
 
 void run_stacks(const FoldJob& job, int threads) {
