@@ -84,7 +84,8 @@ INSTANTIATE_TEST_SUITE_P(
                     "max:f32:64x14x14:k3s1p1:axes1,2", "avg:f32:1x64x14x14:k3s2p1:exclude",
                     "max:f32:1x70x13x13:k13s1p6", "avg:f32:1x70x7x7:k3s2", "max:f32:2x8x56x56:k3s2p1:indices",
                     "max:f32:2x56x56x64:k3s2p1:axes1,2:indices", "max:f32:2x8x56x56:k3s2p1:backward",
-                    "max:f32:2x8x56x56:k2:backward", "avg:f32:2x8x56x56:k3s2p1:backward",
+                    "max:f32:2x8x56x56:k2:backward", "max:f32:1x70x14x14:k2:backward",
+                    "avg:f32:1x70x7x7:k3s1p1:backward", "avg:f32:2x8x56x56:k3s2p1:backward",
                     "avg:f32:2x8x56x56:k2:backward", "avg:f32:2x56x56x64:k3s1p1:axes1,2:backward",
                     "sum:f32:2x8x56x56:k3s1p1:backward"));
 
