@@ -11,9 +11,10 @@
 namespace oriel::cpu {
 namespace {
 
-constexpr index_t kFoldedBytes = 8 * 1024;  // of planes between the two folds: they stay in the first cache
-constexpr index_t kLeastPlanes = 4;         // masks take a microsecond to make
-constexpr index_t kMostRowVectors = 2;      // longer rows fill vectors by themselves
+constexpr index_t kFoldedBytes = 8 * 1024;      // of planes between the two folds: they stay in the first cache
+constexpr index_t kMostPlaneBytes = 32 * 1024;  // folded: masks are made for every vector of a plane
+constexpr index_t kLeastPlanes = 4;             // masks take a microsecond to make
+constexpr index_t kMostRowVectors = 2;          // longer rows fill vectors by themselves
 constexpr index_t round_up(index_t n, index_t unit) { return (n + unit - 1) / unit * unit; }
 constexpr std::size_t at(index_t i) { return static_cast<std::size_t>(i); }
 
@@ -100,7 +101,7 @@ StackFolder::StackFolder(const FoldJob& job, const StackKernel& kernel, Arena& a
       [&](index_t t, index_t i, index_t n, std::uint8_t* valid) {
         index_t lane = i % lanes, place = along.at(i % row / lanes, t), o = i % row / lanes;
         for (index_t j = 0; j < n; ++j) {
-          valid[j] = place >= 0 && place < along.in;
+          valid[j] = along.input_at(place) >= 0;
           if (++lane < lanes) continue;
           lane = 0;
           place += along.stride;
@@ -235,8 +236,10 @@ bool takes_stacks(const FoldJob& job) {
   const StackKernel kernel = kernel_of(*job.problem);
   if (kernel.fold == nullptr || s.in_elems > kMostRowVectors * kernel.vector) return false;
   if (s.flat && s.x_pitch < kernel.vector) return false;
+  const index_t most = kMostPlaneBytes / kernel.lane_bytes;
+  if (s.x_pitch > most || s.across.out > most / s.row_pitch) return false;
   const index_t planes = layout.plane_count();
-  return planes >= kLeastPlanes && planes * s.x_pitch * kernel.in_bytes >= task_bytes / 8;
+  return planes >= kLeastPlanes && planes >= task_bytes / 8 / (s.x_pitch * kernel.in_bytes);
 }
 
 void run_stacks(const FoldJob& job, int threads) {

@@ -30,7 +30,9 @@ index_t outputs_of(const RowLayout& layout) {
 }
 
 index_t lanes_for(const FoldJob& job) {
-  const index_t bytes = (inputs_of(job.layout) + outputs_of(job.layout)) * size_bytes(job.problem->dtype);
+  const index_t in = inputs_of(job.layout), out = outputs_of(job.layout);
+  if (std::max(in, out) > kMostScratchBytes) return 0;
+  const index_t bytes = (in + out) * size_bytes(job.problem->dtype);
   return batch_lanes(job.layout.plane_count(), bytes, kScratchBytes, kMostScratchBytes);
 }
 
