@@ -2,6 +2,7 @@
 // A row is contiguous elements of one lane type; lanes are independent outputs, so no kernel reduces across them.
 #pragma once
 
+#include "cpu/global.h"
 #include "cpu/places.h"
 #include "oriel/problem.h"
 #include "oriel/reduce.h"
@@ -71,6 +72,7 @@ struct KernelTable {
   GatherKernels (*gather)(Lane lane) = nullptr;                      // f32, f64
   LongKernels (*long_extremum)(Op op, Lane lane) = nullptr;  // null members where windows go through the folds above
   LongKernels (*long_sum)(Lane lane) = nullptr;
+  GlobalKernel (*global)(Op op, Dtype dtype) = nullptr;
 };
 
 /// The table of the instruction set in use.
@@ -88,5 +90,6 @@ void fill_places(KernelTable& table, std::size_t which);
 void fill_gather(KernelTable& table, std::size_t which);
 void fill_long_extremum(KernelTable& table, std::size_t which);
 void fill_long_sum(KernelTable& table, std::size_t which);
+void fill_global(KernelTable& table, std::size_t which);
 
 }  // namespace oriel::cpu

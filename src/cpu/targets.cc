@@ -48,6 +48,7 @@ Tables all_tables() {
     fill_gather(table, which);
     fill_long_extremum(table, which);
     fill_long_sum(table, which);
+    fill_global(table, which);
     tables.rows.push_back(table);
     ElementTable& elements = tables.elements.emplace_back();
     fill_extremum_elements(elements, which);

@@ -5,6 +5,7 @@
 #include "cpu/block_folder.h"
 #include "cpu/chunk_fold.h"
 #include "cpu/column_folder.h"
+#include "cpu/global_way.h"
 #include "cpu/long_fold.h"
 #include "cpu/place_way.h"
 #include "cpu/plane_way.h"
@@ -18,6 +19,8 @@ constexpr Way kWays[] = {
     {"places", &takes_places, &run_places, "max and min with indices, at most 8 taps along each of up to 3 axes"},
     {"columns", &takes_columns, &run_columns, "16 lanes or more side by side fill vectors of every type"},
     {"chunks", &takes_chunks, &run_chunks, "one window of millions of taps is work for all threads"},
+    {"global", &takes_global, &run_global,
+     "one window over a whole plane: 7x7 and 56x56 took three to five times as long"},
     {"blocks", &takes_blocks, &run_blocks, "windows apart from each other: output by output is scalar"},
     {"stacks", &takes_stacks, &run_stacks,
      "many planes, rows of at most two vectors: 3x3 on 14x14 is 4 copies, as planes 7"},

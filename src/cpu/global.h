@@ -1,0 +1,30 @@
+// One window over all of a plane that is one run of memory, whose elements are folded as they come.
+#pragma once
+
+#include <array>
+
+#include "oriel/problem.h"
+#include "oriel/types.h"
+
+namespace oriel::cpu {
+
+/// The pooled axes of a plane, the last of which runs along its rows. Distances are in elements.
+struct GlobalPlane {
+  int levels = 0;                  // pooled axes before the last one
+  std::array<index_t, 2> count{};  // their inputs, in the order that sums follow
+  std::array<index_t, 2> pitch{};  //
+  index_t columns = 1;             // inputs of the last one
+  index_t elems = 1;               // of the plane, and from one to the next
+};
+
+/// The kernel of one reduction and element type; without `fold` there is none.
+struct GlobalKernel {
+  /// Folds planes that lie one behind the other into a dense row of results: elements, or the accumulators of sums.
+  /// Reads `vector` elements from the begin of every row. `sums` has room for the accumulators of a row and a vector.
+  void (*fold)(const void* x, const GlobalPlane& plane, index_t planes, void* sums, void* out) = nullptr;
+  index_t vector = 1;
+  index_t result_bytes = 0;
+  bool lowered = false;  // results are elements of y
+};
+
+}  // namespace oriel::cpu
