@@ -4,6 +4,7 @@
 #include <cctype>
 #include <cstdlib>
 
+#include "cpu/apart_kernels.h"
 #include "cpu/element_kernels.h"
 #include "cpu/kernels.h"
 #include "cpu/plane.h"
@@ -26,6 +27,7 @@ struct Tables {
   std::vector<ElementTable> elements;  // of the same instruction sets
   std::vector<PlaneTable> planes;
   std::vector<StackTable> stacks;
+  std::vector<ApartTable> aparts;
 };
 
 Tables all_tables() {
@@ -63,6 +65,7 @@ Tables all_tables() {
     StackTable& stacks = tables.stacks.emplace_back();
     fill_stack_extremum(stacks, which);
     fill_stack_sum(stacks, which);
+    fill_apart(tables.aparts.emplace_back(), which);
   }
   return tables;
 }
@@ -113,6 +116,7 @@ std::size_t active_number() { return static_cast<std::size_t>(&kernels() - table
 
 const ElementTable& element_table() { return all().elements[active_number()]; }
 const PlaneTable& plane_kernels() { return all().planes[active_number()]; }
+const ApartTable& apart_table() { return all().aparts[active_number()]; }
 const StackTable& stack_kernels() { return all().stacks[active_number()]; }
 
 index_t size_bytes(Lane lane) {

@@ -28,17 +28,48 @@ HWY_INLINE void interleave(D d, hn::Vec<D>* v) {
   }
 }
 
-// As many rows as there are values in 16 bytes.
+// 16 bytes of each of 1, 2 or 4 rows that stand `pitch` apart.
+template <class T>
+HWY_INLINE hn::Vec<hn::Full128<T>> load_rows(hn::Full128<T> d, const T* from, index_t) {
+  return hn::LoadU(d, from);
+}
+#if HWY_TARGET <= HWY_AVX2
+template <class T>
+HWY_INLINE hn::Vec<hn::Full256<T>> load_rows(hn::Full256<T> d, const T* from, index_t pitch) {
+  const hn::Full128<T> half;
+  return hn::Combine(d, hn::LoadU(half, from + pitch), hn::LoadU(half, from));
+}
+#endif
+#if HWY_TARGET <= HWY_AVX3
+template <class T>
+HWY_INLINE hn::Vec<hn::Full512<T>> load_rows(hn::Full512<T> d, const T* from, index_t pitch) {
+  const hn::Full256<T> half;
+  return hn::Combine(d, load_rows(half, from + 2 * pitch, pitch), load_rows(half, from, pitch));
+}
+#endif
+
+// As many columns as there are values in 16 bytes, of as many rows as there are in a vector.
 template <class T>
 HWY_INLINE void transpose_block(const T* from, index_t columns, index_t rows, T* to) {
+#if HWY_TARGET <= HWY_AVX3
+  const hn::Full512<T> d;
+#elif HWY_TARGET <= HWY_AVX2
+  const hn::Full256<T> d;
+#else
   const hn::Full128<T> d;
-  constexpr int kRows = 16 / sizeof(T), kRounds = sizeof(T) == 1 ? 4 : sizeof(T) == 2 ? 3 : sizeof(T) == 4 ? 2 : 1;
-  hn::Vec<decltype(d)> v[kRows];
+#endif
+  constexpr int kSide = 16 / sizeof(T), kRounds = sizeof(T) == 1 ? 4 : sizeof(T) == 2 ? 3 : sizeof(T) == 4 ? 2 : 1;
+  hn::Vec<decltype(d)> v[kSide];
 #pragma GCC unroll 16
-  for (int r = 0; r < kRows; ++r) v[r] = hn::LoadU(d, from + r * columns);
-  interleave<kRounds, kRows>(d, v);
+  for (int r = 0; r < kSide; ++r) v[r] = load_rows(d, from + r * columns, kSide * columns);
+  interleave<kRounds, kSide>(d, v);
 #pragma GCC unroll 16
-  for (int r = 0; r < kRows; ++r) hn::StoreU(v[r], d, to + r * rows);
+  for (int r = 0; r < kSide; ++r) hn::StoreU(v[r], d, to + r * rows);
+}
+
+template <class T>
+constexpr index_t rows_of_block() {
+  return (HWY_TARGET <= HWY_AVX3 ? 64 : HWY_TARGET <= HWY_AVX2 ? 32 : 16) / sizeof(T);
 }
 #endif
 
@@ -53,12 +84,12 @@ template <class T>
 void transpose_of(const T* from, index_t rows, index_t columns, T* to) {
   index_t row = 0;
 #if HWY_TARGET != HWY_SCALAR
-  constexpr index_t kSide = 16 / sizeof(T), kLine = 64 / sizeof(T);  // of values
+  constexpr index_t kSide = 16 / sizeof(T), kRows = rows_of_block<T>(), kLine = 64 / sizeof(T);  // of values
   const index_t whole = columns / kSide * kSide;
-  while (row + kSide <= rows) {
-    const index_t end = row + (row + kLine <= rows ? kLine : kSide);
+  while (row + kRows <= rows) {
+    const index_t end = row + (row + kLine <= rows ? kLine : kRows);
     for (index_t c = 0; c < whole; c += kSide) {  // whole lines of `to` one after the other
-      for (index_t r = row; r < end; r += kSide)
+      for (index_t r = row; r < end; r += kRows)
         transpose_block(from + r * columns + c, columns, rows, to + c * rows + r);
     }
     for (index_t c = whole; c < columns; ++c) {

@@ -1,0 +1,146 @@
+// Gradients of the extrema of windows apart, per instruction set.
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "cpu/apart_kernels.cc"
+#include "hwy/foreach_target.h"
+// (the include above compiles this file once per target)
+#include "cpu/apart_kernels.h"
+#include "cpu/fold-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace oriel::cpu {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+// The best of the taps of a vector of windows, and which tap it is.
+template <bool kMin, class D>
+class Search {
+ public:
+  using DI = hn::RebindToSigned<D>;
+  using Code = hn::TFromD<DI>;
+  using V = hn::Vec<D>;
+
+  HWY_INLINE explicit Search(V first) : best_(first), code_(hn::Zero(DI())) {}
+
+  // A NaN is better than anything before it.
+  HWY_INLINE void see(V v, int tap) {
+    const auto better = hn::Or(kMin ? hn::Lt(v, best_) : hn::Gt(v, best_), hn::IsNaN(v));
+    best_ = hn::IfThenElse(better, v, best_);
+    code_ = hn::IfThenElse(hn::RebindMask(DI(), better), hn::Set(DI(), static_cast<Code>(tap)), code_);
+  }
+  HWY_INLINE V share(int tap, V dy) const {
+    return hn::IfThenElseZero(hn::RebindMask(D(), hn::Eq(code_, hn::Set(DI(), static_cast<Code>(tap)))), dy);
+  }
+
+ private:
+  V best_;
+  hn::Vec<DI> code_;
+};
+
+// A sum of one term: that of a negative zero is 0 (S9).
+template <class D>
+HWY_INLINE hn::Vec<D> sum_of_one(D d, const hn::TFromD<D>* dy) {
+  return hn::Add(hn::LoadU(d, dy), hn::Zero(d));
+}
+
+template <int kStep, class D>
+HWY_INLINE void load_steps(D d, const hn::TFromD<D>* x, hn::Vec<D>* v) {
+  if constexpr (kStep == 1) v[0] = hn::LoadU(d, x);
+  if constexpr (kStep == 2) hn::LoadInterleaved2(d, x, v[0], v[1]);
+  if constexpr (kStep == 3) hn::LoadInterleaved3(d, x, v[0], v[1], v[2]);
+  if constexpr (kStep == 4) hn::LoadInterleaved4(d, x, v[0], v[1], v[2], v[3]);
+}
+
+template <int kStep, class D>
+HWY_INLINE void store_steps(D d, const hn::Vec<D>* v, hn::TFromD<D>* x) {
+  if constexpr (kStep == 1) hn::StoreU(v[0], d, x);
+  if constexpr (kStep == 2) hn::StoreInterleaved2(v[0], v[1], d, x);
+  if constexpr (kStep == 3) hn::StoreInterleaved3(v[0], v[1], v[2], d, x);
+  if constexpr (kStep == 4) hn::StoreInterleaved4(v[0], v[1], v[2], v[3], d, x);
+}
+
+// The windows from window i on that fill a vector.
+template <bool kMin, int kStep, class D>
+HWY_INLINE void share_at(D d, const ApartTap* rows, int count, const hn::TFromD<D>* dy, index_t i) {
+  using T = hn::TFromD<D>;
+  hn::Vec<D> v[kStep];
+  load_steps<kStep>(d, static_cast<const T*>(rows[0].x) + i * kStep, v);
+  Search<kMin, D> search(v[0]);
+  for (int t = 1; t < kStep; ++t) search.see(v[t], t);
+  for (int r = 1; r < count; ++r) {
+    load_steps<kStep>(d, static_cast<const T*>(rows[r].x) + i * kStep, v);
+    for (int t = 0; t < kStep; ++t) search.see(v[t], r * kStep + t);
+  }
+  const auto gradient = sum_of_one(d, dy + i);
+  for (int r = 0; r < count; ++r) {
+    for (int t = 0; t < kStep; ++t) v[t] = search.share(r * kStep + t, gradient);
+    store_steps<kStep>(d, v, static_cast<T*>(rows[r].dx) + i * kStep);
+  }
+}
+
+// One window.
+template <bool kMin, class T>
+HWY_INLINE void share_one(const ApartTap* rows, int count, int step, const T* dy, index_t i) {
+  const auto tap = [&](int c) { return static_cast<const T*>(rows[c / step].x) + i * step + c % step; };
+  T best = *tap(0);
+  int chosen = 0;
+  for (int c = 1; c < count * step; ++c) {
+    const T v = *tap(c);
+    if (!(kMin ? v < best : v > best) && v == v) continue;
+    best = v;
+    chosen = c;
+  }
+  for (int c = 0; c < count * step; ++c) {
+    static_cast<T*>(rows[c / step].dx)[i * step + c % step] = c == chosen ? dy[i] + T{0} : T{0};
+  }
+}
+
+// Interleaving wants vectors that exist, so the last one overlaps the one before and writes the same again.
+template <bool kMin, class T, int kStep>
+HWY_INLINE void along_of(const ApartTap* rows, int count, const T* dy, index_t n) {
+  const hn::ScalableTag<T> d;
+  const ShortTag<T> few;
+  const auto at = [&](auto tag, index_t i) HWY_ATTR { share_at<kMin, kStep>(tag, rows, count, dy, i); };
+  if constexpr (hn::MaxLanes(d) > 1) {
+    if (n >= static_cast<index_t>(hn::Lanes(d))) return cover_by(d, n, at);
+    if (n >= static_cast<index_t>(hn::Lanes(few))) return cover_by(few, n, at);
+  }
+  for (index_t i = 0; i < n; ++i) share_one<kMin>(rows, count, kStep, dy, i);
+}
+
+template <bool kMin, class T>
+void along(const ApartTap* rows, int count, int step, const void* dy, index_t n) {
+  const T* g = static_cast<const T*>(dy);
+  if (step == 2) return along_of<kMin, T, 2>(rows, count, g, n);
+  if (step == 3) return along_of<kMin, T, 3>(rows, count, g, n);
+  along_of<kMin, T, 4>(rows, count, g, n);
+}
+
+template <bool kMin, class T>
+void lanes(const ApartTap* taps, int count, const void* dy, index_t n) {
+  const T* g = static_cast<const T*>(dy);
+  cover<T>(n, [&](auto d, index_t i) HWY_ATTR { share_at<kMin, 1>(d, taps, count, g, i); });
+}
+
+template <bool kMin, class T>
+ApartKernels kernels_of() {
+  return {&along<kMin, T>, &lanes<kMin, T>};
+}
+
+ApartKernels apart(Op op, Lane lane) {
+  const bool min = op == Op::min;
+  if (lane == Lane::f64) return min ? kernels_of<true, double>() : kernels_of<false, double>();
+  return min ? kernels_of<true, float>() : kernels_of<false, float>();
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace oriel::cpu
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace oriel::cpu {
+namespace {
+HWY_EXPORT(apart);
+}
+void fill_apart(ApartTable& table, std::size_t which) { table.kernels = HWY_DISPATCH_TABLE(apart)[which]; }
+}  // namespace oriel::cpu
+#endif
