@@ -9,6 +9,16 @@ namespace oriel::dist {
 struct DistributedPool::State {
   State(LocalPool p, std::unique_ptr<Transport> t) : pool(std::move(p)), transport(std::move(t)) {}
 
+  ~State() {
+    bool abandoned = false;
+    for (Way& w : ways) {
+      if (w.channel == nullptr || w.phase == Phase::idle) continue;
+      w.channel->abandon();
+      abandoned = true;
+    }
+    if (abandoned) transport->abandon();
+  }
+
   enum class Phase : std::uint8_t { idle, started, inside_done, failed };
   struct Way {
     std::unique_ptr<Channel> channel;

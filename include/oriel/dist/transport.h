@@ -11,22 +11,27 @@ namespace oriel::dist {
 /// The messages of one pass of one rank, exchanged again and again in this order: `prepare`, packing, `start`,
 /// `progress` any number of times, `finish`, reading, `release`. Every step throws Error for a failure; the channel may
 /// then only be destroyed.
-class Channel {
+class ORIEL_API Channel {
  public:
-  ORIEL_API virtual ~Channel();
+  virtual ~Channel();
   virtual void prepare() = 0;  ///< after it, messages to be sent may be written
   virtual void start() = 0;    ///< they have been, and leave
   virtual void progress() {}   ///< lets a transport work that works only while it is called
   virtual void finish() = 0;   ///< after it, received messages may be read
   virtual void release() {}    ///< they have been
+  /// Before destruction, when a pass was begun and not finished: messages may still come, and nothing that they could
+  /// be mistaken for may use their way again.
+  virtual void abandon() {}
 };
 
 /// One rank's access to the others. A transport gives messages memory: the pool's (`LocalPool::allocate`) or its own.
-class Transport {
+class ORIEL_API Transport {
  public:
-  ORIEL_API virtual ~Transport();
+  virtual ~Transport();
   /// The channel of a pass; `pool` outlives it. Every rank opens the same passes in the same order.
   virtual std::unique_ptr<Channel> open(Pass pass, LocalPool& pool) = 0;
+  /// As Channel::abandon.
+  virtual void abandon() {}
 };
 
 /// Ranks in one process: on threads of their own, or taken in turns by one thread, which then calls `start` of all of
