@@ -3,7 +3,7 @@
 
 #include <thread>
 
-#include "dist/divided.h"
+#include "dist/in_turns.h"
 #include "pool/random_problem.h"
 #include "seeds.h"
 
@@ -15,44 +15,6 @@ using dist::InProcess;
 using dist::LocalPool;
 using dist::Partition;
 using dist::Pass;
-
-constexpr int index_of(IndexSpace space) { return static_cast<int>(space); }
-
-// All ranks of a partition in this process, taken in turns.
-std::string check_in_turns(const Whole& whole, const Partition& inputs, const Partition& outputs, bool sparse) {
-  const InProcess group(inputs.ranks(), 0.5);
-  std::vector<dist::DistributedPool> pools;
-  std::vector<RankParts> parts;
-  for (index_t r = 0; r < inputs.ranks(); ++r) {
-    pools.emplace_back(LocalPool(whole.problem, inputs, outputs, r), group.transport(r), passes_of(whole));
-    parts.emplace_back(whole, pools.back().local(), sparse);
-  }
-  const auto one = [&](Pass pass, int space) -> std::string {
-    for (std::size_t r = 0; r < pools.size(); ++r) {
-      parts[r].spoil(pass);
-      pools[r].start(pass, parts[r].operands(pass, space), {.threads = 1});
-    }
-    for (std::size_t r = 0; r < pools.size(); ++r) pools[r].finish(pass);
-    for (std::size_t r = 0; r < pools.size(); ++r) {
-      const std::string wrong = parts[r].judge(pass, space);
-      if (!wrong.empty()) {
-        return fmt::format("{} (space {}), rank {} of {}, inputs {} outputs {}: {}", dist::name(pass), space, r,
-                           to_string(whole.problem), text(inputs), text(outputs), wrong);
-      }
-    }
-    return {};
-  };
-  std::string wrong = one(Pass::forward, -1);
-  if (whole.picks()) {
-    for (const IndexSpace space : {IndexSpace::plane, IndexSpace::tensor, IndexSpace::window}) {
-      if (wrong.empty()) wrong = one(Pass::forward, index_of(space));
-    }
-  }
-  for (int i = 1; i < dist::kPasses; ++i) {
-    if (whole.has[i] && wrong.empty()) wrong = one(static_cast<Pass>(i), -1);
-  }
-  return wrong;
-}
 
 void check_all_partitions(const Problem& problem, index_t parts, std::mt19937_64& random) {
   const Whole whole(problem, kAllData[random() % 4], random);

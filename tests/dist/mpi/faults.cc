@@ -22,7 +22,15 @@ void* operator new(std::size_t size) {
   if (p == nullptr) throw std::bad_alloc();
   return p;
 }
+void* operator new(std::size_t size, std::align_val_t alignment) {
+  ++allocations;
+  void* p = std::aligned_alloc(static_cast<std::size_t>(alignment), (size + 63) / 64 * 64);
+  if (p == nullptr) throw std::bad_alloc();
+  return p;
+}
 void operator delete(void* p) noexcept { std::free(p); }
+void operator delete(void* p, std::align_val_t) noexcept { std::free(p); }
+void operator delete(void* p, std::size_t, std::align_val_t) noexcept { std::free(p); }
 void operator delete(void* p, std::size_t) noexcept { std::free(p); }
 
 namespace oriel::test {
