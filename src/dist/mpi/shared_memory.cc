@@ -43,8 +43,17 @@ class SharedMemory {
     fill_directory(pool, passes);
   }
 
+  // MPI frees a window when all have come, so they are waited for first: of a rank that died, not for ever.
   ~SharedMemory() {
     if (!mpi_runs() || window_ == MPI_WIN_NULL) return;
+    try {
+      MPI_Request request;
+      check_mpi(MPI_Ibarrier(node_.get(), &request), "MPI_Ibarrier");
+      complete(request, deadline_, "MPI_Ibarrier");
+    } catch (const Error&) {
+      node_.keep();
+      return;
+    }
     MPI_Win_unlock_all(window_);
     MPI_Win_free(&window_);
   }

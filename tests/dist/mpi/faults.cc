@@ -116,6 +116,19 @@ void check_late_rank(Ranks& ranks, const Whole& whole, MpiMethod method) {
   ranks.expect_equal(error, expected, fmt::format("a late rank, method {}", static_cast<int>(method)));
 }
 
+// A rank that never gives its pool back: the others do not wait for it for ever.
+void check_lost_rank(Ranks& ranks, const Whole& whole) {
+  auto pool = std::make_unique<DistributedPool>(row_pool(whole, ranks, MpiMethod::shared_memory, kShort));
+  const auto begin = std::chrono::steady_clock::now();
+  if (ranks.rank == 0)
+    (void)pool.release();
+  else
+    pool.reset();
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
+  ranks.expect(took.count() < 5 * kShort, fmt::format("a lost rank: {} s", took.count()));
+  MPI_Barrier(MPI_COMM_WORLD);
+}
+
 }  // namespace
 
 void check_faults(Ranks& ranks) {
@@ -136,6 +149,7 @@ void check_faults(Ranks& ranks) {
   const std::string error = error_of([&] { row_pool(whole, ranks, MpiMethod::persistent, kShort); });
   ranks.expect(error.empty() == (ranks.rank != 1), fmt::format("a request that cannot be made: `{}`", error));
   MPI_Barrier(MPI_COMM_WORLD);
+  check_lost_rank(ranks, whole);
 }
 
 // Ten thousand exchanges: nothing is allocated after the first, and memory does not grow.
