@@ -84,7 +84,7 @@ void check_random_cases(Ranks& ranks, int cases, unsigned seed) {
   }
 }
 
-// DistDL's own test cases (notes of its tests/layers/test_pooling.py), by their balanced partitions, and larger ones.
+// DistDL's own test cases (its tests/layers/test_pooling.py), by their balanced partitions, and larger ones.
 void check_known_cases(Ranks& ranks) {
   std::mt19937_64 random(7);
   const char* names[] = {"max:f32:1x1x10x10:k3s1p1",   "avg:f32:1x1x10x10:k5s2p2",
