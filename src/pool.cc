@@ -17,6 +17,8 @@ struct Caller {
   std::string_view rest;
 };
 
+constexpr std::string_view kBackward = "_pool backward";
+
 Caller caller_of(const Pool& pool, std::string_view rest = "_pool") { return {name(pool.op), rest}; }
 
 template <class... Values>
@@ -93,10 +95,54 @@ void check_indexed(Caller what, const Pool& pool) {
   }
 }
 
+void check_needs_no_input(Caller what, const Pool& pool, Dtype dtype) {
+  if ((pool.op != Op::sum && pool.op != Op::avg) || (pool.nan == NanPolicy::omit && is_floating(dtype))) {
+    fail(what, "needs x as well: only sum and avg, with NaN policy propagate, do without");
+  }
+}
+
 void check_gradient(Caller what, const Pool& pool, Dtype dtype) {
   if (!is_floating(dtype) && (pool.op == Op::avg || pool.op == Op::lp)) {
     fail(what, "a gradient of {} needs dtype f64, f32, f16 or bf16, but it is {}", name(pool.op), name(dtype));
   }
+}
+
+// What is left of a call once its problem is known.
+void run_indexed(Caller what, const Problem& problem, const Argument& x_arg, const ConstTensor& x, const Tensor& y,
+                 const Tensor& indices, IndexSpace space, const Options& options) {
+  const Argument y_arg = check_output(what, "y", y, problem.dtype, problem.output_shape);
+  const Argument indices_arg = check_output(what, "indices", indices, Dtype::i64, problem.output_shape);
+  check_apart(what, x_arg, y_arg);
+  check_apart(what, x_arg, indices_arg);
+  check_apart(what, y_arg, indices_arg);
+  check_threads(what, options);
+  cpu::run(problem, x, y, &indices, space, options.threads);
+}
+
+// `x` may be null where the pool does not need it.
+void run_backward(Caller what, const Problem& problem, const ConstTensor* x, const ConstTensor& dy, const Tensor& dx,
+                  const Options& options) {
+  const Argument dx_arg = check_output(what, "dx", dx, problem.dtype, problem.shape);
+  const Argument dy_arg = check_same(what, "dy", dy, problem.dtype, problem.output_shape);
+  check_apart(what, dy_arg, dx_arg);
+  if (x != nullptr) check_apart(what, {"x", x->data, x->device, byte_span(*x)}, dx_arg);
+  check_threads(what, options);
+  if (is_extremum(problem.pool)) {
+    cpu::run_extremum_backward(problem, *x, dy, dx, options.threads);
+  } else {
+    cpu::run_sum_backward(problem, x, dy, dx, options.threads);
+  }
+}
+
+void run_indexed_backward(Caller what, const Problem& problem, const ConstTensor& dy, const ConstTensor& indices,
+                          IndexSpace space, const Tensor& dx, const Options& options) {
+  const Argument dx_arg = check_output(what, "dx", dx, problem.dtype, problem.shape);
+  const Argument dy_arg = check_same(what, "dy", dy, problem.dtype, problem.output_shape);
+  const Argument indices_arg = check_same(what, "indices", indices, Dtype::i64, problem.output_shape);
+  check_apart(what, dy_arg, dx_arg);
+  check_apart(what, indices_arg, dx_arg);
+  check_threads(what, options);
+  cpu::run_indexed_backward(problem, dy, indices, space, dx, options.threads);
 }
 
 }  // namespace
@@ -124,14 +170,15 @@ void forward(const Pool& pool, const ConstTensor& x, const Tensor& y, const Tens
   const Caller what = caller_of(pool);
   check_indexed(what, pool);
   const Argument x_arg = check_tensor(what, "x", x);
-  const Problem problem = make_problem(pool, x.dtype, x.shape);
-  const Argument y_arg = check_output(what, "y", y, x.dtype, problem.output_shape);
-  const Argument indices_arg = check_output(what, "indices", indices, Dtype::i64, problem.output_shape);
-  check_apart(what, x_arg, y_arg);
-  check_apart(what, x_arg, indices_arg);
-  check_apart(what, y_arg, indices_arg);
-  check_threads(what, options);
-  cpu::run(problem, x, y, &indices, space, options.threads);
+  run_indexed(what, make_problem(pool, x.dtype, x.shape), x_arg, x, y, indices, space, options);
+}
+
+void forward(const Problem& problem, const ConstTensor& x, const Tensor& y, const Tensor& indices, IndexSpace space,
+             const Options& options) {
+  const Caller what = caller_of(problem.pool);
+  check_indexed(what, problem.pool);
+  const Argument x_arg = check_same(what, "x", x, problem.dtype, problem.shape);
+  run_indexed(what, problem, x_arg, x, y, indices, space, options);
 }
 
 void forward(const Pool& pool, const RowReduction& reduction, const ConstTensor& x, const Tensor& y,
@@ -156,50 +203,48 @@ void forward(const Pool& pool, const RowReduction& reduction, const ConstTensor&
 }
 
 void backward(const Pool& pool, const ConstTensor& dy, const Tensor& dx, const Options& options) {
-  const Caller what = caller_of(pool, "_pool backward");
-  if ((pool.op != Op::sum && pool.op != Op::avg) || (pool.nan == NanPolicy::omit && is_floating(dx.dtype))) {
-    fail(what, "needs x as well: only sum and avg, with NaN policy propagate, do without");
-  }
+  const Caller what = caller_of(pool, kBackward);
+  check_needs_no_input(what, pool, dx.dtype);
   check_tensor(what, "dx", dx);
   check_gradient(what, pool, dx.dtype);
-  const Problem problem = make_problem(pool, dx.dtype, dx.shape);
-  const Argument dx_arg = check_output(what, "dx", dx, dx.dtype, dx.shape);
-  const Argument dy_arg = check_same(what, "dy", dy, dx.dtype, problem.output_shape);
-  check_apart(what, dy_arg, dx_arg);
-  check_threads(what, options);
-  cpu::run_sum_backward(problem, nullptr, dy, dx, options.threads);
+  run_backward(what, make_problem(pool, dx.dtype, dx.shape), nullptr, dy, dx, options);
+}
+
+void backward(const Problem& problem, const ConstTensor& dy, const Tensor& dx, const Options& options) {
+  const Caller what = caller_of(problem.pool, kBackward);
+  check_needs_no_input(what, problem.pool, problem.dtype);
+  check_gradient(what, problem.pool, problem.dtype);
+  run_backward(what, problem, nullptr, dy, dx, options);
 }
 
 void backward(const Pool& pool, const ConstTensor& x, const ConstTensor& dy, const Tensor& dx, const Options& options) {
-  const Caller what = caller_of(pool, "_pool backward");
-  const Argument x_arg = check_tensor(what, "x", x);
+  const Caller what = caller_of(pool, kBackward);
+  check_tensor(what, "x", x);
   check_gradient(what, pool, x.dtype);
-  const Problem problem = make_problem(pool, x.dtype, x.shape);
-  const Argument dx_arg = check_output(what, "dx", dx, x.dtype, x.shape);
-  const Argument dy_arg = check_same(what, "dy", dy, x.dtype, problem.output_shape);
-  check_apart(what, dy_arg, dx_arg);
-  check_apart(what, x_arg, dx_arg);
-  check_threads(what, options);
-  if (is_extremum(pool)) {
-    cpu::run_extremum_backward(problem, x, dy, dx, options.threads);
-  } else {
-    cpu::run_sum_backward(problem, &x, dy, dx, options.threads);
-  }
+  run_backward(what, make_problem(pool, x.dtype, x.shape), &x, dy, dx, options);
+}
+
+void backward(const Problem& problem, const ConstTensor& x, const ConstTensor& dy, const Tensor& dx,
+              const Options& options) {
+  const Caller what = caller_of(problem.pool, kBackward);
+  check_gradient(what, problem.pool, problem.dtype);
+  check_same(what, "x", x, problem.dtype, problem.shape);
+  run_backward(what, problem, &x, dy, dx, options);
 }
 
 void backward(const Pool& pool, const ConstTensor& dy, const ConstTensor& indices, IndexSpace space, const Tensor& dx,
               const Options& options) {
-  const Caller what = caller_of(pool, "_pool backward");
+  const Caller what = caller_of(pool, kBackward);
   check_indexed(what, pool);
   check_tensor(what, "dx", dx);
-  const Problem problem = make_problem(pool, dx.dtype, dx.shape);
-  const Argument dx_arg = check_output(what, "dx", dx, dx.dtype, dx.shape);
-  const Argument dy_arg = check_same(what, "dy", dy, dx.dtype, problem.output_shape);
-  const Argument indices_arg = check_same(what, "indices", indices, Dtype::i64, problem.output_shape);
-  check_apart(what, dy_arg, dx_arg);
-  check_apart(what, indices_arg, dx_arg);
-  check_threads(what, options);
-  cpu::run_indexed_backward(problem, dy, indices, space, dx, options.threads);
+  run_indexed_backward(what, make_problem(pool, dx.dtype, dx.shape), dy, indices, space, dx, options);
+}
+
+void backward(const Problem& problem, const ConstTensor& dy, const ConstTensor& indices, IndexSpace space,
+              const Tensor& dx, const Options& options) {
+  const Caller what = caller_of(problem.pool, kBackward);
+  check_indexed(what, problem.pool);
+  run_indexed_backward(what, problem, dy, indices, space, dx, options);
 }
 
 void unpool(const ConstTensor& y, const ConstTensor& indices, IndexSpace space, const Extents& axes, const Tensor& x,

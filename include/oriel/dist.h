@@ -55,6 +55,9 @@ struct Box {
 };
 
 ORIEL_API Box intersect(const Box& a, const Box& b);
+/// `all` without `inner`, which lies in it, as disjoint boxes: at most two for each axis, the first axis first. All of
+/// it where `inner` is empty. Example: around({{0}, {9}}, {{2}, {5}}) is {{0}, {2}} and {{5}, {9}}.
+ORIEL_API std::vector<Box> around(const Box& all, const Box& inner);
 
 /// A tensor divided by a grid of parts, one rank each; ranks are numbered in row-major order over the grid.
 class Partition {
@@ -116,10 +119,24 @@ class HaloPlan {
   ORIEL_API Exchange forward(index_t rank) const;
   /// Gradients of outputs (and their places) travel to the inputs that they reach.
   ORIEL_API Exchange backward(index_t rank) const;
+  /// Inputs travel to the inputs that share a window with them: gradients of pools that need their input (Lp, NaN
+  /// policy omit, maxima whose places nobody kept).
+  ORIEL_API Exchange backward_inputs(index_t rank) const;
+
+  const Problem& problem() const { return problem_; }
+  /// The smallest box of inputs that holds all that a box of outputs reads, and the outputs whose windows span any of a
+  /// box of inputs.
+  ORIEL_API Box needs(const Box& outputs) const;
+  ORIEL_API Box feeds(const Box& inputs) const;
+  /// The part of a box of inputs that only outputs of `outputs` read.
+  ORIEL_API Box fed_by(const Box& inputs, const Box& outputs) const;
+  /// A box of outputs as a problem of its own, whose input is needs(outputs): the same bits as in the whole.
+  ORIEL_API Problem part(const Box& outputs) const;
 
  private:
   template <class Side>
   Exchange exchange(const Side& side, index_t rank) const;
+  const Axis* axis_of(int tensor_axis) const;  // null where it is not pooled
 
   Problem problem_;
   Partition inputs_;

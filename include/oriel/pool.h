@@ -23,25 +23,34 @@ ORIEL_API Extents output_shape(const Pool& pool, const Extents& shape);
 /// Example: oriel::forward({.op = Op::max, .kernel = {2}}, ConstTensor(x, {1, 1, 4, 4}), Tensor(y, {1, 1, 2, 2}));
 ORIEL_API void forward(const Pool& pool, const ConstTensor& x, const Tensor& y, const Options& options = {});
 
-/// The same for a problem that make_problem made, which saves a call that work; x has its dtype and shape.
+/// The same for a problem that make_problem made, which saves a call that work; x has its dtype and shape. Every
+/// function below that takes a Pool has this form too. A problem may also be a part of another one: axes sliced by
+/// Axis::slice, with the shapes that they leave.
 ORIEL_API void forward(const Problem& problem, const ConstTensor& x, const Tensor& y, const Options& options = {});
 
 /// The same for max or min, and where each result came from: `indices` is an i64 tensor of y's shape (S10); -1 where a
 /// window has no tap.
 ORIEL_API void forward(const Pool& pool, const ConstTensor& x, const Tensor& y, const Tensor& indices,
                        IndexSpace space = IndexSpace::plane, const Options& options = {});
+ORIEL_API void forward(const Problem& problem, const ConstTensor& x, const Tensor& y, const Tensor& indices,
+                       IndexSpace space = IndexSpace::plane, const Options& options = {});
 
 /// dx = the gradient of sum, or of an average, given dy (S9). The input itself is not needed. Floating dtypes; for sums
 /// integers too.
 ORIEL_API void backward(const Pool& pool, const ConstTensor& dy, const Tensor& dx, const Options& options = {});
+ORIEL_API void backward(const Problem& problem, const ConstTensor& dy, const Tensor& dx, const Options& options = {});
 
 /// dx = the gradient of any pool, given its input x, and dy. For max and min the places are found again from x; Lp
 /// computes its result again. For averages and sums x is not read, unless NaN policy is omit.
 ORIEL_API void backward(const Pool& pool, const ConstTensor& x, const ConstTensor& dy, const Tensor& dx,
                         const Options& options = {});
+ORIEL_API void backward(const Problem& problem, const ConstTensor& x, const ConstTensor& dy, const Tensor& dx,
+                        const Options& options = {});
 
 /// dx = the gradient of max or min given the indices that forward stored. Throws Error for an index out of range.
 ORIEL_API void backward(const Pool& pool, const ConstTensor& dy, const ConstTensor& indices, IndexSpace space,
+                        const Tensor& dx, const Options& options = {});
+ORIEL_API void backward(const Problem& problem, const ConstTensor& dy, const ConstTensor& indices, IndexSpace space,
                         const Tensor& dx, const Options& options = {});
 
 /// x = zeros, but x[indices[o]] = y[o]: the partial inverse of max pooling with indices. Where two outputs name one

@@ -24,6 +24,14 @@ struct Backward {
   static Range reached(const Axis* axis, Range owned) { return axis == nullptr ? owned : axis->needs(owned); }
 };
 
+// Inputs that share a window with those of a part: what their gradients need beside the outputs they feed.
+struct Neighbours {
+  const Partition& travels;
+  const Partition& made;
+  static Range needed(const Axis* axis, Range made) { return axis == nullptr ? made : axis->needs(axis->feeds(made)); }
+  static Range reached(const Axis* axis, Range owned) { return needed(axis, owned); }
+};
+
 // A part of the other grid along one axis, and what is common with it.
 struct Meeting {
   index_t part;
@@ -141,8 +149,7 @@ Exchange HaloPlan::exchange(const Side& side, index_t rank) const {
   e.made = side.made.part(rank);
   std::vector<Meetings> from, to;
   for (int d = 0; d < side.travels.rank(); ++d) {
-    const int a = pooled_[static_cast<std::size_t>(d)];
-    const Axis* axis = a < 0 ? nullptr : &problem_.axis[static_cast<std::size_t>(a)];
+    const Axis* axis = axis_of(d);
     const Range owned = e.owned.along(d), made = e.made.along(d);
     add(e.needed, Side::needed(axis, made));
     add(e.interior, interior<Side>(axis, made, owned));
@@ -157,5 +164,42 @@ Exchange HaloPlan::exchange(const Side& side, index_t rank) const {
 
 Exchange HaloPlan::forward(index_t rank) const { return exchange(Forward{inputs_, outputs_}, rank); }
 Exchange HaloPlan::backward(index_t rank) const { return exchange(Backward{outputs_, inputs_}, rank); }
+Exchange HaloPlan::backward_inputs(index_t rank) const { return exchange(Neighbours{inputs_, inputs_}, rank); }
+
+const Axis* HaloPlan::axis_of(int tensor_axis) const {
+  const int a = pooled_[static_cast<std::size_t>(tensor_axis)];
+  return a < 0 ? nullptr : &problem_.axis[static_cast<std::size_t>(a)];
+}
+
+Box HaloPlan::needs(const Box& outputs) const {
+  Box box;
+  for (int d = 0; d < inputs_.rank(); ++d) add(box, Forward::needed(axis_of(d), outputs.along(d)));
+  return box;
+}
+
+Box HaloPlan::feeds(const Box& inputs) const {
+  Box box;
+  for (int d = 0; d < inputs_.rank(); ++d) add(box, Backward::needed(axis_of(d), inputs.along(d)));
+  return box;
+}
+
+Box HaloPlan::fed_by(const Box& inputs, const Box& outputs) const {
+  Box box;
+  for (int d = 0; d < inputs_.rank(); ++d) {
+    add(box, interior<Backward>(axis_of(d), inputs.along(d), outputs.along(d)));
+  }
+  return box;
+}
+
+Problem HaloPlan::part(const Box& outputs) const {
+  Problem problem = problem_;
+  problem.shape = needs(outputs).shape();
+  problem.output_shape = outputs.shape();
+  for (int a = 0; a < problem.pooled; ++a) {
+    const std::size_t i = static_cast<std::size_t>(a);
+    problem.axis[i] = problem_.axis[i].slice(outputs.along(problem_.axes[i]));
+  }
+  return problem;
+}
 
 }  // namespace oriel::dist

@@ -77,6 +77,24 @@ Box intersect(const Box& a, const Box& b) {
   return box;
 }
 
+std::vector<Box> around(const Box& all, const Box& inner) {
+  if (all.empty()) return {};
+  if (inner.empty()) return {all};
+  std::vector<Box> boxes;
+  Box rest = all;
+  for (int d = 0; d < all.begin.size(); ++d) {
+    Box low = rest, high = rest;
+    low.end[d] = inner.begin[d];
+    high.begin[d] = inner.end[d];
+    for (const Box& box : {low, high}) {
+      if (!box.empty()) boxes.push_back(box);
+    }
+    rest.begin[d] = inner.begin[d];
+    rest.end[d] = inner.end[d];
+  }
+  return boxes;
+}
+
 Partition::Partition(std::vector<Cuts> cuts) : cuts_(std::move(cuts)) {
   if (cuts_.empty() || cuts_.size() > kMaxRank) {
     throw Error(fmt::format("partition: 1 to {} axes are supported, but there are {}", kMaxRank, cuts_.size()));

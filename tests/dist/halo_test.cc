@@ -1,37 +1,20 @@
 // Who sends what to whom, by exhaustion over small partitions and by worked examples.
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <random>
 #include <set>
 #include <string>
 
-#include "oriel/dist.h"
+#include "dist/partitions.h"
 
 namespace oriel::dist {
 namespace {
 
+using test::all_cuts;
+using test::text;
+
 Range range(const Box& box) { return box.along(0); }
-
-std::string text(const Cuts& cuts) {
-  std::string s;
-  for (index_t b : cuts.bounds()) s += (s.empty() ? "" : ",") + std::to_string(b);
-  return "[" + s + "]";
-}
-
-// Every way to cut n into `parts` parts, empty ones too.
-std::vector<Cuts> all_cuts(index_t n, index_t parts) {
-  std::vector<Cuts> all;
-  std::vector<index_t> bounds(static_cast<std::size_t>(parts) + 1, 0);
-  bounds.back() = n;
-  while (true) {
-    all.emplace_back(bounds);
-    std::size_t at = bounds.size() - 2;
-    while (at > 0 && bounds[at] == n) --at;
-    if (at == 0) return all;
-    const index_t next = bounds[at] + 1;
-    for (; at + 1 < bounds.size(); ++at) bounds[at] = next;
-  }
-}
 
 struct Line {  // a pool along one axis, and which inputs its outputs read, spelled out
   Problem problem;
@@ -256,6 +239,52 @@ TEST(HaloPlan, AMillionRanks) {
   const Exchange inside = plan.forward(505050);
   EXPECT_EQ(inside.needed.shape(), (Extents{1, 1, 33, 33, 33}));
   EXPECT_EQ(inside.interior.shape(), (Extents{1, 1, 15, 15, 15}));
+}
+
+// The same in one dimension, where the list of cuts itself is long; the time for a rank must not grow with it.
+TEST(HaloPlan, AMillionRanksInARow) {
+  const auto seconds_for = [](index_t ranks) {
+    const Problem problem = parse_problem("avg:f32:1x1x" + std::to_string(16 * ranks) + ":k5s2p2");
+    const Partition inputs = Partition::balanced(problem.shape, {1, 1, ranks});
+    const HaloPlan plan(problem, inputs, centred_outputs(problem, inputs));
+    double best = 1e9;
+    for (int attempt = 0; attempt < 5; ++attempt) {
+      const auto begin = std::chrono::steady_clock::now();
+      for (index_t r = 0; r < 1000; ++r) {
+        const index_t rank = r * (ranks / 1000);
+        const std::size_t inside = rank > 0 && rank < ranks - 1 ? 2 : 1;
+        EXPECT_EQ(plan.forward(rank).receive.size(), inside);
+        EXPECT_LE(plan.backward(rank).receive.size(), inside);
+      }
+      best = std::min(best, std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
+    }
+    return best;
+  };
+  const double few = seconds_for(1000), many = seconds_for(1000000);
+  EXPECT_LT(many, 8 * few)
+      << "a thousand times as many ranks: twice as many steps of a binary search, and cache misses";
+}
+
+TEST(HaloPlan, BoxesAround) {
+  const Box all = {{0, 0}, {4, 5}};
+  EXPECT_EQ(around(all, {{1, 2}, {3, 5}}), (std::vector<Box>{{{0, 0}, {1, 5}}, {{3, 0}, {4, 5}}, {{1, 0}, {3, 2}}}));
+  EXPECT_EQ(around(all, {{1, 1}, {1, 4}}), std::vector<Box>{all});
+  EXPECT_TRUE(around(all, all).empty());
+}
+
+// Inputs that share a window: what travels for gradients that need them.
+TEST(HaloPlan, InputsThatShareAWindow) {
+  const Problem problem = parse_problem("lp2:f32:10:k3s2p1:axes0");  // windows -1..1 1..3 3..5 5..7 7..9
+  const Partition inputs({Cuts({0, 4, 10})});
+  const HaloPlan plan(problem, inputs, centred_outputs(problem, inputs));
+  const Exchange first = plan.backward_inputs(0), second = plan.backward_inputs(1);
+  EXPECT_EQ(first.needed, (Box{{0}, {6}}));
+  EXPECT_EQ(first.receive, (std::vector<Piece>{{1, {{4}, {6}}}}));
+  EXPECT_EQ(second.needed, (Box{{3}, {10}}));
+  EXPECT_EQ(second.send, first.receive.size() == 1 ? (std::vector<Piece>{{0, {{4}, {6}}}}) : std::vector<Piece>{});
+  EXPECT_EQ(second.receive, (std::vector<Piece>{{0, {{3}, {4}}}}));
+  EXPECT_EQ(plan.fed_by({{0}, {4}}, {{0}, {2}}), (Box{{0}, {3}}));
+  EXPECT_EQ(plan.part({{1}, {3}}).shape, (Extents{5}));
 }
 
 TEST(HaloPlan, RefusesWhatDoesNotFit) {

@@ -1,0 +1,142 @@
+// Times, as ratios: what one rank costs over the undivided call, and how much of a latency the interior hides. Other
+// programs on the machine only add time, so low quantiles are compared, over many calls taken in turns.
+#include <algorithm>
+#include <chrono>
+
+#include "dist/mpi/ranks.h"
+
+namespace oriel::test {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using dist::DistributedPool;
+using dist::Partition;
+using dist::Pass;
+
+double seconds(auto&& call) {
+  const auto begin = Clock::now();
+  call();
+  return std::chrono::duration<double>(Clock::now() - begin).count();
+}
+
+double quantile(std::vector<double> values, double part) {
+  const std::size_t at = static_cast<std::size_t>(part * static_cast<double>(values.size()));
+  std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(at), values.end());
+  return values[at];
+}
+double median(const std::vector<double>& values) { return quantile(values, 0.5); }
+// Of two ranks at once the machine seldom leaves both alone.
+double quiet(const std::vector<double>& values) { return quantile(values, 0.2); }
+
+// The time of `other` over that of `one`. It is measured anew, a few times, while it is above `enough`: a neighbour
+// that works for seconds spoils one measurement.
+double ratio(double enough, auto&& one, auto&& other) {
+  double best = 1e9;
+  for (int attempt = 0; attempt < 80 && best > enough; ++attempt) {
+    std::vector<double> a, b;
+    for (int i = 0; i < 50; ++i) {
+      const bool swapped = i % 2 == 1;
+      if (swapped) b.push_back(seconds(other));
+      a.push_back(seconds(one));
+      if (!swapped) b.push_back(seconds(other));
+    }
+    best = std::min(best, quiet(b) / quiet(a));
+  }
+  return best;
+}
+
+}  // namespace
+
+// One rank, against the undivided call on the same memory.
+void check_overhead(Ranks& ranks) {
+  constexpr double kMost = 1.02;
+  std::mt19937_64 random(29);
+  for (const char* name :
+       {"max:f32:1x16x224x224:k3s2p1", "avg:f32:1x16x224x224:k3s1p1:exclude", "max:f32:1x32x224x224:k2s2"}) {
+    const Whole whole(parse_problem(name), Data::spread, random);
+    const Problem& p = whole.problem;
+    const Extents grid(p.shape.size(), 1);
+    DistributedPool pool =
+        dist::make_mpi_pool(p, Partition::balanced(p.shape, grid), Partition::balanced(p.output_shape, grid),
+                            MPI_COMM_WORLD, {.passes = passes_of(whole)});
+    RankParts parts(whole, pool.local(), false);
+    const Options one{.threads = 1};
+    for (const Pass pass : {Pass::forward, pool.local().gradient()}) {
+      const dist::Operands o = parts.operands(pass, pass == Pass::forward && whole.picks() ? 2 : -1);
+      const double r = ratio(
+          kMost,
+          [&] {
+            if (pass == Pass::backward) return backward(p, o.dy, o.dx, one);
+            if (pass == Pass::backward_places) return backward(p, o.dy, o.places, o.space, o.dx, one);
+            if (whole.picks()) return forward(p, o.x, o.y, o.places, o.space, one);
+            forward(p, o.x, o.y, one);
+          },
+          [&] { pool.run(pass, o, one); });
+      fmt::print("{} {}: one rank takes {:.4f} of the undivided call\n", name, dist::name(pass), r);
+      ranks.expect(r <= kMost, fmt::format("{} {}: one rank takes {:.4f}", name, dist::name(pass), r));
+    }
+  }
+  // What a call costs beside its work, on a problem with hardly any.
+  const Whole tiny(parse_problem("avg:f32:1x1x8x8:k2"), Data::spread, random);
+  const Extents grid(4, 1);
+  DistributedPool pool = dist::make_mpi_pool(tiny.problem, Partition::balanced(tiny.problem.shape, grid),
+                                             Partition::balanced(tiny.problem.output_shape, grid), MPI_COMM_WORLD);
+  RankParts parts(tiny, pool.local(), false);
+  const dist::Operands o = parts.operands(Pass::forward);
+  std::vector<double> divided, undivided;
+  for (int i = 0; i < 20000; ++i) {
+    undivided.push_back(seconds([&] { forward(tiny.problem, o.x, o.y, {.threads = 1}); }));
+    divided.push_back(seconds([&] { pool.run(Pass::forward, o, {.threads = 1}); }));
+  }
+  const double more = 1e6 * (median(divided) - median(undivided));
+  fmt::print("a call costs {:.2f} us more than the undivided one\n", more);
+  ranks.expect(more < 5, fmt::format("a call costs {:.2f} us more than the undivided one", more));
+}
+
+// Two ranks whose messages arrive 200 us late: with hardly any interior that is seen, with a large one it is not.
+void check_overlap(Ranks& ranks) {
+  constexpr double kLatency = 200e-6, kLeast = 0.7;
+  std::mt19937_64 random(31);
+  const auto make = [&](const Whole& whole) {
+    const Partition inputs = Partition::balanced(whole.problem.shape, {1, 1, ranks.size, 1});
+    return dist::make_mpi_pool(whole.problem, inputs, centred_outputs(whole.problem, inputs), MPI_COMM_WORLD,
+                               {.deadline = 60});
+  };
+  const Whole small(parse_problem("max:f32:1x1x8x8:k3s2p1"), Data::spread, random);
+  const Whole large(parse_problem("max:f32:1x16x640x640:k3s2p1"), Data::spread, random);
+  DistributedPool pools[] = {make(small), make(large)};
+  RankParts parts[] = {RankParts(small, pools[0].local(), false), RankParts(large, pools[1].local(), false)};
+  const dist::Operands operands[] = {parts[0].operands(Pass::forward), parts[1].operands(Pass::forward)};
+  std::vector<double> times_of_interior;
+  for (int i = 0; i < 20; ++i) {
+    times_of_interior.push_back(
+        seconds([&] { pools[1].local().interior(Pass::forward, operands[1], {.threads = 1}); }));
+  }
+  double shown = 0, hidden = -1;
+  std::vector<double> times[4];  // of all attempts
+  for (int attempt = 0; attempt < 15 && (hidden < kLeast || shown < kLeast); ++attempt) {
+    for (int i = 0; i < 60; ++i) {
+      for (std::size_t way = 0; way < 4; ++way) {
+        shim().latency = way % 2 == 1 ? kLatency : 0;
+        MPI_Barrier(MPI_COMM_WORLD);
+        times[way].push_back(seconds([&] { pools[way / 2].run(Pass::forward, operands[way / 2], {.threads = 1}); }));
+      }
+    }
+    shim().latency = 0;
+    const double of_small = quiet(times[1]) - quiet(times[0]), of_large = quiet(times[3]) - quiet(times[2]);
+    const double mine[2] = {-of_small / kLatency, of_large / kLatency};
+    double worst[2];  // of the ranks
+    MPI_Allreduce(mine, worst, 2, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+    shown = -worst[0];
+    hidden = 1 - worst[1];
+  }
+  if (ranks.rank == 0) {
+    fmt::print("interior {:.0f} us; ", 1e6 * median(times_of_interior));
+    fmt::print("of a latency of 200 us a small interior shows {:.0f} %, a large one hides {:.0f} %\n", 100 * shown,
+               100 * hidden);
+  }
+  ranks.expect(shown >= kLeast, fmt::format("the latency is not there: {:.2f} of it is seen", shown));
+  ranks.expect(hidden >= kLeast, fmt::format("the interior hides {:.2f} of the latency", hidden));
+}
+
+}  // namespace oriel::test
