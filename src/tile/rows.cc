@@ -1,0 +1,119 @@
+#include "tile/rows.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "tile/element.h"
+
+namespace oriel::tile {
+namespace {
+
+// Calls f with a functor for `alu`, so that a loop has one operation inside.
+template <class F>
+void with_alu(Alu alu, const F& f) {
+  switch (alu) {
+#define ORIEL_TILE_ALU(which) \
+  case Alu::which:            \
+    return f([](float a, float b) { return apply(Alu::which, a, b); });
+    ORIEL_TILE_ALU(add)
+    ORIEL_TILE_ALU(subtract)
+    ORIEL_TILE_ALU(multiply)
+    ORIEL_TILE_ALU(divide)
+    ORIEL_TILE_ALU(max)
+    ORIEL_TILE_ALU(min)
+    ORIEL_TILE_ALU(equal)
+    ORIEL_TILE_ALU(not_equal)
+    ORIEL_TILE_ALU(less)
+    ORIEL_TILE_ALU(less_equal)
+    ORIEL_TILE_ALU(greater)
+    ORIEL_TILE_ALU(greater_equal)
+    ORIEL_TILE_ALU(absolute)
+    ORIEL_TILE_ALU(square)
+    ORIEL_TILE_ALU(sqrt)
+#undef ORIEL_TILE_ALU
+  }
+}
+
+// The two commonest strides are loops of their own, which the compiler makes vectors of.
+template <class T, class F>
+void each_strided(T* data, index_t stride, index_t n, const F& f) {
+  if (stride == 1) {
+    for (index_t i = 0; i < n; ++i) f(data[i], i);
+  } else if (stride == 2) {
+    for (index_t i = 0; i < n; ++i) f(data[2 * i], i);
+  } else {
+    for (index_t i = 0; i < n; ++i) f(data[stride * i], i);
+  }
+}
+
+}  // namespace
+
+void load_row(float* row, const void* data, Dtype dtype, index_t offset, index_t stride, index_t n) {
+  visit(dtype, [&]<class T>() {
+    const T* x = static_cast<const T*>(data) + offset;
+    if (stride == 0) {
+      std::fill_n(row, n, widened(*x));
+      return;
+    }
+    each_strided(x, stride, n, [=](T v, index_t i) { row[i] = widened(v); });
+  });
+}
+
+void store_row(const float* row, void* data, Dtype dtype, index_t offset, index_t stride, index_t n) {
+  visit(dtype, [&]<class T>() {
+    each_strided(static_cast<T*>(data) + offset, stride, n, [=](T& v, index_t i) { v = narrowed<T>(row[i]); });
+  });
+}
+
+void round_row(float* row, Dtype dtype, index_t n) {
+  if (dtype == Dtype::f32) return;
+  visit(dtype, [&]<class T>() {
+    for (index_t i = 0; i < n; ++i) row[i] = widened(narrowed<T>(row[i]));
+  });
+}
+
+void copy_row(const void* from, index_t from_offset, index_t from_stride, void* to, index_t to_offset,
+              index_t to_stride, index_t size, index_t n) {
+  const auto move = [&]<class T>(T) {
+    const T* x = static_cast<const T*>(from) + from_offset;
+    T* y = static_cast<T*>(to) + to_offset;
+    if (from_stride == 1 && to_stride == 1) {
+      std::memmove(y, x, static_cast<std::size_t>(n) * sizeof(T));
+    } else {
+      for (index_t i = 0; i < n; ++i) y[i * to_stride] = x[i * from_stride];
+    }
+  };
+  if (size == 4) return move(std::uint32_t{});
+  if (size == 2) return move(std::uint16_t{});
+  move(std::uint8_t{});
+}
+
+void apply_rows(Alu alu, float* a, const float* b, index_t n) {
+  with_alu(alu, [&](auto f) {
+    for (index_t i = 0; i < n; ++i) a[i] = f(a[i], b[i]);
+  });
+}
+
+void apply_scalar(Alu alu, float* row, float scalar, bool scalar_first, index_t n) {
+  with_alu(alu, [&](auto f) {
+    if (scalar_first) {
+      for (index_t i = 0; i < n; ++i) row[i] = f(scalar, row[i]);
+    } else {
+      for (index_t i = 0; i < n; ++i) row[i] = f(row[i], scalar);
+    }
+  });
+}
+
+void fold_row(Alu alu, float* row, const void* data, Dtype dtype, index_t offset, index_t stride, index_t n,
+              float* scratch) {
+  if (dtype != Dtype::f32 || stride == 0) {
+    load_row(scratch, data, dtype, offset, stride, n);
+    return apply_rows(alu, row, scratch, n);
+  }
+  with_alu(alu, [&](auto f) {
+    each_strided(static_cast<const float*>(data) + offset, stride, n,
+                 [=](float v, index_t i) { row[i] = f(row[i], v); });
+  });
+}
+
+}  // namespace oriel::tile
