@@ -51,6 +51,8 @@ class Chain {
     target_ = place(chain.back(), chain.back().dst);
     for (const Instruction& i : chain) dtypes_.push_back(program.tensor(i.dst.tensor).dtype);
     kept_ = first_.counts.size() - static_cast<std::size_t>(first_.reduced);
+    if (first_.opcode == Opcode::tensor_reduce && !part_.empty) list_taps();
+    for (const Place& src : sources_) reads_target_ = reads_target_ || src.data == target_.data;
     bits_ = chain.size() == 1 && (first_.opcode == Opcode::dma_copy || first_.opcode == Opcode::tensor_copy) &&
             copies_bits(program, first_);
   }
@@ -69,6 +71,20 @@ class Chain {
   }
 
  private:
+  // Where vector code can fold them: the offsets of a window's taps.
+  void list_taps() {
+    const Place& src = sources_[0];
+    const auto kept = static_cast<std::ptrdiff_t>(kept_);
+    each_index(Values(part_.begin.begin() + kept, part_.begin.end()), Values(part_.end.begin() + kept, part_.end.end()),
+               [&](const Values& tap) {
+                 index_t offset = 0;
+                 for (std::size_t a = 0; a < tap.size(); ++a) offset += src.stride[kept_ + a] * tap[a];
+                 taps_.push_back(offset);
+               });
+    const FoldTaps f{taps_.data(), static_cast<index_t>(taps_.size()), src.stride[kept_ - 1]};
+    if (src.dtype != Dtype::f32 || !can_fold_taps(first_.alu, f)) taps_.clear();
+  }
+
   // Two partitions never write the same element, nor what another one reads.
   bool partitions_apart() const {
     index_t span = 1;
@@ -86,31 +102,55 @@ class Chain {
     to[0] = end;
     const index_t n = to[row_axis] - from[row_axis];
     to[row_axis] = from[row_axis] + 1;
-    const std::unique_ptr<float[]> buffer(new float[static_cast<std::size_t>(3 * n)]);
+    index_t rows = 1;  // of one block
+    if (kept_ > 1) {
+      rows = to[kept_ - 2] - from[kept_ - 2];
+      to[kept_ - 2] = from[kept_ - 2] + 1;
+    }
+    constexpr index_t floats = 4096;  // a block stays in the first cache
+    const index_t block = std::max<index_t>(1, std::min(rows, floats / n));
+    const std::unique_ptr<float[]> buffer(new float[static_cast<std::size_t>((block + 2) * n)]);
     Values at(first_.counts.size(), 0);
     each_index(from, to, [&](const Values& place) {
       std::copy(place.begin(), place.end(), at.begin());
-      run_row(at, row_axis, n, buffer.get());
+      for (index_t row = 0; row < rows; row += block) {
+        if (kept_ > 1) at[kept_ - 2] = place[kept_ - 2] + row;
+        run_block(at, std::min(block, rows - row), n, buffer.get());
+      }
     });
   }
 
-  void run_row(Values& at, std::size_t axis, index_t n, float* row) const {
+  // Neighbouring rows, from `at` on along the axis before the last.
+  void run_block(Values& at, index_t rows, index_t n, float* buffer) const {
+    const std::size_t axis = kept_ - 1;
     const index_t to = target_.at(at);
-    const index_t to_stride = target_.stride[axis];
-    if (bits_) {
-      const Place& src = sources_[0];
-      return copy_row(src.data, src.at(at), src.stride[axis], target_.data, to, to_stride, size_bytes(src.dtype), n);
+    const index_t to_row = kept_ > 1 ? target_.stride[kept_ - 2] : 0, to_stride = target_.stride[axis];
+    // f32 rows are computed where they belong, unless something else is still to be read there.
+    const bool in_place = target_.dtype == Dtype::f32 && to_stride == 1 && (rows == 1 || to_row == n) && !reads_target_;
+    float* const out = in_place ? static_cast<float*>(target_.data) + to : buffer;
+    for (index_t r = 0; r < rows; ++r) {
+      if (bits_) {
+        const Place& src = sources_[0];
+        copy_row(src.data, src.at(at), src.stride[axis], target_.data, to + r * to_row, to_stride,
+                 size_bytes(src.dtype), n);
+      } else {
+        compute(at, axis, n, out + r * n, buffer + rows * n);
+      }
+      if (kept_ > 1) ++at[kept_ - 2];
     }
-    compute(at, axis, n, row);
+    if (bits_) return;
     for (std::size_t c = 1; c < chain_.size(); ++c) {
-      round_row(row, dtypes_[c - 1], n);
+      round_row(out, dtypes_[c - 1], rows * n);
       const Instruction& i = chain_[c];
       if (i.opcode == Opcode::tensor_scalar)
-        apply_scalar(i.alu, row, static_cast<float>(i.scalar), i.scalar_first, n);
+        apply_scalar(i.alu, out, static_cast<float>(i.scalar), i.scalar_first, rows * n);
       else if (i.opcode == Opcode::activation)
-        apply_scalar(i.alu, row, 0, false, n);
+        apply_scalar(i.alu, out, 0, false, rows * n);
     }
-    store_row(row, target_.data, target_.dtype, to, to_stride, n);
+    if (in_place) return;
+    if (to_stride == 1 && to_row == n) return store_row(buffer, target_.data, target_.dtype, to, 1, rows * n);
+    for (index_t r = 0; r < rows; ++r)
+      store_row(buffer + r * n, target_.data, target_.dtype, to + r * to_row, to_stride, n);
   }
 
   void load(std::size_t s, const Values& at, std::size_t axis, index_t n, float* row) const {
@@ -118,8 +158,7 @@ class Chain {
     load_row(row, src.data, src.dtype, src.at(at), src.stride[axis], n);
   }
 
-  void compute(Values& at, std::size_t axis, index_t n, float* row) const {
-    float* const other = row + n;
+  void compute(Values& at, std::size_t axis, index_t n, float* row, float* other) const {
     switch (first_.opcode) {
       case Opcode::memset:
         std::fill_n(row, n, static_cast<float>(first_.scalar));
@@ -128,7 +167,7 @@ class Chain {
         for (index_t i = 0; i < n; ++i) row[i] = static_cast<float>(sources_[0].at(at) + i * sources_[0].stride[axis]);
         return;
       case Opcode::tensor_reduce:
-        return reduce(at, axis, n, row);
+        return reduce(at, axis, n, row, other);
       case Opcode::select:
         load(0, at, axis, n, row);
         load(1, at, axis, n, other);
@@ -150,8 +189,12 @@ class Chain {
   }
 
   // Lanes are independent outputs; each folds its taps in the pattern's order.
-  void reduce(Values& at, std::size_t axis, index_t n, float* row) const {
+  void reduce(Values& at, std::size_t axis, index_t n, float* row, float* other) const {
     const Place& src = sources_[0];
+    if (!taps_.empty()) {
+      const FoldTaps f{taps_.data(), static_cast<index_t>(taps_.size()), src.stride[axis]};
+      return fold_taps(first_.alu, row, static_cast<const float*>(src.data) + src.at(at), f, n);
+    }
     bool first = true;
     std::copy(part_.begin.begin() + static_cast<std::ptrdiff_t>(kept_), part_.begin.end(),
               at.begin() + static_cast<std::ptrdiff_t>(kept_));
@@ -160,7 +203,7 @@ class Chain {
       if (first)
         load_row(row, src.data, src.dtype, offset, src.stride[axis], n);
       else
-        fold_row(first_.alu, row, src.data, src.dtype, offset, src.stride[axis], n, row + n);
+        fold_row(first_.alu, row, src.data, src.dtype, offset, src.stride[axis], n, other);
       first = false;
       std::size_t a = at.size();
       while (a > kept_ && ++at[a - 1] == part_.end[a - 1]) {
@@ -177,8 +220,9 @@ class Chain {
   std::vector<Place> sources_;
   Place target_;
   std::vector<Dtype> dtypes_;  // of what each instruction of the chain makes
+  std::vector<index_t> taps_;  // empty: the slower way
   std::size_t kept_ = 0;
-  bool bits_ = false;
+  bool bits_ = false, reads_target_ = false;
 };
 
 void print_tile(const Program& program, const Instruction& i, const std::vector<void*>& memory, const Values& counters,

@@ -116,8 +116,9 @@ void view::operator=(const tensor& value) const {
                       r.program.tensor(access().tensor).name + "` must be the value's, which is " +
                       counts_text(value.shape()),
                   where_);
+  const bool overlaps = value.access().tensor == access().tensor && value.access().along != access().along;
   Instruction i = instruction(Opcode::tensor_copy, *this, where_);
-  i.src.push_back(value.access());
+  i.src.push_back(overlaps ? copy({value, where_}).access() : value.access());
   r.add(std::move(i));
 }
 

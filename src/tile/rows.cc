@@ -95,6 +95,11 @@ void apply_rows(Alu alu, float* a, const float* b, index_t n) {
 }
 
 void apply_scalar(Alu alu, float* row, float scalar, bool scalar_first, index_t n) {
+  int exponent = 0;
+  if (alu == Alu::divide && !scalar_first && std::frexp(scalar, &exponent) == 0.5F && std::abs(exponent) < 100) {
+    alu = Alu::multiply;  // by a power of two: the same quotient, several times as fast
+    scalar = 1 / scalar;
+  }
   with_alu(alu, [&](auto f) {
     if (scalar_first) {
       for (index_t i = 0; i < n; ++i) row[i] = f(scalar, row[i]);

@@ -22,4 +22,14 @@ void apply_scalar(Alu alu, float* row, float scalar, bool scalar_first, index_t 
 void fold_row(Alu alu, float* row, const void* data, Dtype dtype, index_t offset, index_t stride, index_t n,
               float* scratch);
 
+/// The elements that an output folds, relative to its first, in their order; outputs are `stride` elements apart.
+struct FoldTaps {
+  const index_t* offsets = nullptr;
+  index_t taps = 0, stride = 0;
+};
+/// True for sums and extrema with stride 1, or stride 2 when the taps come as neighbouring pairs.
+bool can_fold_taps(Alu alu, const FoldTaps& f);
+/// row[i] = all taps of x + i * stride, folded.
+void fold_taps(Alu alu, float* row, const float* x, const FoldTaps& f, index_t n);
+
 }  // namespace oriel::tile
