@@ -53,8 +53,9 @@ class Chain {
     kept_ = first_.counts.size() - static_cast<std::size_t>(first_.reduced);
     if (first_.opcode == Opcode::tensor_reduce && !part_.empty) list_taps();
     for (const Place& src : sources_) reads_target_ = reads_target_ || src.data == target_.data;
-    bits_ = chain.size() == 1 && (first_.opcode == Opcode::dma_copy || first_.opcode == Opcode::tensor_copy) &&
-            copies_bits(program, first_);
+    bits_ = std::all_of(chain.begin(), chain.end(), [&](const Instruction& i) {
+      return (i.opcode == Opcode::dma_copy || i.opcode == Opcode::tensor_copy) && copies_bits(program, i);
+    });
   }
 
   void run() const {

@@ -68,6 +68,8 @@ inline float apply(Alu alu, float a, float b) {
       return a * a;
     case Alu::sqrt:
       return std::sqrt(a);
+    case Alu::reciprocal:
+      return 1 / a;
   }
   return 0;
 }

@@ -58,9 +58,9 @@ std::string_view name(Opcode opcode) {
 }
 
 std::string_view name(Alu alu) {
-  static constexpr std::array<std::string_view, 15> names = {
+  static constexpr std::array<std::string_view, 16> names = {
       "add",  "subtract",   "multiply", "divide",        "max", "min",    "equal", "not_equal",
-      "less", "less_equal", "greater",  "greater_equal", "abs", "square", "sqrt"};
+      "less", "less_equal", "greater",  "greater_equal", "abs", "square", "sqrt",  "reciprocal"};
   return names[static_cast<std::size_t>(alu)];
 }
 

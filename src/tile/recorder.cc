@@ -40,20 +40,17 @@ nl::tensor Recorder::add_tensor(const Extents& shape, Dtype dtype, Space space, 
   const int id = static_cast<int>(program.tensors.size());
   TensorInfo t{.name = std::to_string(id), .dtype = dtype, .shape = shape, .space = space, .where = where};
   t.name = (t.on_chip() ? "t" : "h") + t.name;
+  t.depth = static_cast<int>(open_.size());
   program.tensors.push_back(std::move(t));
   scope_.push_back(open_);
-  return whole(id);
-}
-
-nl::tensor Recorder::whole(int id) const {
-  const Extents& shape = program.tensor(id).shape;
+  made_at_.push_back(program.instructions.size());
   Access access{id, {}};
   for (int d = 0; d < shape.size(); ++d) {
     Along along{0, Values(static_cast<std::size_t>(shape.size()), 0)};
     along.step[static_cast<std::size_t>(d)] = 1;
     access.along.push_back(std::move(along));
   }
-  return {std::move(access), Values(shape.begin(), shape.end())};
+  return {std::move(access), Values(shape.begin(), shape.end()), std::make_shared<const int>(id)};
 }
 
 void Recorder::add(Instruction instruction) {
@@ -103,6 +100,7 @@ void Recorder::check_scope(int tensor, const Place& where) const {
 bool Recorder::made_last(const nl::tensor& value) const {
   if (program.instructions.empty() || value.access().tensor != static_cast<int>(program.tensors.size()) - 1)
     return false;
+  if (value.handle().use_count() != 1 || made_at_.back() + 1 != program.instructions.size()) return false;
   const Instruction& last = program.instructions.back();
   return last.opcode != Opcode::loop && last.opcode != Opcode::end && last.opcode != Opcode::device_print &&
          last.dst.tensor == value.access().tensor && last.dst.along == value.access().along;
@@ -117,6 +115,7 @@ bool Recorder::may_move_last(const Access& dst) const {
 void Recorder::replace_last(const Access& dst) {
   program.instructions.back().dst = dst;
   program.tensors.pop_back();
+  made_at_.pop_back();
   scope_.pop_back();
 }
 

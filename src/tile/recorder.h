@@ -20,8 +20,6 @@ class Recorder {
   static Recorder& current(const Where& where);
 
   nl::tensor add_tensor(const Extents& shape, Dtype dtype, Space space, const Place& where);
-  /// A whole tensor as an operand.
-  nl::tensor whole(int id) const;
   void add(Instruction instruction);
   int open_loop(index_t begin, index_t step, index_t trips, bool ordered, const Place& where);
   void close_loop();
@@ -29,7 +27,7 @@ class Recorder {
   void check_scope(int tensor, const Place& where) const;
   /// The loops around this point.
   std::size_t depth() const { return open_.size(); }
-  /// True when the last instruction wrote all of the tile `value` is, and made it.
+  /// True when the last instruction made all of the tile that `value` is, and nothing else names or uses that tile.
   bool made_last(const nl::tensor& value) const;
   /// True when the last instruction may write there instead.
   bool may_move_last(const Access& dst) const;
@@ -40,6 +38,7 @@ class Recorder {
 
  private:
   std::vector<int> open_;                // counters of the loops around this point, with how each scope is told apart
+  std::vector<std::size_t> made_at_;     // of each tensor: the instructions before its creation
   std::vector<std::vector<int>> scope_;  // of each tensor: the loops around its creation
 };
 

@@ -30,6 +30,7 @@ void with_alu(Alu alu, const F& f) {
     ORIEL_TILE_ALU(absolute)
     ORIEL_TILE_ALU(square)
     ORIEL_TILE_ALU(sqrt)
+    ORIEL_TILE_ALU(reciprocal)
 #undef ORIEL_TILE_ALU
   }
 }

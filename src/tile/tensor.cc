@@ -130,7 +130,7 @@ view tensor::operator[](std::initializer_list<subscript> list) const {
     }
     access.along.push_back(std::move(along));
   }
-  return {tensor(std::move(access), selection.counts), where};
+  return {tensor(std::move(access), selection.counts, handle_), where};
 }
 
 }  // namespace oriel::tile::nl

@@ -287,6 +287,22 @@ TEST(Language, AShiftInPlaceReadsBeforeItWrites) {
   for (index_t i = 0; i < 16; ++i) EXPECT_EQ(y.at(i), static_cast<double>(i % 8 == 0 ? i : i - 1));
 }
 
+TEST(Language, AssigningATileThatIsStillNamedCopiesIt) {
+  const auto kernel = nki::jit("named", [](nl::tensor x) {
+    auto out = nl::ndarray({2, 4}, {.buffer = nl::shared_hbm});
+    auto t = nl::zeros({2, 4});
+    auto a = nl::load(x) * 2;
+    t[{nl::all, nl::all}] = a.assert_shape({2, 4});
+    auto b = nl::full({2, 4}, 100);
+    b[{nl::all, nl::ds(0, 2)}] = nl::tensor(b[{nl::all, nl::ds(2, 2)}]) + 1;
+    nl::store(out, t + a + b);
+    return out;
+  });
+  const nki::array y = agreed(kernel, nki::array::arange(Dtype::f32, {2, 4}));
+  ASSERT_EQ(y.size(), 8);
+  for (index_t i = 0; i < 8; ++i) EXPECT_EQ(y.at(i), static_cast<double>(4 * i + (i % 4 < 2 ? 101 : 100)));
+}
+
 // A condition on an index does not compile.
 static_assert(!std::is_constructible_v<bool, nl::index>);
 static_assert(!std::is_constructible_v<bool, nl::mask>);

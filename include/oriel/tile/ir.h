@@ -44,6 +44,7 @@ struct TensorInfo {
   Space space = Space::sbuf;
   int parameter = -1;  // which argument; -1: none
   int output = -1;     // which result; -1: none
+  int depth = 0;       // loops around the place where it is made
   Place where;
 
   bool on_chip() const { return space == Space::sbuf; }
@@ -100,6 +101,7 @@ enum class Alu : std::uint8_t {
   absolute,
   square,
   sqrt,
+  reciprocal,
 };
 ORIEL_API std::string_view name(Opcode opcode);
 ORIEL_API std::string_view name(Alu alu);

@@ -8,6 +8,7 @@
 // rounded to half before it is divided: {.dtype = nl::float32} is the precise form.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -31,7 +32,8 @@ class view;
 class tensor {
  public:
   tensor() = default;
-  tensor(Access access, Values counts) : access_(std::move(access)), counts_(std::move(counts)) {}
+  tensor(Access access, Values counts, std::shared_ptr<const int> handle)
+      : access_(std::move(access)), counts_(std::move(counts)), handle_(std::move(handle)) {}
 
   /// `auto [c, h, w] = x.shape<3>();` Throws Failure when the rank is not N.
   template <int N>
@@ -52,11 +54,14 @@ class tensor {
   ORIEL_API tensor named(const std::string& name) const;
 
   const Access& access() const { return access_; }
+  /// Shared by all that name the tensor or a part of it.
+  const std::shared_ptr<const int>& handle() const { return handle_; }
 
  private:
   ORIEL_API void check_rank(int rank, const where_t& where) const;
   Access access_;
   Values counts_;
+  std::shared_ptr<const int> handle_;
 };
 
 /// A part of a tensor that may be assigned to: tile[{…}] = nl::load(x[{…}]);
