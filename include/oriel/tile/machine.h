@@ -70,4 +70,8 @@ ORIEL_API Report report(const Program& program, const nki::machine& machine);
 /// The report as text, facts apart from the model.
 ORIEL_API std::string to_string(const Report& report, const Program& program, const nki::machine& machine);
 
+/// A picture of how an instruction reads its first operand: the axes of its pattern, and one partition's elements with
+/// a letter for the output that each goes to.
+ORIEL_API std::string draw(const Program& program, const Instruction& instruction);
+
 }  // namespace oriel::tile
