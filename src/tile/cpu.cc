@@ -1,6 +1,4 @@
 // The vectorised way: chains of instructions, row by row. Rows lie along the last axis that is kept.
-#include <tbb/parallel_for.h>
-
 #include <cmath>
 #include <memory>
 
@@ -8,6 +6,7 @@
 #include "tile/cpu_plan.h"
 #include "tile/element.h"
 #include "tile/interpret.h"
+#include "tile/parallel.h"
 #include "tile/rows.h"
 #include "tile/walk.h"
 
@@ -66,9 +65,8 @@ class Chain {
     constexpr index_t least = 65536;  // elements that are worth a thread
     if (kept_ == 1 || end - begin == 1 || work * (end - begin) < 2 * least || !partitions_apart())
       return run_partitions(begin, end);
-    const std::size_t grain = static_cast<std::size_t>(std::max<index_t>(1, least / work));
-    tbb::parallel_for(tbb::blocked_range<index_t>(begin, end, grain),
-                      [this](const auto& range) { run_partitions(range.begin(), range.end()); });
+    spread(begin, end, std::max<index_t>(1, least / work),
+           [this](index_t first, index_t last) { run_partitions(first, last); });
   }
 
  private:
@@ -83,7 +81,14 @@ class Chain {
                  taps_.push_back(offset);
                });
     const FoldTaps f{taps_.data(), static_cast<index_t>(taps_.size()), src.stride[kept_ - 1]};
-    if (src.dtype != Dtype::f32 || !can_fold_taps(first_.alu, f)) taps_.clear();
+    // Rows of 16-bit floats are widened once, with all that lies between the taps.
+    const index_t row = (part_.end[kept_ - 1] - part_.begin[kept_ - 1] - 1) * f.stride;
+    const bool is_narrow = src.dtype == Dtype::f16 || src.dtype == Dtype::bf16;
+    const auto [least, most] = std::minmax_element(taps_.begin(), taps_.end());
+    const index_t span = row + *most + 1;
+    constexpr index_t kMostSpan = 8192;
+    if (is_narrow && *least >= 0 && span <= std::min(kMostSpan, 4 * (row + 1) * f.taps)) span_ = span;
+    if ((src.dtype != Dtype::f32 && span_ == 0) || !can_fold_taps(first_.alu, f)) taps_.clear();
   }
 
   // Two partitions never write the same element, nor what another one reads.
@@ -110,7 +115,7 @@ class Chain {
     }
     constexpr index_t floats = 4096;  // a block stays in the first cache
     const index_t block = std::max<index_t>(1, std::min(rows, floats / n));
-    const std::unique_ptr<float[]> buffer(new float[static_cast<std::size_t>((block + 2) * n)]);
+    const std::unique_ptr<float[]> buffer(new float[static_cast<std::size_t>(block * n + std::max(2 * n, span_))]);
     Values at(first_.counts.size(), 0);
     each_index(from, to, [&](const Values& place) {
       std::copy(place.begin(), place.end(), at.begin());
@@ -194,7 +199,9 @@ class Chain {
     const Place& src = sources_[0];
     if (!taps_.empty()) {
       const FoldTaps f{taps_.data(), static_cast<index_t>(taps_.size()), src.stride[axis]};
-      return fold_taps(first_.alu, row, static_cast<const float*>(src.data) + src.at(at), f, n);
+      if (span_ == 0) return fold_taps(first_.alu, row, static_cast<const float*>(src.data) + src.at(at), f, n);
+      load_row(other, src.data, src.dtype, src.at(at), 1, span_);
+      return fold_taps(first_.alu, row, other, f, n);
     }
     bool first = true;
     std::copy(part_.begin.begin() + static_cast<std::ptrdiff_t>(kept_), part_.begin.end(),
@@ -222,6 +229,7 @@ class Chain {
   Place target_;
   std::vector<Dtype> dtypes_;  // of what each instruction of the chain makes
   std::vector<index_t> taps_;  // empty: the slower way
+  index_t span_ = 0;           // elements that are widened for a row
   std::size_t kept_ = 0;
   bool bits_ = false, reads_target_ = false;
 };

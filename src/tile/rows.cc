@@ -8,6 +8,48 @@
 namespace oriel::tile {
 namespace {
 
+// The conversions of 16-bit floats without branches, which the compiler makes vectors of; oriel::half's and
+// oriel::bfloat16's own are the meaning, and a test compares all of them.
+inline float quick_half(std::uint32_t bits) {
+  const std::uint32_t magnitude = bits & 0x7fffU;
+  const float scaled = std::bit_cast<float>(magnitude << 13) * 0x1p112F;  // exact, subnormals too
+  const std::uint32_t top = magnitude >= 0x7c00U ? 0x7f800000U : 0U;
+  return std::bit_cast<float>(std::bit_cast<std::uint32_t>(scaled) | top | ((bits & 0x8000U) << 16));
+}
+inline std::uint16_t quick_half_bits(float value) {
+  const std::uint32_t bits = std::bit_cast<std::uint32_t>(value), magnitude = bits & 0x7fffffffU;
+  // Adding 0.5 puts the subnormal's last bit where a float rounds.
+  const std::uint32_t subnormal =
+      std::bit_cast<std::uint32_t>(std::bit_cast<float>(magnitude) + 0.5F) - std::bit_cast<std::uint32_t>(0.5F);
+  const std::uint32_t normal = (magnitude - (112U << 23) + 0xfffU + ((magnitude >> 13) & 1U)) >> 13;
+  const std::uint32_t special = magnitude > 0x7f800000U ? 0x7e00U : 0x7c00U;
+  const std::uint32_t half_bits = magnitude >= 0x47800000U ? special : magnitude < (113U << 23) ? subnormal : normal;
+  return static_cast<std::uint16_t>(half_bits | ((bits >> 16) & 0x8000U));
+}
+inline std::uint16_t quick_bfloat16_bits(float value) {
+  const std::uint32_t bits = std::bit_cast<std::uint32_t>(value);
+  const std::uint32_t rounded = (bits + 0x7fffU + ((bits >> 16) & 1U)) >> 16;
+  const std::uint32_t nan = ((bits >> 16) & 0x8000U) | 0x7fc0U;
+  return static_cast<std::uint16_t>((bits & 0x7fffffffU) > 0x7f800000U ? nan : rounded);
+}
+
+template <class T>
+inline float quick_widened(T value) {
+  if constexpr (std::is_same_v<T, half>)
+    return quick_half(value.bits);
+  else
+    return widened(value);
+}
+template <class T>
+inline T quick_narrowed(float value) {
+  if constexpr (std::is_same_v<T, half>)
+    return half::from_bits(quick_half_bits(value));
+  else if constexpr (std::is_same_v<T, bfloat16>)
+    return bfloat16::from_bits(quick_bfloat16_bits(value));
+  else
+    return narrowed<T>(value);
+}
+
 // Calls f with a functor for `alu`, so that a loop has one operation inside.
 template <class F>
 void with_alu(Alu alu, const F& f) {
@@ -56,20 +98,20 @@ void load_row(float* row, const void* data, Dtype dtype, index_t offset, index_t
       std::fill_n(row, n, widened(*x));
       return;
     }
-    each_strided(x, stride, n, [=](T v, index_t i) { row[i] = widened(v); });
+    each_strided(x, stride, n, [=](T v, index_t i) { row[i] = quick_widened(v); });
   });
 }
 
 void store_row(const float* row, void* data, Dtype dtype, index_t offset, index_t stride, index_t n) {
   visit(dtype, [&]<class T>() {
-    each_strided(static_cast<T*>(data) + offset, stride, n, [=](T& v, index_t i) { v = narrowed<T>(row[i]); });
+    each_strided(static_cast<T*>(data) + offset, stride, n, [=](T& v, index_t i) { v = quick_narrowed<T>(row[i]); });
   });
 }
 
 void round_row(float* row, Dtype dtype, index_t n) {
   if (dtype == Dtype::f32) return;
   visit(dtype, [&]<class T>() {
-    for (index_t i = 0; i < n; ++i) row[i] = widened(narrowed<T>(row[i]));
+    for (index_t i = 0; i < n; ++i) row[i] = quick_widened(quick_narrowed<T>(row[i]));
   });
 }
 

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "tile/random_kernel.h"
+#include "tile/rows.h"
 
 namespace oriel::tile::test {
 namespace {
@@ -14,6 +15,34 @@ TEST(RandomPrograms, TheCpuGivesTheInterpretersBits) {
         same_bits(result_of(r.program, r.inputs, Backend::cpu), result_of(r.program, r.inputs, Backend::interpreter)))
         << "seed " << seed << "\n"
         << to_string(r.program);
+  }
+}
+
+TEST(Rows, SixteenBitFloatsAreConvertedAsOneByOne) {
+  std::vector<std::uint16_t> all(65536);
+  for (std::size_t i = 0; i < all.size(); ++i) all[i] = static_cast<std::uint16_t>(i);
+  const auto same = [](float a, float b) {
+    return std::bit_cast<std::uint32_t>(a) == std::bit_cast<std::uint32_t>(b) || (std::isnan(a) && std::isnan(b));
+  };
+  std::vector<float> row(all.size());
+  load_row(row.data(), all.data(), Dtype::f16, 0, 1, 65536);
+  for (std::size_t i = 0; i < all.size(); ++i) ASSERT_TRUE(same(row[i], half::from_bits(all[i]))) << i;
+  load_row(row.data(), all.data(), Dtype::bf16, 0, 1, 65536);
+  for (std::size_t i = 0; i < all.size(); ++i) ASSERT_TRUE(same(row[i], bfloat16::from_bits(all[i]))) << i;
+  std::mt19937 random(1);
+  std::vector<std::uint16_t> out(all.size());
+  for (int round = 0; round < 30; ++round) {
+    for (float& x : row) {
+      // All exponents; every other value lies on or beside a tie.
+      std::uint32_t bits = static_cast<std::uint32_t>(random());
+      if (bits & 1U) bits = (bits & 0xffffe000U) | (0xfffU + bits % 3);
+      if (round % 2 == 1) bits = (bits & 0x87ffffffU) | 0x38000000U;  // near the range of halves
+      x = std::bit_cast<float>(bits);
+    }
+    store_row(row.data(), out.data(), Dtype::f16, 0, 1, 65536);
+    for (std::size_t i = 0; i < row.size(); ++i) ASSERT_EQ(out[i], half(row[i]).bits) << row[i];
+    store_row(row.data(), out.data(), Dtype::bf16, 0, 1, 65536);
+    for (std::size_t i = 0; i < row.size(); ++i) ASSERT_EQ(out[i], bfloat16(row[i]).bits) << row[i];
   }
 }
 
