@@ -108,7 +108,7 @@ tensor record(Opcode opcode, Alu alu, const std::vector<const operand*>& operand
       i.scalar_first = x == operands[0];
     }
   }
-  const tensor out = result(r, i.counts, dtype, where);
+  tensor out = result(r, i.counts, dtype, where);
   i.dst = out.access();
   r.add(std::move(i));
   return out;
@@ -176,7 +176,7 @@ tensor reduce(Alu alu, const tensor& x, const reduce_options& options, Dtype dty
     source.along.push_back(std::move(along));
   }
   for (const std::size_t a : order) i.counts.push_back(x.shape()[a]);
-  const tensor out = result(r, shape, dtype, where);
+  tensor out = result(r, shape, dtype, where);
   i.dst = {out.access().tensor, {}};
   std::size_t axis = 0;
   for (std::size_t d = 0; d < shape.size(); ++d) {

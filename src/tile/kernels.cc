@@ -90,7 +90,7 @@ std::string to_string(const Windows& w) {
          (w.count_include_pad ? "" : " exclude") + (w.rows > 0 ? " rows " + std::to_string(w.rows) : "");
 }
 
-nl::tensor tensor_avgpool(nl::tensor in_tensor, int pool_size) {
+nl::tensor tensor_avgpool(const nl::tensor& in_tensor, int pool_size) {
   auto [sz_cin, sz_hin, sz_win] = in_tensor.shape<3>();
   const int sz_hout = sz_hin / pool_size, sz_wout = sz_win / pool_size;
   auto out_tensor = nl::ndarray({sz_cin, sz_hout, sz_wout}, {.dtype = in_tensor.dtype(), .buffer = nl::shared_hbm});
@@ -102,7 +102,7 @@ nl::tensor tensor_avgpool(nl::tensor in_tensor, int pool_size) {
   return out_tensor;
 }
 
-nl::tensor max_pool2d(nl::tensor x, Windows w) {
+nl::tensor max_pool2d(const nl::tensor& x, const Windows& w) {
   auto out = output_of(x, w, x.dtype());
   const int n = partitions_of(x), columns = extent(out, 2);
   for (auto p0 : nl::affine_range(0, extent(x, 0), n)) {
@@ -114,7 +114,7 @@ nl::tensor max_pool2d(nl::tensor x, Windows w) {
   return out;
 }
 
-nl::tensor avg_pool2d(nl::tensor x, Windows w) {
+nl::tensor avg_pool2d(const nl::tensor& x, const Windows& w) {
   auto out = output_of(x, w, x.dtype());
   const int n = partitions_of(x), columns = extent(out, 2);
   const bool counts = !w.count_include_pad && (w.padding[0] > 0 || w.padding[1] > 0);
@@ -155,7 +155,7 @@ Places places_of(const nl::tensor& windows, const Windows& w) {
 
 }  // namespace
 
-std::vector<nl::tensor> max_pool2d_with_taps(nl::tensor x, Windows w) {
+std::vector<nl::tensor> max_pool2d_with_taps(const nl::tensor& x, const Windows& w) {
   auto out = output_of(x, w, x.dtype()), taps = output_of(x, w, nl::float32);
   const int n = partitions_of(x), columns = extent(out, 2);
   const index_t work = 3 * w.kernel[0] * w.kernel[1];  // tiles of a window's taps for each output
@@ -170,10 +170,11 @@ std::vector<nl::tensor> max_pool2d_with_taps(nl::tensor x, Windows w) {
   return {out, taps};
 }
 
-nl::tensor max_pool2d_backward(nl::tensor x, nl::tensor dy, Windows w) {
+nl::tensor max_pool2d_backward(const nl::tensor& x, const nl::tensor& dy, const Windows& windows) {
   auto [planes, height, width] = x.shape<3>();
   auto dx = nl::ndarray({planes, height, width}, {.dtype = x.dtype(), .buffer = nl::shared_hbm});
   const int n = partitions_of(x), rows = extent(dy, 1), columns = extent(dy, 2);
+  Windows w = windows;
   w.rows = rows;  // one band: windows reach over any cut
   for (auto p0 : nl::affine_range(0, planes, n)) {
     const Band band = Bands(w, height, width, 4, 1).list()[0];
@@ -195,7 +196,7 @@ nl::tensor max_pool2d_backward(nl::tensor x, nl::tensor dy, Windows w) {
   return dx;
 }
 
-nl::tensor adaptive_avg_pool2d(nl::tensor x, int out_h, int out_w) {
+nl::tensor adaptive_avg_pool2d(const nl::tensor& x, int out_h, int out_w) {
   auto [planes, height, width] = x.shape<3>();
   auto out = nl::ndarray({planes, out_h, out_w}, {.dtype = x.dtype(), .buffer = nl::shared_hbm});
   const int n = partitions_of(x);
@@ -223,7 +224,7 @@ nl::tensor adaptive_avg_pool2d(nl::tensor x, int out_h, int out_w) {
   return out;
 }
 
-nl::tensor max_pool3d(nl::tensor x, int k, int s) {
+nl::tensor max_pool3d(const nl::tensor& x, int k, int s) {
   auto [planes, d, h, w] = x.shape<4>();
   const int od = (d - k) / s + 1, oh = (h - k) / s + 1, ow = (w - k) / s + 1;
   auto out = nl::ndarray({planes, od, oh, ow}, {.dtype = x.dtype(), .buffer = nl::shared_hbm});

@@ -57,7 +57,7 @@ tensor ndarray(const Extents& shape, const ndarray_options& options, const where
 }
 
 tensor full(const Extents& shape, double value, const ndarray_options& options, const where_t& where) {
-  const tensor t = ndarray(shape, options, where);
+  tensor t = ndarray(shape, options, where);
   Instruction i = instruction(Opcode::memset, t, where);
   i.scalar = value;
   Recorder::current(where).add(std::move(i));
@@ -72,7 +72,7 @@ tensor iota(const index& expression, Dtype dtype, const where_t& where) {
   Recorder& r = Recorder::current(where);
   if (!expression.advanced())
     throw Failure("err_rank", "iota: the expression must have axes of an mgrid, but is one number", where);
-  const tensor t = r.add_tensor(extents_of(expression.extents()), dtype, Space::sbuf, where);
+  tensor t = r.add_tensor(extents_of(expression.extents()), dtype, Space::sbuf, where);
   Instruction i = instruction(Opcode::iota, t, where);
   i.src.push_back({-1, {{expression.base(), expression.steps()}}});
   r.add(std::move(i));
@@ -82,7 +82,7 @@ tensor iota(const index& expression, Dtype dtype, const where_t& where) {
 tensor load(const tensor& source, const load_options& options, const where_t& where) {
   Recorder& r = Recorder::current(where);
   check_space(r, source, false, "src", "load", where);
-  const tensor t = r.add_tensor(extents_of(source.shape()), options.dtype.value_or(source.dtype()), Space::sbuf, where);
+  tensor t = r.add_tensor(extents_of(source.shape()), options.dtype.value_or(source.dtype()), Space::sbuf, where);
   Instruction i = instruction(Opcode::dma_copy, t, where);
   i.src.push_back(source.access());
   i.mask = conditions_of(options.mask, i.counts, where);

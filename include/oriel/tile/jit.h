@@ -131,15 +131,15 @@ class kernel {
     return k;
   }
   /// The kernel launched in another way.
-  kernel with(launch how) const {
+  kernel with(const launch& how) const {
     kernel k = *this;
-    k.launch_ = std::move(how);
+    k.launch_ = how;
     return k;
   }
   /// The kernel writing its results there; a call then returns nothing of use. They must be dense.
-  kernel into(std::vector<Tensor> results) const {
+  kernel into(const std::vector<Tensor>& results) const {
     kernel k = *this;
-    k.launch_.into = std::move(results);
+    k.launch_.into = results;
     return k;
   }
   const launch& how() const { return launch_; }
@@ -239,8 +239,8 @@ kernel<F> jit(std::string name, F function) {
 
 /// The kernel interpreted under a machine's limits: `nki::simulate(kernel, nki::trn2)(x, 2)`.
 template <class F>
-kernel<F> simulate(const kernel<F>& k, const machine& target, Sink print = {}) {
-  return k.with({.grid = k.how().grid, .machine = target, .backend = Backend::interpreter, .print = std::move(print)});
+kernel<F> simulate(const kernel<F>& k, const machine& target, const Sink& print = {}) {
+  return k.with({.grid = k.how().grid, .machine = target, .backend = Backend::interpreter, .print = print});
 }
 
 }  // namespace nki

@@ -24,26 +24,26 @@ struct Windows {
 ORIEL_API std::string to_string(const Windows& windows);
 
 /// The tutorial's kernel: windows that do not overlap, the planes on partitions, everything at once.
-ORIEL_API nl::tensor tensor_avgpool(nl::tensor in_tensor, int pool_size);
+ORIEL_API nl::tensor tensor_avgpool(const nl::tensor& in_tensor, int pool_size);
 
 // [p, h, w] -> [p, oh, ow]. The sums of averages are kept in f32 and rounded once.
-ORIEL_API nl::tensor max_pool2d(nl::tensor x, Windows windows);
-ORIEL_API nl::tensor avg_pool2d(nl::tensor x, Windows windows);
+ORIEL_API nl::tensor max_pool2d(const nl::tensor& x, const Windows& windows);
+ORIEL_API nl::tensor avg_pool2d(const nl::tensor& x, const Windows& windows);
 
 /// The maxima, and for each the tap of its window that has it, counted row by row; of equal ones the first. f32 codes.
 /// For windows without NaN: a NaN has no place, and gives the code kernel_h * kernel_w.
-ORIEL_API std::vector<nl::tensor> max_pool2d_with_taps(nl::tensor x, Windows windows);
+ORIEL_API std::vector<nl::tensor> max_pool2d_with_taps(const nl::tensor& x, const Windows& windows);
 
 /// The gradient of max_pool2d: each gradient dy goes to the first maximum of its window (select and scatter). Terms are
 /// added in the order of the taps. Whole planes at once.
-ORIEL_API nl::tensor max_pool2d_backward(nl::tensor x, nl::tensor dy, Windows windows);
+ORIEL_API nl::tensor max_pool2d_backward(const nl::tensor& x, const nl::tensor& dy, const Windows& windows);
 
 /// [p, h, w] -> [p, oh, ow]: window o covers [floor(o*n/out), ceil((o+1)*n/out)); windows larger than SBUF are summed
 /// in bands of rows.
-ORIEL_API nl::tensor adaptive_avg_pool2d(nl::tensor x, int out_h, int out_w);
+ORIEL_API nl::tensor adaptive_avg_pool2d(const nl::tensor& x, int out_h, int out_w);
 
 /// [p, d, h, w]: windows of k^3, by one axis after the other, since a pattern has four free axes at most.
-ORIEL_API nl::tensor max_pool3d(nl::tensor x, int kernel, int stride);
+ORIEL_API nl::tensor max_pool3d(const nl::tensor& x, int kernel, int stride);
 
 }  // namespace kernels
 
