@@ -35,6 +35,7 @@ class Interpreter {
         counters_ = &at;
         now_ = &program_.instructions[i];
         step();
+        counters_ = nullptr;  // they live in the walk
       });
     });
   }

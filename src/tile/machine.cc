@@ -104,7 +104,7 @@ class Checker {
       sum += fmt::format("{}{}", sum.empty() ? "" : " + ", bytes);
       total += bytes;
     }
-    if (total <= machine_.sbuf_bytes) return;
+    if (total == 0 || total <= machine_.sbuf_bytes) return;
     const TensorInfo& first = program_.tensor(tiles[0]);
     if (first.shape.size() > 1) {
       const index_t fits = first.shape[1] * machine_.sbuf_bytes / total;

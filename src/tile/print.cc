@@ -20,7 +20,7 @@ std::string shape_text(const TensorInfo& t) {
 std::string tensor_line(const TensorInfo& t) {
   std::string text =
       fmt::format("%{} = {} {} {}", t.name, t.parameter >= 0 ? "param" : "alloc", space_name(t.space), shape_text(t));
-  if (t.on_chip() && t.shape.size() > 0)
+  if (t.on_chip() && !t.shape.empty())
     text += fmt::format(" ; {} B/partition",
                         element_count(t.shape) / std::max<index_t>(1, t.shape[0]) * size_bytes(t.dtype));
   return text + "\n";

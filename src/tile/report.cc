@@ -43,7 +43,8 @@ Report report(const Program& program, const nki::machine& machine) {
     if (i.opcode != Opcode::dma_copy) {
       ++r.compute;
       r.lanes = std::max(r.lanes, partitions);
-      r.vector_cycles += vector_cycles(program, i, static_cast<double>(elements / partitions));
+      const index_t each = elements / partitions;
+      r.vector_cycles += vector_cycles(program, i, static_cast<double>(each));
       return;
     }
     ++r.dma;
