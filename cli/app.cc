@@ -101,7 +101,8 @@ void add_explain(CLI::App& app, Typed& t) {
   explain.add_flag("--full", c.full, "leave nothing out, however many outputs there are");
   explain.add_flag("--ascii", c.ascii, "draw with ASCII characters");
   explain.add_flag("--json", c.json, "print the windows as JSON; with --plan the plan");
-  explain.add_flag("--plan", c.plan, "say how it is carried out on dense tensors, and the bytes and operations of that");
+  explain.add_flag("--plan", c.plan,
+                   "say how it is carried out on dense tensors, and the bytes and operations of that");
   explain.footer(std::string("Examples:\n  oriel explain max:f32:7:k3s2\n  oriel explain max:f32:7:k3s2:ceil\n"
                              "  oriel explain avg:f32:1x1x6x7:k3s2p1 --output 0x3 --svg windows.svg\n") +
                  kNameHelp);
@@ -124,6 +125,27 @@ void add_bench(CLI::App& app, Typed& t) {
   bench.footer(std::string("Every result is verified before it is timed. Example:\n  oriel bench "
                            "max:f32:8x64x112x112:k2s2 max:f32:8x64x112x112:k3s2p1\n") +
                kNameHelp);
+}
+
+void add_tile(CLI::App& app, Typed& t) {
+  CLI::App& tile = *app.add_subcommand("tile", "Show what a kernel of the tile language becomes on a machine");
+  TileCommand& c = t.tile;
+  tile.add_option("KERNEL", c.kernel, "name of a shipped kernel; list prints them")->required();
+  tile.add_option("--shape", t.tile_shape, "of the input: planes x height x width")->type_name("PxHxW");
+  tile.add_option("--dtype", t.tile_dtype, "of the input")->type_name("DTYPE")->capture_default_str();
+  tile.add_option("--machine", c.machine, "whose limits hold")
+      ->check(CLI::IsMember({"trn1", "trn2", "trn3", "native"}))
+      ->capture_default_str();
+  tile.add_option("--set", t.tile_values, "a parameter of the kernel, e.g. pool_size=2")->type_name("NAME=N");
+  tile.add_option("--nki", c.nki, "generation of the emitted text")
+      ->check(CLI::IsMember({"0.1", "0.6"}))
+      ->capture_default_str();
+  tile.add_option("--only", c.only, "print one part alone")
+      ->check(CLI::IsMember({"ir", "checks", "report", "picture", "nki"}));
+  tile.footer(
+      "Exit code 1 when the machine cannot run it. Examples:\n  oriel tile tensor_avgpool_kernel --shape 2x6x6 "
+      "--set pool_size=2\n  oriel tile max_pool2d --shape 64x112x112 --set kernel=3 --set stride=2 --set "
+      "padding=1 --machine trn1\n");
 }
 
 void add_rest(CLI::App& app, Typed& t) {
@@ -176,6 +198,22 @@ ExplainCommand finish_explain(Typed& t) {
   return c;
 }
 
+TileCommand finish_tile(Typed& t) {
+  TileCommand& c = t.tile;
+  c.dtype = parse_dtype(t.tile_dtype);
+  if (!t.tile_shape.empty()) c.shape = parse_numbers("--shape", t.tile_shape, 'x');
+  for (const std::string& text : t.tile_values) {
+    const std::size_t equals = text.find('=');
+    if (equals == 0 || equals == std::string::npos)
+      throw Error(fmt::format("--set: must be NAME=N, but is '{}'", text.substr(0, 40)));
+    const Extents value = parse_numbers("--set", text.substr(equals + 1), 'x');
+    if (value.size() != 1 || value[0] < 0 || value[0] > std::numeric_limits<int>::max())
+      throw Error(fmt::format("--set: must be one number >= 0, but is '{}'", text.substr(0, 40)));
+    c.values[text.substr(0, equals)] = static_cast<int>(value[0]);
+  }
+  return c;
+}
+
 std::string one_line(std::string text) {
   for (char& c : text)
     if (static_cast<unsigned char>(c) < ' ' || c == '\x7f') c = ' ';
@@ -196,6 +234,7 @@ void check_name(const CLI::App& app, const std::string& word) {
 Command finish(const std::string& command, Typed& t) {
   if (command == "pool") return finish_pool(t);
   if (command == "explain") return finish_explain(t);
+  if (command == "tile") return finish_tile(t);
   if (command == "check") {
     t.check.problems = parse_names(t.check_names);
     return t.check;
@@ -222,6 +261,7 @@ void add_commands(CLI::App& app, Typed& t) {
   add_check(app, t);
   add_explain(app, t);
   add_bench(app, t);
+  add_tile(app, t);
   add_rest(app, t);
 }
 

@@ -18,6 +18,9 @@ struct Typed {
   std::string explain_name, explain_output;
   BenchCommand bench;
   std::vector<std::string> check_names, bench_names;
+  TileCommand tile;
+  std::string tile_shape, tile_dtype = "f32";
+  std::vector<std::string> tile_values;
   InfoCommand info;
   CompletionCommand completion;
 };

@@ -52,6 +52,7 @@ struct Runner {
   int operator()(const CheckCommand& c) const { return named("check", run_check, c); }
   int operator()(const ExplainCommand& c) const { return named("explain", run_explain, c); }
   int operator()(const BenchCommand& c) const { return named("bench", run_bench, c); }
+  int operator()(const TileCommand& c) const { return named("tile", run_tile, c); }
   int operator()(const InfoCommand& c) const { return named("info", run_info, c); }
   int operator()(const CompletionCommand& c) const { return named("completion", run_completion, c); }
 

@@ -1,6 +1,7 @@
 // What the command line says: one struct per subcommand, filled by parse_command without doing any work.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -60,6 +61,16 @@ struct BenchCommand {
   bool json = false;
 };
 
+/// `oriel tile`: shows what a kernel of the tile language becomes for a shape and a machine.
+struct TileCommand {
+  std::string kernel;  // "list": which there are
+  Extents shape;
+  Dtype dtype = Dtype::f32;
+  std::string machine = "trn2", nki = "0.6";
+  std::map<std::string, int> values;  // of the kernel's parameters
+  std::string only;                   // ir, checks, report, picture or nki; empty: all of them
+};
+
 /// `oriel info`: what this build and machine are.
 struct InfoCommand {
   bool json = false;
@@ -75,8 +86,8 @@ struct TextCommand {
   std::string text;
 };
 
-using Command =
-    std::variant<TextCommand, PoolCommand, CheckCommand, ExplainCommand, BenchCommand, InfoCommand, CompletionCommand>;
+using Command = std::variant<TextCommand, PoolCommand, CheckCommand, ExplainCommand, BenchCommand, TileCommand,
+                             InfoCommand, CompletionCommand>;
 
 /// The arguments after the program's name as a command. Throws UsageError. Reads and writes no files.
 Command parse_command(const std::vector<std::string>& arguments);
@@ -87,6 +98,7 @@ int run_pool(const PoolCommand& command);
 int run_check(const CheckCommand& command);
 int run_explain(const ExplainCommand& command);
 int run_bench(const BenchCommand& command);
+int run_tile(const TileCommand& command);
 int run_info(const InfoCommand& command);
 int run_completion(const CompletionCommand& command);
 

@@ -5,7 +5,7 @@ include(CMakePackageConfigHelpers)
 get_target_property(oriel_library_type oriel TYPE)
 set(oriel_package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/oriel)
 
-install(TARGETS oriel ${ORIEL_MPI_TARGETS} EXPORT oriel_targets
+install(TARGETS oriel oriel_tile ${ORIEL_MPI_TARGETS} EXPORT oriel_targets
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/oriel DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(EXPORT oriel_targets NAMESPACE oriel:: FILE oriel_targets.cmake DESTINATION ${oriel_package_dir})

@@ -12,7 +12,7 @@ import pytest
 
 from conftest import COMMAND
 
-COMMANDS = ["pool", "check", "explain", "bench", "info", "completion"]
+COMMANDS = ["pool", "check", "explain", "bench", "tile", "info", "completion"]
 
 
 def test_info(oriel):

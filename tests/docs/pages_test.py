@@ -71,7 +71,7 @@ def test_program(text, after, tmp_path):
     program = tmp_path / "program"
     library = next((BUILD / "lib").glob("liboriel.*"))
     command = [os.environ.get("CXX", "c++"), "-std=c++20", "-Wall", "-Wextra", "-Werror", f"-I{ROOT / 'include'}",
-               str(source), "-o", str(program), str(library), "-lhwy", "-ltbb", "-lfmt", "-pthread",
+               str(source), "-o", str(program), *map(str, (BUILD / "lib").glob("liboriel_tile.*")), str(library), "-lhwy", "-ltbb", "-lfmt", "-pthread",
                f"-Wl,-rpath,{library.parent}"]
     built = subprocess.run(command, capture_output=True, text=True)
     assert built.returncode == 0, built.stderr

@@ -1,0 +1,59 @@
+// Floor 2: pooling in the tile language, as kernels that fit the machines: channels are cut into tiles of 128
+// partitions, images into bands of rows that fit SBUF. Tensors are [planes, height, width]: batch and channels
+// together.
+#pragma once
+
+#include "oriel/tile/jit.h"
+
+namespace oriel::tile {
+
+namespace kernels {
+
+/// A pool's windows along height and width.
+struct Windows {
+  std::array<int, 2> kernel{2, 2}, stride{2, 2}, padding{0, 0}, dilation{1, 1};
+  bool count_include_pad = true;  // averages
+  int rows = 0;                   // output rows of a band; 0: as many as fit the smallest machine
+
+  /// Outputs along axis 0 or 1 for `n` inputs (floor).
+  int outputs(int axis, int n) const {
+    const auto a = static_cast<std::size_t>(axis);
+    return (n + 2 * padding[a] - dilation[a] * (kernel[a] - 1) - 1) / stride[a] + 1;
+  }
+};
+ORIEL_API std::string to_string(const Windows& windows);
+
+/// The tutorial's kernel: windows that do not overlap, the planes on partitions, everything at once.
+ORIEL_API nl::tensor tensor_avgpool(const nl::tensor& in_tensor, int pool_size);
+
+// [p, h, w] -> [p, oh, ow]. The sums of averages are kept in f32 and rounded once.
+ORIEL_API nl::tensor max_pool2d(const nl::tensor& x, const Windows& windows);
+ORIEL_API nl::tensor avg_pool2d(const nl::tensor& x, const Windows& windows);
+
+/// The maxima, and for each the tap of its window that has it, counted row by row; of equal ones the first. f32 codes.
+/// For windows without NaN: a NaN has no place, and gives the code kernel_h * kernel_w.
+ORIEL_API std::vector<nl::tensor> max_pool2d_with_taps(const nl::tensor& x, const Windows& windows);
+
+/// The gradient of max_pool2d: each gradient dy goes to the first maximum of its window (select and scatter). Terms are
+/// added in the order of the taps. Whole planes at once.
+ORIEL_API nl::tensor max_pool2d_backward(const nl::tensor& x, const nl::tensor& dy, const Windows& windows);
+
+/// [p, h, w] -> [p, oh, ow]: window o covers [floor(o*n/out), ceil((o+1)*n/out)); windows larger than SBUF are summed
+/// in bands of rows.
+ORIEL_API nl::tensor adaptive_avg_pool2d(const nl::tensor& x, int out_h, int out_w);
+
+/// [p, d, h, w]: windows of k^3, by one axis after the other, since a pattern has four free axes at most.
+ORIEL_API nl::tensor max_pool3d(const nl::tensor& x, int kernel, int stride);
+
+}  // namespace kernels
+
+/// A shipped kernel by its name, for the command line: recorded for an input's meta and values of its parameters.
+struct ShippedKernel {
+  std::string_view name, parameters, sentence;
+  int rank;  // of its input
+  /// `values` are by name; those that are missing have a default, but pool_size, kernel and output.
+  Program (*trace)(const nki::meta& x, const std::map<std::string, int>& values);
+};
+ORIEL_API std::span<const ShippedKernel> shipped_kernels();
+
+}  // namespace oriel::tile

@@ -1,0 +1,48 @@
+"""`oriel tile`: what a kernel of the tile language becomes."""
+
+TUTORIAL = ["tile", "tensor_avgpool_kernel", "--shape", "2x6x6", "--set", "pool_size=2", "--dtype", "f16"]
+
+
+def text_of(oriel, *arguments, code=0):
+    return oriel(*arguments, code=code).stdout.decode()
+
+
+def test_all_parts(oriel):
+    text = text_of(oriel, *TUTORIAL)
+    for part in ("ir", "picture", "checks", "report", "nki"):
+        assert f"== {part}\n" in text
+    assert "[[36,2],[12,3],[2,3],[6,2],[1,2]]" in text
+    assert "trn2: nothing to complain of" in text
+    assert "exact   hbm->sbuf 144 B in 1 dma" in text
+
+
+def test_one_part(oriel):
+    new, old = (text_of(oriel, *TUTORIAL, "--only", "nki", "--nki", v) for v in ("0.6", "0.1"))
+    assert "nisa.tensor_reduce(" in new and "nl.sum(" in old
+    for text in (new, old):
+        compile(text, "emitted", "exec")
+
+
+def test_the_picture(oriel):
+    text = text_of(oriel, *TUTORIAL, "--only", "picture")
+    rows = [line.strip() for line in text.splitlines()[-6:]]
+    assert rows == ["a a b b c c", "a a b b c c", "d d e e f f", "d d e e f f", "g g h h i i", "g g h h i i"]
+    assert "F3  [6, 2]  reduced" in text
+
+
+def test_a_machine_that_cannot(oriel):
+    large = ["tile", "tensor_avgpool_kernel", "--shape", "2x224x224", "--set", "pool_size=2", "--only", "checks"]
+    for machine, code in (("trn1", 1), ("trn2", 1), ("trn3", 1), ("native", 0)):
+        text = text_of(oriel, *large, "--machine", machine, code=code)
+        assert ("error SBUF1: " in text) == (code == 1)
+    banded = ["tile", "avg_pool2d", "--shape", "2x224x224", "--set", "kernel=2", "--only", "checks", "--machine", "trn1"]
+    assert text_of(oriel, *banded) == "trn1: nothing to complain of\n"
+
+
+def test_list_and_bad_input(oriel, refusal):
+    names = [line.split()[0] for line in text_of(oriel, "tile", "list").splitlines()[::2]]
+    assert "max_pool2d_backward" in names and len(names) == 7
+    assert "KERNEL must be one of tensor_avgpool_kernel" in refusal("tile", "pool", "--shape", "2x6x6", code=2)
+    assert "--shape: must have 3 extents, but has 2" in refusal("tile", "max_pool2d", "--shape", "6x6", code=2)
+    assert "parameter kernel must be given" in refusal("tile", "max_pool2d", "--shape", "2x6x6", code=1)
+    assert "--set: must be NAME=N" in refusal("tile", "max_pool2d", "--shape", "2x6x6", "--set", "kernel", code=2)
