@@ -28,6 +28,8 @@ struct ApartJob {
   bool lanes = false;     // windows of lanes, or else beside each other along rows
   int outer = 0;          // axes that are visited: all, or all but that of rows
   bool complete = false;  // every input is in a window
+  bool sums = false;      // sums and averages
+  double divisor = 1;     // of all their windows
 };
 
 bool is_dense(const Pitches& p) { return p[kX] == 1 && p[kY] == 1 && p[kIndex] == 1; }
@@ -81,7 +83,7 @@ class Sharer {
       : job_(job),
         layout_(job.layout),
         bands_(bands),
-        k_(apart_table().kernels(job.problem.pool.op, job.elem == 8 ? Lane::f64 : Lane::f32)) {}
+        k_(apart_table().kernels(job.problem.pool.op, job.problem.dtype)) {}
 
   void run(index_t plane, index_t band) {
     for (Operand operand : {kX, kY, kIndex}) plane_[operand] = layout_.plane_offset(plane, operand);
@@ -151,8 +153,11 @@ class Sharer {
     const int count = list_taps(o);
     if (count == 0) return;
     const std::byte* dy = job_.dy + offset(o, kY) * job_.elem;
-    if (job_.lanes) return k_.lanes(taps_.data(), count, dy, layout_.lanes.n);
-    k_.along(taps_.data(), count, static_cast<int>(row().stride), dy, row().out);
+    const int step = static_cast<int>(row().stride);
+    if (job_.sums && job_.lanes) return k_.spread_lanes(taps_.data(), count, dy, layout_.lanes.n, job_.divisor);
+    if (job_.sums) return k_.spread_along(taps_.data(), count, step, dy, row().out, job_.divisor);
+    if (job_.lanes) return k_.choose_lanes(taps_.data(), count, dy, layout_.lanes.n);
+    k_.choose_along(taps_.data(), count, step, dy, row().out);
   }
 
   const ApartJob& job_;
@@ -164,12 +169,30 @@ class Sharer {
   std::array<ApartTap, kMostTaps> taps_;
 };
 
+// Sets what all windows of a sum or an average divide by. False where they differ, or floats do not hold it.
+bool set_divisor(ApartJob& job) {
+  const Pool& pool = job.problem.pool;
+  for (const PooledAxis& a : job.layout.axis) {
+    if (a.axis.full() != Range{0, a.axis.out}) return false;
+    if (pool.op == Op::avg) job.divisor *= static_cast<double>(a.axis.kernel);
+  }
+  if (pool.op == Op::avg && pool.divisor > 0) job.divisor = static_cast<double>(pool.divisor);
+  return job.divisor < (1 << 24);
+}
+
+bool has_kernels(const ApartJob& job) {
+  const ApartKernels k = apart_table().kernels(job.problem.pool.op, job.problem.dtype);
+  if (!job.sums) return k.choose_along != nullptr;
+  if (k.spread_along == nullptr) return false;
+  return (job.lanes ? job.layout.lanes.n : job.layout.axis[at(job.layout.pooled() - 1)].axis.out) >= k.vector;
+}
+
 }  // namespace
 
-bool apart_gradient(const Problem& problem, const ConstTensor& x, const ConstTensor& dy, const Tensor& dx,
+bool apart_gradient(const Problem& problem, const ConstTensor* x, const ConstTensor& dy, const Tensor& dx,
                     int threads) {
-  if (problem.pool.op != Op::max && problem.pool.op != Op::min) return false;
-  if (problem.dtype != Dtype::f32 && problem.dtype != Dtype::f64) return false;
+  const bool sums = problem.pool.op == Op::sum || problem.pool.op == Op::avg;
+  if (!sums && problem.pool.op != Op::max && problem.pool.op != Op::min) return false;
   if (problem.pool.nan == NanPolicy::omit || problem.pooled > kMostPlaceAxes) return false;
   // Taps are listed in the order of the problem's axes, and equals are told apart by that of the tensor's.
   if (!std::is_sorted(problem.axes.begin(), problem.axes.begin() + problem.pooled)) return false;
@@ -177,16 +200,19 @@ bool apart_gradient(const Problem& problem, const ConstTensor& x, const ConstTen
     if (!is_apart(problem.axis[at(a)])) return false;
   }
   if (element_count(dy.shape) == 0) return false;
-  Tensor dy_pitches = dx;  // a layout asks tensors of outputs for nothing but pitches
+  const ConstTensor& from = sums ? dx : *x;  // sums do not look at their inputs
+  Tensor dy_pitches = dx;                    // a layout asks tensors of outputs for nothing but pitches
   dy_pitches.pitch = dy.pitch;
   ApartJob job{.problem = problem,
-               .layout = make_layout(problem, problem.axis, x, dy_pitches, &dx, IndexSpace::window),
-               .x = static_cast<const std::byte*>(x.data),
+               .layout = make_layout(problem, problem.axis, from, dy_pitches, &dx, IndexSpace::window),
+               .x = static_cast<const std::byte*>(from.data),
                .dy = static_cast<const std::byte*>(dy.data),
                .dx = static_cast<std::byte*>(dx.data),
-               .elem = size_bytes(problem.dtype)};
+               .elem = size_bytes(problem.dtype),
+               .sums = sums};
   job.lanes = job.layout.lanes.n > 1;
   if (job.lanes ? !is_dense(job.layout.lanes.pitch) : !is_row(job.layout)) return false;
+  if (!has_kernels(job) || (sums && !set_divisor(job))) return false;
   job.outer = job.layout.pooled() - (job.lanes ? 0 : 1);
   job.complete = true;
   for (const PooledAxis& a : job.layout.axis) job.complete &= covers(a.axis);

@@ -1,4 +1,4 @@
-// Gradients of maxima and minima over windows that share no input: found and written in one go.
+// Gradients over windows that share no input, written in one go.
 #pragma once
 
 #include "oriel/problem.h"
@@ -6,8 +6,9 @@
 
 namespace oriel::cpu {
 
-/// dx = the gradient of max or min, whose places are found from x. False, and nothing is done, unless elements are f32
-/// or f64, windows share no input, and rows or lanes are runs of memory that fill vectors.
-bool apart_gradient(const Problem& problem, const ConstTensor& x, const ConstTensor& dy, const Tensor& dx, int threads);
+/// dx = the gradient of max, min, sum or an average; places of extrema are found from x, which sums do not look at.
+/// False, and nothing is done, unless windows share no input, rows or lanes are runs of memory that fill vectors, and
+/// there are kernels: f32 and f64; of 16 bits sums only.
+bool apart_gradient(const Problem& problem, const ConstTensor* x, const ConstTensor& dy, const Tensor& dx, int threads);
 
 }  // namespace oriel::cpu

@@ -1,10 +1,11 @@
-// Gradients of the extrema of windows apart, per instruction set.
+// Gradients of windows apart, per instruction set.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "cpu/apart_kernels.cc"
 #include "hwy/foreach_target.h"
 // (the include above compiles this file once per target)
 #include "cpu/apart_kernels.h"
 #include "cpu/fold-inl.h"
+#include "cpu/narrow-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace oriel::cpu {
@@ -121,15 +122,80 @@ void lanes(const ApartTap* taps, int count, const void* dy, index_t n) {
   cover<T>(n, [&](auto d, index_t i) HWY_ATTR { share_at<kMin, 1>(d, taps, count, g, i); });
 }
 
-template <bool kMin, class T>
-ApartKernels kernels_of() {
-  return {&along<kMin, T>, &lanes<kMin, T>};
+// What a window's taps get, as elements of T in vectors of the same number of lanes.
+template <class T, class D>
+HWY_INLINE auto share_of(D d, const T* dy, hn::Vec<D> divisor) {
+  const auto share = hn::Add(hn::Div(AsIs::load(d, dy), divisor), hn::Zero(d));
+  if constexpr (std::is_same_v<T, half>) {
+    const hn::Rebind<hwy::float16_t, D> dh;
+    return hn::BitCast(hn::RebindToUnsigned<decltype(dh)>(), hn::DemoteTo(dh, share));
+  } else if constexpr (std::is_same_v<T, bfloat16>) {
+    const hn::RebindToSigned<D> di;
+    return hn::DemoteTo(hn::Rebind<std::uint16_t, D>(), hn::BitCast(di, bfloat16_bits(d, share)));
+  } else {
+    return share;
+  }
 }
 
-ApartKernels apart(Op op, Lane lane) {
-  const bool min = op == Op::min;
-  if (lane == Lane::f64) return min ? kernels_of<true, double>() : kernels_of<false, double>();
-  return min ? kernels_of<true, float>() : kernels_of<false, float>();
+template <int kStep, class T>
+HWY_INLINE void spread(const ApartTap* rows, int count, const T* dy, index_t n, double divisor) {
+  using A = accumulator_t<T>;
+  const hn::ScalableTag<A> d;
+  const auto by = hn::Set(d, static_cast<A>(divisor));
+  cover_by(d, n, [&](auto, index_t i) HWY_ATTR {
+    const auto share = share_of(d, dy + i, by);
+    using E = typename Loaded<T>::type;
+    const hn::Rebind<E, decltype(d)> de;
+    using V = hn::Vec<decltype(de)>;
+    const V v[4] = {share, share, share, share};
+    for (int r = 0; r < count; ++r) store_steps<kStep>(de, v, static_cast<E*>(rows[r].dx) + i * kStep);
+  });
+}
+
+template <class T>
+void spread_along(const ApartTap* rows, int count, int step, const void* dy, index_t n, double divisor) {
+  const T* g = static_cast<const T*>(dy);
+  if (step == 2) return spread<2>(rows, count, g, n, divisor);
+  if (step == 3) return spread<3>(rows, count, g, n, divisor);
+  spread<4>(rows, count, g, n, divisor);
+}
+
+template <class T>
+void spread_lanes(const ApartTap* taps, int count, const void* dy, index_t n, double divisor) {
+  spread<1>(taps, count, static_cast<const T*>(dy), n, divisor);
+}
+
+template <class T>
+ApartKernels kernels_of([[maybe_unused]] Op op) {
+  ApartKernels k;
+#if HWY_TARGET != HWY_SCALAR
+  if (op == Op::sum || op == Op::avg) {
+    k.spread_along = &spread_along<T>;
+    k.spread_lanes = &spread_lanes<T>;
+    k.vector = static_cast<index_t>(hn::Lanes(hn::ScalableTag<accumulator_t<T>>()));
+  }
+#endif
+  if constexpr (std::is_same_v<T, accumulator_t<T>>) {
+    if (op == Op::max) k.choose_along = &along<false, T>, k.choose_lanes = &lanes<false, T>;
+    if (op == Op::min) k.choose_along = &along<true, T>, k.choose_lanes = &lanes<true, T>;
+  }
+  return k;
+}
+
+ApartKernels apart(Op op, Dtype dtype) {
+  switch (dtype) {
+    case Dtype::f64:
+      return kernels_of<double>(op);
+    case Dtype::f32:
+      return kernels_of<float>(op);
+    case Dtype::f16:
+      if constexpr (!kHalfInHardware) return {};
+      return kernels_of<half>(op);
+    case Dtype::bf16:
+      return kernels_of<bfloat16>(op);
+    default:
+      return {};
+  }
 }
 
 }  // namespace HWY_NAMESPACE

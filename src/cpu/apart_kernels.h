@@ -1,4 +1,4 @@
-// Kernels that route gradients to the extrema of windows that share no input.
+// Kernels for gradients of windows that share no input.
 #pragma once
 
 #include "cpu/kernels.h"
@@ -11,19 +11,22 @@ struct ApartTap {
   void* dx;
 };
 
-/// dx = dy where an input is its window's extremum, the last NaN or else the first of the best (S3, S4), and 0
-/// elsewhere. Taps come in scan order. Elements are f32 or f64.
+/// Taps come in scan order. `along`: windows beside each other along rows, step = 2, 3 or 4 apart and as wide; tap t of
+/// window i in row r is element i * step + t. `lanes`: window i of n has element i of every tap.
 struct ApartKernels {
-  /// Windows beside each other along rows, step = 2, 3 or 4 apart and as wide: tap t of window i in row r is element
-  /// i * step + t.
-  void (*along)(const ApartTap* rows, int count, int step, const void* dy, index_t n) = nullptr;
-  /// Window i of n has element i of every tap.
-  void (*lanes)(const ApartTap* taps, int count, const void* dy, index_t n) = nullptr;
+  /// Max and min of f32 and f64: dx = dy where an input is its window's extremum, the last NaN or else the first of the
+  /// best (S3, S4), and 0 elsewhere.
+  void (*choose_along)(const ApartTap* rows, int count, int step, const void* dy, index_t n) = nullptr;
+  void (*choose_lanes)(const ApartTap* taps, int count, const void* dy, index_t n) = nullptr;
+  /// Sums: dx = dy / divisor for all taps of a window; n is no less than `vector`.
+  void (*spread_along)(const ApartTap* rows, int count, int step, const void* dy, index_t n, double divisor) = nullptr;
+  void (*spread_lanes)(const ApartTap* taps, int count, const void* dy, index_t n, double divisor) = nullptr;
+  index_t vector = 1;
 };
 
 /// The kernels of one instruction set.
 struct ApartTable {
-  ApartKernels (*kernels)(Op op, Lane lane) = nullptr;  // max, min; f32, f64
+  ApartKernels (*kernels)(Op op, Dtype dtype) = nullptr;  // null members where there are none
 };
 
 /// The table of the instruction set in use.

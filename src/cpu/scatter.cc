@@ -458,7 +458,7 @@ void run_extremum_backward(const Problem& problem, const ConstTensor& x, const C
   const auto turned = [](const Problem& p, const ConstTensor* tx, const ConstTensor& tdy, const Tensor& tdx) {
     run_extremum_backward(p, *tx, tdy, tdx, 1);
   };
-  if (apart_gradient(problem, x, dy, dx, threads)) return;
+  if (apart_gradient(problem, &x, dy, dx, threads)) return;
   if (turn_gradient(problem, &x, dy, dx, threads, kMostTurnedRow, turned)) return;
   if (gather_gradient(problem, &x, nullptr, IndexSpace::window, dy, dx, threads)) return;
   const TemporaryTensor y(problem.dtype, problem.output_shape);
