@@ -13,6 +13,7 @@ tensor([[[[ 5.,  7.],
           [13., 15.]]]])
 """
 
+import importlib
 from typing import Any
 
 try:
@@ -26,13 +27,16 @@ from oriel.ranks.arrays import DistributedPool
 from oriel.ranks.grid import Grid
 from oriel.ranks.tensors import Halo, gather, halo_shape, repartition, scatter
 
-_LAYERS = [f"Distributed{op}Pool{n}d" for op in ("Avg", "LP", "Max", "Min", "Sum") for n in (1, 2, 3)]
+_MODULES = {
+    "Sequential": "chain",
+    **{f"Distributed{op}Pool{n}d": "layers"
+       for op in ("Avg", "LP", "Max", "Min", "Sum") for n in (1, 2, 3)},
+}
 
-__all__ = ["DistributedPool", "Grid", "Halo", "gather", "halo_shape", "repartition", "scatter", *_LAYERS]
+__all__ = ["DistributedPool", "Grid", "Halo", "gather", "halo_shape", "repartition", "scatter", *_MODULES]
 
 
 def __getattr__(name: str) -> Any:
-    if name in _LAYERS:  # only these need PyTorch
-        from oriel.ranks import layers
-        return getattr(layers, name)
+    if name in _MODULES:  # only these need PyTorch
+        return getattr(importlib.import_module(f"oriel.ranks.{_MODULES[name]}"), name)
     raise AttributeError(f"module 'oriel.mpi' has no attribute {name!r}")

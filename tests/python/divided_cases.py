@@ -9,7 +9,9 @@ import torch
 import oriel.torch
 from oriel.ranks import layers
 from oriel.ranks.arrays import DistributedPool
+from oriel.ranks.chain import Sequential
 from oriel.ranks.divided import balanced_cuts
+from oriel.ranks.grid import Grid
 from oriel.ranks.tensors import gather, repartition, scatter
 
 # DistDL's tests/layers/test_pooling.py: shape, grid, kernel, padding, stride, dilation.
@@ -215,3 +217,46 @@ def raises_everywhere(communicator_gathered, kind, text, call):
         call()
     texts = communicator_gathered(str(caught.value))
     assert len(set(texts)) == 1, texts
+
+
+def _random_chain(rng, shape, P_x):
+    """Two to four divided layers that fit one another, on random partitions."""
+    sizes, chain = list(shape[2:]), []
+    for _ in range(int(rng.integers(2, 5))):
+        k, s, p, d = zip(*[random_window(rng, n) for n in sizes])
+        op = str(rng.choice(["Max", "Min", "Avg", "Sum", "LP"]))
+        words = {"padding": list(p), "dilation": list(d), "nan_policy": str(rng.choice(["propagate", "omit"]))}
+        words["output_partition"] = str(rng.choice(["centred", "balanced"]))
+        norm = (3.0, ) if op == "LP" else ()
+        layer = getattr(layers, f"Distributed{op}Pool{len(sizes)}d")(P_x, *norm, list(k), list(s), **words)
+        sizes = layer.divided.core.output_shape([*shape[:2], *sizes])[2:]
+        chain.append(layer)
+    return chain
+
+
+def check_chains(communicator, ranks, rank, seeds):
+    """A chain with one halo has the bits of its layers one by one, and sends no more messages than there are peers."""
+    for seed in seeds:
+        rng = np.random.default_rng(seed)
+        pooled = int(rng.integers(1, 3))
+        shape = tuple(int(n) for n in rng.integers(1, 3, 2)) + tuple(int(n) for n in rng.integers(8, 20, pooled))
+        choice = grids(ranks, pooled + 2)
+        P_x = Grid(communicator, choice[int(rng.integers(len(choice)))])
+        cuts = random_cuts(rng, shape, P_x.shape)
+        chain = _random_chain(rng, shape, P_x)
+        dtype = [torch.float32, torch.float64, torch.bfloat16][int(rng.integers(3))]
+        part = random_tensor(rng, shape, dtype)[part_of(cuts, P_x.shape, rank)]
+        a, b = part.clone().requires_grad_(), part.clone().requires_grad_()
+        together = Sequential(*chain)
+        y, expected = together(a), torch.nn.Sequential(*chain)(b)
+        assert same_bits(y, expected), (seed, chain)
+        assert together.ranges[1] == chain[-1].ranges[1]
+        dy = random_tensor(np.random.default_rng([seed, rank]), tuple(y.shape), dtype)
+        before = dy.clone()
+        y.backward(dy)
+        expected.backward(dy)
+        assert same_bits(a.grad, b.grad), (seed, chain)
+        assert same_bits(dy, before)
+        with torch.no_grad():
+            assert same_bits(together(part), y), seed
+        assert all(sent < ranks and got < ranks for sent, got, *_ in together.traffic.values())

@@ -13,6 +13,7 @@ import oriel.torch
 from oriel import _core
 from oriel.ranks import layers
 from oriel.ranks.arrays import DistributedPool
+from oriel.ranks.chain import Sequential
 from oriel.ranks.divided import balanced_cuts
 from oriel.ranks.grid import Grid
 from oriel.ranks.layers import DistributedAvgPool1d, DistributedMaxPool1d, DistributedMaxPool2d, DistributedMinPool1d
@@ -35,6 +36,27 @@ def test_layers_have_the_bits_of_the_undivided_ones(ranks):
 @pytest.mark.parametrize("ranks", [1, 2, 3, 4, 5])
 def test_arrays_have_the_bits_of_the_undivided_pools(ranks):
     on_ranks(ranks, lambda link: cases.check_arrays(link, ranks, link.rank, range(25)))
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 3, 4, 6])
+def test_chains_have_the_bits_of_their_layers(ranks):
+    on_ranks(ranks, lambda link: cases.check_chains(link, ranks, link.rank, range(60)))
+
+
+def test_a_chain_sends_one_message_for_each_neighbour():
+    def run(link):
+        P_x = Grid(link, (1, 1, 2))
+        chain = [DistributedAvgPool1d(P_x, 3, 1, 1) for _ in range(3)]
+        x = torch.randn(1, 1, 16).requires_grad_()
+        together = Sequential(*chain)
+        together(x).sum().backward()
+        torch.nn.Sequential(*chain)(x).sum().backward()
+        return together.traffic, [layer.divided.traffic["forward"][0] for layer in chain]
+
+    for traffic, one_by_one in on_ranks(2, run):
+        # Three inputs for the results, three more for the gradient; backward, three gradients of results.
+        assert traffic == {"forward": (1, 1, 24, 24), "backward": (1, 1, 12, 12)}
+        assert one_by_one == [1, 1, 1]
 
 
 @pytest.mark.parametrize("op", ["Max", "Avg"])
@@ -226,6 +248,17 @@ def test_gradcheck(op):
     assert on_ranks(4, run) == [True] * 4
 
 
+def test_gradcheck_of_a_chain():
+    def run(link):
+        P_x = Grid(link, (1, 1, 2, 2))
+        chain = Sequential(layers.DistributedLPPool2d(P_x, 3.0, 2, 1), layers.DistributedMaxPool2d(P_x, 2, 1, 1),
+                           layers.DistributedAvgPool2d(P_x, 2))
+        x = torch.randperm(30, generator=torch.Generator().manual_seed(1)).reshape(1, 1, 5, 6).double() / 7 + 0.5
+        return torch.autograd.gradcheck(lambda t: _Whole.apply(t, link, chain, P_x.shape), x.requires_grad_())
+
+    assert on_ranks(4, run) == [True] * 4
+
+
 # -- Disagreements and bad arguments: every rank raises the same, none waits.
 
 
@@ -248,6 +281,11 @@ def _refused(ranks, kind, text, call):
     ("output_partition must have bounds", lambda link: DistributedMaxPool1d(
         (link, (1, 1, 2)), 2, output_partition=[[0, 1], [0, 1], [0, 4]])(torch.zeros(1, 1, 4))),
     ("must record gradients", lambda link: _without_gradients_on_one(link)),
+    ("layers must be over the same grid", lambda link: Sequential(DistributedMaxPool1d((link, (1, 1, 2)), 2),
+                                                                  DistributedMaxPool1d((link, (1, 2, 1)), 2))),
+    ("layers must be without return_indices", lambda link: Sequential(
+        DistributedMaxPool1d((link, (1, 1, 2)), 2, return_indices=link.rank == 1))),
+    ("must fit", lambda link: Sequential(*[DistributedMaxPool1d((link, (1, 1, 2)), 3)] * 3)(torch.zeros(1, 1, 4))),
     ("root must be a rank", lambda link: scatter((link, (2, )), np.zeros(4), root=2)),
     ("must ascend from 0", lambda link: scatter((link, (2, )), np.zeros(4), [[0, 3, 2]])),
     ("must ascend from 0", lambda link: repartition((link, (2, )), np.zeros(4), [[0, 9, 8, 8]])),
@@ -274,6 +312,11 @@ def _without_gradients_on_one(link):
     ("kernel_size must be an int", lambda link: DistributedMaxPool2d((link, (1, 1, 1, 2)), "3" if link.rank else 3)),
     ("output_partition must be None", lambda link: DistributedMinPool1d((link, (1, 1, 2)), 2, output_partition=3)),
     ("shape must be a sequence of ints", lambda link: Grid(link, 2)),
+    ("layers must be one or more divided pools", lambda link: Sequential(
+        DistributedMaxPool1d((link, (1, 1, 2)), 2), *[torch.nn.ReLU()] * link.rank)),
+    ("layers must be one or more divided pools", lambda link: Sequential()),
+    ("input must be a torch.Tensor", lambda link: Sequential(DistributedMaxPool1d((link, (1, 1, 2)), 2))(
+        3 if link.rank else torch.zeros(1, 1, 4))),
     ("x must be a numpy.ndarray", lambda link: DistributedPool((link, (2, )), "max", 2).forward([1, 2])),
     ("dy must be a numpy.ndarray of dtype", lambda link: DistributedPool((link, (2, )), "sum", 2).backward(
         np.zeros(2, "f4"), np.zeros(4))),

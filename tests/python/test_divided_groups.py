@@ -18,6 +18,7 @@ def _on_a_process(rank, ranks, file):
     group = dist.group.WORLD
     cases.check_bits(group, ranks, rank, range(200, 230))
     cases.check_arrays(group, ranks, rank, range(200, 210))
+    cases.check_chains(group, ranks, rank, range(200, 210))
     gathered = distributed.Grid(group, (ranks, )).link.gathered
     if ranks > 1:
         last = rank == ranks - 1

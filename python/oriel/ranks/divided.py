@@ -168,7 +168,11 @@ class DividedPool:
         if len(ranks) > 1:
             raise ValueError(f"{self.function}: all parts must have the same number of axes, but have {sorted(ranks)}")
         grid = full_grid(self.function, self.grid.shape, len(shapes[0]))
-        cuts = cuts_of_shapes(self.function, shapes, grid)
+        return self.local(cuts_of_shapes(self.function, shapes, grid), dtype)
+
+    def local(self, cuts: list[list[int]], dtype: str) -> _core.LocalPool:
+        """This rank's part of the pool of a tensor with these parts."""
+        grid = [len(bounds) - 1 for bounds in cuts]
         outputs = self.output_partition
         if outputs == "centred":
             outputs = None

@@ -55,6 +55,27 @@ class _Pool(Function):
         return dx if ctx.needs_input_grad[0] else None, None, None, None, None
 
 
+def bind_tensor(divided: DividedPool, input: Any) -> tuple[Bound, Tensor | None, bool]:
+    """The pool for parts like `input`; what to differentiate by where only other ranks' inputs require grad; whether any
+    does."""
+    shape, dtype, error = (), None, None
+    try:
+        if not isinstance(input, Tensor):
+            raise TypeError(f"{divided.function}: input must be a torch.Tensor, but is {type(input).__name__}")
+        shape, dtype = tuple(input.shape), _core.dtype_of(input.detach())
+    except (TypeError, ValueError) as caught:
+        error = caught
+    recording = torch.is_grad_enabled() and error is None and input.is_floating_point()
+    wants = recording and input.requires_grad
+    bound, wanted = divided.bind(shape, dtype, error, wants, not recording)
+    return bound, torch.zeros(0, requires_grad=True) if wanted and not wants else None, wanted
+
+
+def is_layer(module: Any) -> bool:
+    """Whether it is one of the layers of this file."""
+    return isinstance(module, _Layer)
+
+
 class _Layer(Module):
     """What all layers share: the agreement of ranks, the call."""
 
@@ -88,19 +109,8 @@ class _Layer(Module):
         TypeError, ValueError
             On every rank, the same: for parts that do not fit together, or that one rank finds wrong.
         """
-        shape, dtype, error = (), None, None
-        try:
-            if not isinstance(input, Tensor):
-                raise TypeError(f"{self.divided.function}: input must be a torch.Tensor, but is {type(input).__name__}")
-            shape, dtype = tuple(input.shape), _core.dtype_of(input.detach())
-        except (TypeError, ValueError) as caught:
-            error = caught
-        floating = error is None and input.is_floating_point()
-        recording = torch.is_grad_enabled() and floating
-        wants = recording and input.requires_grad
-        bound, wanted = self.divided.bind(shape, dtype, error, wants, not recording)
-        anchor = torch.zeros(0, requires_grad=True) if wanted and not wants else None
-        return _Pool.apply(input, anchor, bound, self.return_indices, wanted)
+        bound, anchor, recorded = bind_tensor(self.divided, input)
+        return _Pool.apply(input, anchor, bound, self.return_indices, recorded)
 
 
 class _Extremum(_Layer):

@@ -11,14 +11,14 @@ from oriel import _core
 from oriel.ranks.divided import Bound, balanced_cuts, cuts_of_shapes, full_grid
 from oriel.ranks.grid import Grid, agree, same_on_all
 
-__all__ = ["Halo", "gather", "halo_shape", "repartition", "scatter"]
+__all__ = ["Halo", "as_was", "as_words", "gather", "halo_shape", "repartition", "scatter"]
 
 
 def _is_torch(x: Any) -> bool:
     return type(x).__module__.partition(".")[0] == "torch" and hasattr(x, "detach")
 
 
-def _as_words(function: str, x: Any) -> tuple[np.ndarray, str]:
+def as_words(function: str, x: Any) -> tuple[np.ndarray, str]:
     """The elements as unsigned integers of their size, and what they were."""
     if _is_torch(x):
         import torch
@@ -33,7 +33,7 @@ def _as_words(function: str, x: Any) -> tuple[np.ndarray, str]:
     return np.ascontiguousarray(x).reshape(x.shape).view(f"u{x.dtype.itemsize}"), x.dtype.name
 
 
-def _as_was(words: np.ndarray, kind: str) -> Any:
+def as_was(words: np.ndarray, kind: str) -> Any:
     if kind.startswith("torch."):
         import torch
         signed = words if words.itemsize == 1 else words.view(f"i{words.itemsize}")
@@ -113,7 +113,7 @@ def scatter(P_x: Any, x: Any = None, cuts: Any = "balanced", root: int = 0) -> A
     words, kind, error = None, "", None
     if grid.rank == root:
         try:
-            words, kind = _as_words("scatter", x)
+            words, kind = as_words("scatter", x)
             places = full_grid("scatter", grid.shape, words.ndim)
             _checked_cuts("scatter", cuts, words.shape, places)
         except (TypeError, ValueError) as caught:
@@ -124,7 +124,7 @@ def scatter(P_x: Any, x: Any = None, cuts: Any = "balanced", root: int = 0) -> A
     before = _all_at(places, shape, (0,) * (len(places) - len(grid.shape)) + grid.place(root))
     if words is None:
         words = np.empty([b[p + 1] - b[p] for b, p in zip(before, _index(grid, places))], f"u{size}")
-    return _as_was(_move(grid, words, before, _checked_cuts("scatter", cuts, shape, places)), kind)
+    return as_was(_move(grid, words, before, _checked_cuts("scatter", cuts, shape, places)), kind)
 
 
 def _index(grid: Grid, places: Sequence[int]) -> tuple[int, ...]:
@@ -135,7 +135,7 @@ def _cuts_of_parts(function: str, grid: Grid, part: Any) -> tuple[np.ndarray, st
     words: Any = None
     kind, error = "", None
     try:
-        words, kind = _as_words(function, part)
+        words, kind = as_words(function, part)
     except (TypeError, ValueError) as caught:
         error = caught
     agree(grid.link, function, (kind, None if words is None else words.ndim), error)
@@ -174,7 +174,7 @@ def gather(P_x: Any, part: Any, root: int = 0) -> Any:
     words, kind, cuts, places = _cuts_of_parts("gather", grid, part)
     place = (0,) * (len(places) - len(grid.shape)) + grid.place(root)
     whole = _move(grid, words, cuts, _all_at(places, [bounds[-1] for bounds in cuts], place))
-    return _as_was(whole, kind) if grid.rank == root else None
+    return as_was(whole, kind) if grid.rank == root else None
 
 
 def repartition(P_x: Any, part: Any, cuts: Any = "balanced") -> Any:
@@ -206,7 +206,7 @@ def repartition(P_x: Any, part: Any, cuts: Any = "balanced") -> Any:
     words, kind, before, places = _cuts_of_parts("repartition", grid, part)
     shape = [bounds[-1] for bounds in before]
     after = same_on_all(grid.link, "repartition", lambda: _checked_cuts("repartition", cuts, shape, places))
-    return _as_was(_move(grid, words, before, after), kind)
+    return as_was(_move(grid, words, before, after), kind)
 
 
 class Halo(NamedTuple):

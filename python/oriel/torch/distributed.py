@@ -6,9 +6,10 @@
 """
 
 from oriel.ranks.arrays import DistributedPool
+from oriel.ranks.chain import Sequential
 from oriel.ranks.grid import Grid
 from oriel.ranks.layers import *  # noqa: F403
 from oriel.ranks import layers as _layers
 from oriel.ranks.tensors import Halo, gather, halo_shape, repartition, scatter
 
-__all__ = ["DistributedPool", "Grid", "Halo", "gather", "halo_shape", "repartition", "scatter", *_layers.__all__]
+__all__ = ["DistributedPool", "Grid", "Halo", "Sequential", "gather", "halo_shape", "repartition", "scatter", *_layers.__all__]

@@ -27,6 +27,7 @@ def the_expected_library():
 def bits():
     cases.check_bits(world, ranks, rank, range(100, 200 if ranks == 1 else 140))
     cases.check_arrays(world, ranks, rank, range(100, 115))
+    cases.check_chains(world, ranks, rank, range(100, 120))
 
 
 def distdl():
