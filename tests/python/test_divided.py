@@ -14,7 +14,7 @@ from oriel import _core
 from oriel.ranks import layers
 from oriel.ranks.arrays import DistributedPool
 from oriel.ranks.chain import Sequential
-from oriel.ranks.divided import balanced_cuts
+from oriel.ranks.divided import Bound, balanced_cuts
 from oriel.ranks.grid import Grid
 from oriel.ranks.layers import DistributedAvgPool1d, DistributedMaxPool1d, DistributedMaxPool2d, DistributedMinPool1d
 from oriel.ranks.tensors import gather, halo_shape, repartition, scatter
@@ -198,6 +198,20 @@ def test_one_rank_may_want_the_gradient_alone():
     first, second = on_ranks(2, run)
     assert second is None
     np.testing.assert_allclose(first, [[[2 / 3, 1, 1, 1]]], rtol=1e-6)
+
+
+def test_as_many_threads_as_pytorch(monkeypatch):
+    seen = []
+    run = Bound.run
+
+    def watched(self, word, **arrays):
+        seen.append((word, _core.get_threads()))
+        run(self, word, **arrays)
+
+    monkeypatch.setattr(Bound, "run", watched)
+    x = torch.zeros(1, 1, 4, requires_grad=True)
+    on_ranks(1, lambda link: DistributedMaxPool1d((link, (1, 1, 1)), 2)(x).sum().backward())
+    assert seen == [("forward", 1), ("backward_places", 1)]
 
 
 def test_a_second_derivative_is_refused():

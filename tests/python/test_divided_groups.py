@@ -16,7 +16,7 @@ def _on_a_process(rank, ranks, file):
     from oriel.torch import distributed
     assert "mpi4py" not in sys.modules
     group = dist.group.WORLD
-    cases.check_bits(group, ranks, rank, range(200, 230))
+    cases.check_bits(group, ranks, rank, range(200, 220))
     cases.check_arrays(group, ranks, rank, range(200, 210))
     cases.check_chains(group, ranks, rank, range(200, 210))
     gathered = distributed.Grid(group, (ranks, )).link.gathered
@@ -35,7 +35,7 @@ def _on_a_process(rank, ranks, file):
     dist.destroy_process_group()
 
 
-@pytest.mark.parametrize("ranks", [1, 2, 3])
+@pytest.mark.parametrize("ranks", [1, 3])
 def test_process_groups(ranks, tmp_path):
     torch.multiprocessing.spawn(_on_a_process, (ranks, str(tmp_path / "meeting")), ranks)
 

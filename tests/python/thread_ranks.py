@@ -2,7 +2,6 @@
 
 import queue
 import threading
-from collections import defaultdict
 from concurrent.futures import ThreadPoolExecutor
 
 SECONDS = 60
@@ -12,7 +11,10 @@ class _Group:
     def __init__(self, size):
         self.barrier = threading.Barrier(size)
         self.values = [None] * size
-        self.mail = defaultdict(queue.Queue)
+        self._mail = {}
+
+    def box(self, *key):
+        return self._mail.setdefault(key, queue.Queue())  # one step, unlike a defaultdict's
 
 
 class _Channel:
@@ -21,11 +23,11 @@ class _Channel:
 
     def start(self):
         for peer, data in self.send:
-            self.group.mail[self.rank, peer, self.tag].put(data.copy())
+            self.group.box(self.rank, peer, self.tag).put(data.copy())
 
     def finish(self):
         for peer, data in self.receive:
-            data[:] = self.group.mail[peer, self.rank, self.tag].get(timeout=SECONDS)
+            data[:] = self.group.box(peer, self.rank, self.tag).get(timeout=SECONDS)
 
 
 class ThreadLink:
@@ -68,6 +70,6 @@ def on_ranks(size, function):
     with ThreadPoolExecutor(size) as pool:
         futures = [pool.submit(run, rank) for rank in range(size)]
     errors = [e for f in futures if (e := f.exception()) is not None]
-    for error in sorted(errors, key=lambda e: isinstance(e, threading.BrokenBarrierError)):
+    for error in sorted(errors, key=lambda e: isinstance(e, (threading.BrokenBarrierError, queue.Empty))):
         raise error
     return [f.result() for f in futures]

@@ -1,8 +1,8 @@
 """A chain of divided pools that shares one wide halo: `Sequential`.
 
-A rank fetches, once, all inputs that its part of the last result goes back to, and makes what it needs of the results in
-between itself. With gradients it fetches as many more as the gradient of its own inputs depends on, and, backward, the
-gradients of the results that its inputs reach. A stage is run by a `LocalPool` that owns all it needs.
+A rank fetches, once, all inputs that its part of the last result goes back to, and makes what it needs of the results
+in between itself. With gradients it fetches as many more as the gradient of its own inputs depends on, and, backward,
+the gradients of the results that its inputs reach. A stage is run by a `LocalPool` that owns all it needs.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from oriel import _core
 from oriel.ranks.grid import same_on_all
 from oriel.ranks.layers import bind_tensor, is_layer
 from oriel.ranks.tensors import as_was, as_words
+from oriel.torch.engine import as_many_threads_as_torch
 
 __all__ = ["Sequential"]
 
@@ -191,7 +192,8 @@ class _BoundChain:
 class _Chain(Function):
     @staticmethod
     def forward(ctx: Any, x: Tensor, anchor: Tensor | None, bound: _BoundChain, recorded: bool) -> Tensor:
-        y, kept = bound.forward(x.detach(), recorded)
+        with as_many_threads_as_torch():
+            y, kept = bound.forward(x.detach(), recorded)
         ctx.bound = bound
         ctx.save_for_backward(*kept)
         return y
@@ -199,7 +201,8 @@ class _Chain(Function):
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, dy: Tensor) -> tuple[Tensor | None, ...]:
-        dx = ctx.bound.backward(dy.detach(), ctx.saved_tensors)
+        with as_many_threads_as_torch():
+            dx = ctx.bound.backward(dy.detach(), ctx.saved_tensors)
         return dx if ctx.needs_input_grad[0] else None, None, None, None
 
 

@@ -13,6 +13,7 @@ from torch.nn import Module
 
 from oriel import _core
 from oriel.ranks.divided import Bound, DividedPool, Ranges
+from oriel.torch.engine import as_many_threads_as_torch
 
 __all__ = [
     f"Distributed{op}Pool{n}d"
@@ -32,7 +33,8 @@ class _Pool(Function):
         places = None
         if indexed or (recorded and gradient == "backward_places"):
             places = torch.empty(bound.output_shape, dtype=torch.int64)
-        bound.run("forward", x=x.detach(), y=y, places=places)
+        with as_many_threads_as_torch():
+            bound.run("forward", x=x.detach(), y=y, places=places)
         if recorded:
             ctx.save_for_backward({"backward": None, "backward_places": places, "backward_inputs": x}[gradient])
         if not indexed:
@@ -51,13 +53,14 @@ class _Pool(Function):
         gradient = bound.local.gradient
         kept = ctx.saved_tensors[0]
         word = {"backward": None, "backward_places": "places", "backward_inputs": "x"}[gradient]
-        bound.run(gradient, dy=dy.detach(), dx=dx, **({word: kept.detach()} if word else {}))
+        with as_many_threads_as_torch():
+            bound.run(gradient, dy=dy.detach(), dx=dx, **({word: kept.detach()} if word else {}))
         return dx if ctx.needs_input_grad[0] else None, None, None, None, None
 
 
 def bind_tensor(divided: DividedPool, input: Any) -> tuple[Bound, Tensor | None, bool]:
-    """The pool for parts like `input`; what to differentiate by where only other ranks' inputs require grad; whether any
-    does."""
+    """The pool for parts like `input`; what to differentiate by where only other ranks' inputs require grad; whether
+    any does."""
     shape, dtype, error = (), None, None
     try:
         if not isinstance(input, Tensor):

@@ -25,9 +25,10 @@ def the_expected_library():
 
 
 def bits():
-    cases.check_bits(world, ranks, rank, range(100, 200 if ranks == 1 else 140))
-    cases.check_arrays(world, ranks, rank, range(100, 115))
-    cases.check_chains(world, ranks, rank, range(100, 120))
+    few = ranks > 2  # MPICH's ranks are busy while they wait, so on few cores they keep each other waiting
+    cases.check_bits(world, ranks, rank, range(100, 114 if few else 150))
+    cases.check_arrays(world, ranks, rank, range(100, 106 if few else 120))
+    cases.check_chains(world, ranks, rank, range(100, 108 if few else 120))
 
 
 def distdl():
@@ -94,10 +95,10 @@ def many_exchanges():
     """Passes, plans and requests in numbers beyond what a leak of tags or requests would bear."""
     x = torch.arange(4.0).reshape(1, 1, 4).requires_grad_()
     layer = oriel.mpi.DistributedAvgPool1d((world, (1, 1, ranks)), 3, 2, 1)
-    for _ in range(60):
+    for _ in range(30):
         layer(x).sum().backward()
     first = layer.divided.traffic
-    for _ in range(20):
+    for _ in range(10):
         oriel.mpi.DistributedAvgPool1d((world, (1, 1, ranks)), 3, 2, 1)(x.detach())
     assert layer.divided.traffic == first
 
