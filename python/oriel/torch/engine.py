@@ -11,7 +11,10 @@ from torch._prims_common import suggest_memory_format
 
 from oriel import _core
 
-__all__ = ["backward", "forward", "forward_indices", "is_channels_last", "memory_format", "result_unlike", "unpool"]
+__all__ = [
+    "as_many_threads_as_torch", "backward", "forward", "forward_indices", "is_channels_last", "memory_format",
+    "result_unlike", "unpool"
+]
 
 _ALL_THREADS = _core.default_threads()
 _torch_threads = torch.get_num_threads
@@ -20,7 +23,8 @@ _backward = _core.backward
 
 
 @contextmanager
-def _as_many_threads_as_torch() -> Iterator[None]:
+def as_many_threads_as_torch() -> Iterator[None]:
+    """Calls of the engine from this thread use as many threads as PyTorch does, unless it was given fewer."""
     before = _core.get_threads()
     _core.set_threads(min(_torch_threads(), before or _ALL_THREADS))
     try:
@@ -45,7 +49,7 @@ def forward(pool: _core.Pool, x: Tensor) -> Tensor:
     """The pool of `x`, in x's memory format."""
     if _torch_threads() == _ALL_THREADS:
         return _forward(pool, x)
-    with _as_many_threads_as_torch():
+    with as_many_threads_as_torch():
         return _forward(pool, x)
 
 
@@ -53,7 +57,7 @@ def forward_indices(pool: _core.Pool, x: Tensor) -> tuple[Tensor, Tensor]:
     """The pool of `x`, and where in the plane of the pooled axes each result was."""
     if _torch_threads() == _ALL_THREADS:
         return _core.forward_indices(pool, x, "plane")
-    with _as_many_threads_as_torch():
+    with as_many_threads_as_torch():
         return _core.forward_indices(pool, x, "plane")
 
 
@@ -69,7 +73,7 @@ def backward(pool: _core.Pool, dy: Tensor, x: Tensor | None, shape: Sequence[int
     """The gradient of the input: `x`, or its shape where that is enough. In memory like x or dy, or `out`."""
     if _torch_threads() == _ALL_THREADS:
         return _backward(pool, dy, x, shape, out)
-    with _as_many_threads_as_torch():
+    with as_many_threads_as_torch():
         return _backward(pool, dy, x, shape, out)
 
 
@@ -77,5 +81,5 @@ def unpool(y: Tensor, indices: Tensor, shape: Sequence[int], axes: Sequence[int]
     """Zeros of that shape, but each element of `y` at its index in the plane of the axes."""
     if _torch_threads() == _ALL_THREADS:
         return _core.unpool(y, indices, "plane", axes, shape)
-    with _as_many_threads_as_torch():
+    with as_many_threads_as_torch():
         return _core.unpool(y, indices, "plane", axes, shape)

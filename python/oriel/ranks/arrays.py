@@ -1,0 +1,127 @@
+"""Pools of divided NumPy arrays: `DistributedPool`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from oriel import _core
+from oriel.ranks.divided import DividedPool, Ranges
+
+__all__ = ["DistributedPool"]
+
+Ints = int | Sequence[int]
+
+
+class DistributedPool:
+    """A pool of NumPy arrays that are divided over a grid of ranks, and its gradient. All ranks call it together.
+
+    Parameters
+    ----------
+    P_x : mpi4py.MPI.Cartcomm, (communicator, shape) or Grid
+        Ranks along each axis of the array; leading 1s may be left out.
+    op : str
+        'max', 'min', 'avg', 'sum' or 'lp'.
+    kernel_size, stride, padding, dilation, ceil_mode, count_include_pad, divisor_override, axes, nan_policy
+        As for `oriel.max_pool` and `oriel.avg_pool`.
+    norm_type : float
+        The p of 'lp'.
+    output_partition : None, 'centred', 'balanced' or sequence of sequences of int
+        Who makes which outputs; see `DistributedMaxPool2d`.
+
+    Raises
+    ------
+    TypeError, ValueError
+        On every rank, the same: for bad arguments of one rank, or on which ranks differ.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mpi4py import MPI
+    >>> from oriel.mpi import DistributedPool
+    >>> pool = DistributedPool((MPI.COMM_SELF, (1,)), "max", 3, stride=2, padding=1)
+    >>> x = np.array([3.0, 1.0, 4.0, 1.0, 5.0])
+    >>> pool.forward(x)
+    array([3., 4., 5.])
+    >>> pool.backward(np.ones(3), x)
+    array([1., 0., 1., 0., 1.])
+    """
+    def __init__(self, P_x: Any, op: str, kernel_size: Ints, stride: Ints | None = None, padding: Any = 0,
+                 dilation: Ints = 1, *, ceil_mode: bool = False, count_include_pad: bool = True,
+                 divisor_override: int | None = None, norm_type: float | None = None, axes: Ints | None = None,
+                 nan_policy: str = "propagate", output_partition: Any = None) -> None:
+        self._divided = DividedPool(
+            "DistributedPool", P_x,
+            (op, kernel_size, stride, padding, dilation, None, axes, ceil_mode, count_include_pad, divisor_override,
+             norm_type), nan_policy, 0, output_partition)
+
+    def _bind(self, x: Any) -> Any:
+        shape, dtype, error = (), None, None
+        try:
+            if not isinstance(x, np.ndarray):
+                raise TypeError(f"DistributedPool: x must be a numpy.ndarray, but is {type(x).__name__}")
+            shape, dtype = x.shape, _core.dtype_of(x)
+        except (TypeError, ValueError) as caught:
+            error = caught
+        return self._divided.bind(shape, dtype, error)[0]
+
+    def forward(self, x: np.ndarray, *, return_indices: bool = False) -> Any:
+        """This rank's outputs, x being its inputs; for max and min with int64 indices in the undivided plane as well.
+
+        Raises
+        ------
+        TypeError, ValueError
+            On every rank, the same: for parts that do not fit together, or that one rank finds wrong.
+        """
+        bound = self._bind(x)
+        wants = self._divided.grid.link.largest([return_indices, not return_indices])
+        if wants == [1, 1]:
+            raise ValueError("DistributedPool: return_indices must be the same on all ranks, but differs")
+        y = np.empty(bound.output_shape, x.dtype)
+        if not return_indices:
+            bound.run("forward", x=x, y=y)
+            return y
+        if not bound.local.has("backward_places"):
+            raise ValueError("DistributedPool: return_indices must be False but for max and min")
+        places = np.empty(bound.output_shape, np.int64)
+        bound.run("forward", x=x, y=y, places=places)
+        bound.local.globalise(places, "plane")
+        return y, places
+
+    def backward(self, dy: np.ndarray, x: np.ndarray) -> np.ndarray:
+        """The gradient at this rank's inputs `x`, from that of its outputs `dy`.
+
+        Raises
+        ------
+        TypeError, ValueError
+            On every rank, the same: also for a `dy` that is not of the shape and dtype of the rank's outputs.
+        """
+        bound = self._bind(x)
+        error: Exception | None = None
+        if not isinstance(dy, np.ndarray) or dy.dtype != x.dtype:
+            error = TypeError(f"DistributedPool: dy must be a numpy.ndarray of dtype {x.dtype}, as x is, but is "
+                              f"{getattr(dy, 'dtype', type(dy).__name__)}")
+        elif dy.shape != bound.output_shape:
+            error = ValueError(f"DistributedPool: dy must have the shape of the rank's outputs, {bound.output_shape}, "
+                               f"but has {dy.shape}")
+        elif not bound.local.has("backward") and not bound.local.has("backward_inputs"):
+            error = TypeError(f"DistributedPool: x must have a floating dtype for this gradient, but has {x.dtype}")
+        self._divided.check(error)
+        dx = np.empty(x.shape, x.dtype)
+        if bound.local.has("backward"):
+            bound.run("backward", dy=dy, dx=dx)
+        else:
+            bound.run("backward_inputs", x=x, dy=dy, dx=dx)
+        return dx
+
+    @property
+    def ranges(self) -> Ranges | None:
+        """After a call: what this rank owns and what it makes, as (begin, end) along each axis of the whole arrays."""
+        return self._divided.ranges
+
+    @property
+    def traffic(self) -> dict[str, tuple[int, int, int, int]]:
+        """Of each pass that was run on parts like the last ones: messages sent, received, bytes sent, received."""
+        return self._divided.traffic

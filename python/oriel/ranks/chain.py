@@ -1,0 +1,286 @@
+"""A chain of divided pools that shares one wide halo: `Sequential`.
+
+A rank fetches, once, all inputs that its part of the last result goes back to, and makes what it needs of the results
+in between itself. With gradients it fetches as many more as the gradient of its own inputs depends on, and, backward,
+the gradients of the results that its inputs reach. A stage is run by a `LocalPool` that owns all it needs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.autograd import Function
+from torch.autograd.function import once_differentiable
+from torch.nn import Module
+
+from oriel import _core
+from oriel.ranks.grid import same_on_all
+from oriel.ranks.layers import bind_tensor, is_layer
+from oriel.ranks.tensors import as_was, as_words
+from oriel.torch.engine import as_many_threads_as_torch
+
+__all__ = ["Sequential"]
+
+Box = tuple[tuple[int, int], ...]
+
+_KEPT = 8  # plans of the shapes that were used last
+
+
+def _is_empty(box: Box) -> bool:
+    return any(begin >= end for begin, end in box)
+
+
+def _hull(a: Box, b: Box) -> Box:
+    if _is_empty(a) or _is_empty(b):
+        return b if _is_empty(a) else a
+    return tuple((min(p[0], q[0]), max(p[1], q[1])) for p, q in zip(a, b))
+
+
+def _intersection(a: Box, b: Box) -> Box:
+    return tuple((max(p[0], q[0]), min(p[1], q[1])) for p, q in zip(a, b))
+
+
+def _within(box: Box, outer: Box) -> tuple[slice, ...]:
+    """Where `box`, which is not empty, lies in an array that holds `outer`."""
+    return tuple(slice(begin - o[0], end - o[0]) for (begin, end), o in zip(box, outer))
+
+
+def _extents(box: Box) -> list[int]:
+    return [end - begin for begin, end in box]
+
+
+def _crop(x: Tensor, box: Box, outer: Box) -> Tensor:
+    """The part `box` of `x`, which holds `outer`."""
+    return x.new_empty(_extents(box)) if _is_empty(box) else x[_within(box, outer)]
+
+
+def _whole(shape: Sequence[int]) -> Box:
+    return tuple((0, n) for n in shape)
+
+
+class _Stage:
+    """One pool of the chain, on any boxes of its whole input and output."""
+    def __init__(self, core: _core.Pool, dtype: str, shape: Sequence[int]) -> None:
+        self.core, self.dtype = core, dtype
+        self.input_shape, self.output_shape = tuple(shape), core.output_shape(list(shape))
+        self._middle = (3**len(shape) - 1) // 2  # of a grid of 3 parts along each axis
+
+    def on(self, inputs: Box, outputs: Box) -> _core.LocalPool:
+        """What a rank does that owns these boxes."""
+        cuts = [[[0, begin, end, n] for (begin, end), n in zip(box, shape)]
+                for box, shape in ((inputs, self.input_shape), (outputs, self.output_shape))]
+        return _core.LocalPool(self.core, self.dtype, *cuts, self._middle)
+
+    def needs(self, outputs: Box) -> Box:
+        """The inputs that these outputs read."""
+        return self.on(_whole(self.input_shape), outputs).exchange("forward", self._middle)["needed"]
+
+    def feeds(self, inputs: Box) -> Box:
+        """The outputs that read any of these inputs."""
+        return self.on(inputs, _whole(self.output_shape)).exchange("backward", self._middle)["needed"]
+
+
+def _run(local: _core.LocalPool, word: str, **arrays: Any) -> None:
+    local.begin(word, **arrays)
+    local.interior(word)
+    local.finish(word)
+
+
+class _Fetch:
+    """Copies a box of a divided tensor to each rank that wants it; one message for each pair of ranks."""
+    def __init__(self, link: Any, owned: Sequence[Box], wanted: Sequence[Box], item_bytes: int) -> None:
+        me = link.rank
+        self._owned, self._wanted = owned[me], wanted[me]
+
+        def messages(boxes: Sequence[Box]) -> list[tuple[int, Box, np.ndarray]]:
+            return [(peer, box, np.empty(int(np.prod(_extents(box))) * item_bytes, np.uint8))
+                    for peer, box in enumerate(boxes) if peer != me and not _is_empty(box)]
+
+        self._send = messages([_intersection(owned[me], box) for box in wanted])
+        self._receive = messages([_intersection(box, wanted[me]) for box in owned])
+        self._channel = link.open(link.new_tag(), [(peer, data) for peer, _, data in self._send],
+                                  [(peer, data) for peer, _, data in self._receive])
+
+    @property
+    def traffic(self) -> tuple[int, int, int, int]:
+        """Messages sent and received, bytes sent and received."""
+        return (len(self._send), len(self._receive), sum(len(data) for *_, data in self._send),
+                sum(len(data) for *_, data in self._receive))
+
+    def run(self, part: Tensor) -> Tensor:
+        """The wanted box, of which this rank gives its part."""
+        words, kind = as_words("Sequential", part)
+        for _, box, data in self._send:
+            data.view(words.dtype).reshape(_extents(box))[...] = words[_within(box, self._owned)]
+        self._channel.start()
+        result = np.empty(_extents(self._wanted), words.dtype)
+        own = _intersection(self._owned, self._wanted)
+        if not _is_empty(own):
+            result[_within(own, self._wanted)] = words[_within(own, self._owned)]
+        self._channel.finish()
+        for _, box, data in self._receive:
+            result[_within(box, self._wanted)] = data.view(words.dtype).reshape(_extents(box))
+        return as_was(result, kind)
+
+
+class _BoundChain:
+    """One rank's part of a chain for tensors of one shape and dtype."""
+    def __init__(self, divided: Sequence[Any], cuts: list[list[int]], dtype: str, item_bytes: int,
+                 recorded: bool) -> None:
+        grid = divided[0].grid
+        self.stages: list[_Stage] = []
+        inputs: Box | None = None
+        for pool in divided:
+            stage = _Stage(pool.core, dtype, [bounds[-1] for bounds in cuts])
+            local = pool.local(cuts, dtype)
+            inputs = inputs or local.inputs
+            cuts, outputs = local.output_cuts, local.outputs
+            self.stages.append(stage)
+        assert inputs is not None
+        self.inputs, self.outputs = inputs, outputs
+        self.reached = [inputs]  # backward: the boxes whose gradients this rank makes, then those of results it needs
+        for stage in self.stages:
+            self.reached.append(stage.feeds(self.reached[-1]))
+        self.made = [_hull(outputs, self.reached[-1]) if recorded else outputs]  # forward: the boxes that it makes
+        for stage, reached in zip(reversed(self.stages), reversed(self.reached[:-1])):
+            needed = stage.needs(self.made[0])
+            self.made.insert(0, _hull(needed, reached) if recorded else needed)
+        self._ways = [stage.on(*boxes) for stage, *boxes in zip(self.stages, self.made, self.made[1:])]
+        boxes = grid.link.gathered((inputs, outputs, self.made[0], self.reached[-1]))
+        owned, made, wanted, reached = zip(*boxes)
+        self.fetch = _Fetch(grid.link, owned, wanted, item_bytes)
+        self.fetch_gradient = _Fetch(grid.link, made, reached, item_bytes) if recorded else None
+
+    def forward(self, part: Tensor, recorded: bool) -> tuple[Tensor, list[Tensor]]:
+        """The rank's outputs, and for each stage what its gradient needs."""
+        x = self.fetch.run(part)
+        kept = []
+        for way, box in zip(self._ways, self.made[1:]):
+            y = torch.empty(_extents(box), dtype=x.dtype)
+            places = None
+            if recorded and way.gradient == "backward_places":
+                places = torch.empty(_extents(box), dtype=torch.int64)
+            _run(way, "forward", x=x, y=y, places=places)
+            if recorded:
+                kept.append({"backward": x[:0], "backward_places": places, "backward_inputs": x}[way.gradient])
+            x = y
+        return _crop(x, self.outputs, self.made[-1]).clone(), kept
+
+    def backward(self, dy: Tensor, kept: Sequence[Tensor]) -> Tensor:
+        """The gradient at the rank's inputs."""
+        assert self.fetch_gradient is not None
+        dy = self.fetch_gradient.run(dy)
+        for i in reversed(range(len(self.stages))):
+            stage, word, box = self.stages[i], self._ways[i].gradient, self.reached[i]
+            outputs = self.reached[i + 1]
+            arrays: dict[str, Tensor] = {}
+            if word == "backward_places":
+                arrays["places"] = _crop(kept[i], outputs, self.made[i + 1])
+            elif word == "backward_inputs":  # the box grows by what windows read; gradients there are not used
+                box = _hull(box, stage.needs(outputs))
+                arrays["x"] = _crop(kept[i], box, self.made[i])
+            dx = torch.empty(_extents(box), dtype=dy.dtype)
+            _run(stage.on(box, outputs), word, dy=dy, dx=dx, **arrays)
+            dy = _crop(dx, self.reached[i], box)
+        return dy.clone()
+
+
+class _Chain(Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, anchor: Tensor | None, bound: _BoundChain, recorded: bool) -> Tensor:
+        with as_many_threads_as_torch():
+            y, kept = bound.forward(x.detach(), recorded)
+        ctx.bound = bound
+        ctx.save_for_backward(*kept)
+        return y
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, dy: Tensor) -> tuple[Tensor | None, ...]:
+        with as_many_threads_as_torch():
+            dx = ctx.bound.backward(dy.detach(), ctx.saved_tensors)
+        return dx if ctx.needs_input_grad[0] else None, None, None, None
+
+
+def _kinds(layers: Sequence[Any]) -> list[str]:
+    return [type(layer).__name__ for layer in layers]
+
+
+class Sequential(Module):
+    """Divided pools one after another that share one wide halo: one message for each neighbour, not one for each layer.
+
+    The results and gradients have the bits of the layers one by one, divided likewise. What lies near the cuts is
+    computed by several ranks, so it pays for small windows on large parts. All ranks make it and call it together.
+
+    Parameters
+    ----------
+    *layers : Distributed…Pool…
+        One or more, over the same grid of the same communicator, without `return_indices`.
+
+    Raises
+    ------
+    TypeError, ValueError
+        On every rank, the same: for other modules, layers over unlike grids, and as the layers do.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from mpi4py import MPI
+    >>> import oriel.mpi
+    >>> P_x = oriel.mpi.Grid(MPI.COMM_SELF, (1, 1, 1))
+    >>> chain = oriel.mpi.Sequential(oriel.mpi.DistributedMaxPool1d(P_x, 2), oriel.mpi.DistributedAvgPool1d(P_x, 2))
+    >>> chain(torch.arange(8.0).reshape(1, 1, 8))
+    tensor([[[2., 6.]]])
+    """
+    def __init__(self, *layers: Module) -> None:
+        super().__init__()
+        self._divided = [layer.divided for layer in layers if is_layer(layer)]
+        if not self._divided:
+            raise TypeError(f"Sequential: layers must be one or more divided pools, but are {_kinds(layers)}")
+        same_on_all(self._divided[0].grid.link, "Sequential", lambda: self._checked(layers))
+        self.layers = torch.nn.ModuleList(layers)
+        self._bound: dict[Any, _BoundChain] = {}
+        self._current: _BoundChain | None = None
+
+    def _checked(self, layers: Sequence[Any]) -> Any:
+        if len(self._divided) < len(layers):
+            raise TypeError(f"Sequential: layers must be one or more divided pools, but are {_kinds(layers)}")
+        grid = self._divided[0].grid
+        for layer, pool in zip(layers, self._divided):
+            if pool.grid.link is not grid.link or pool.grid.shape != grid.shape:
+                raise ValueError("Sequential: layers must be over the same grid of the same communicator, but one is "
+                                 f"over {grid.shape}, another over {pool.grid.shape}")
+            if layer.return_indices:
+                raise ValueError("Sequential: layers must be without return_indices, but one has it")
+        return [pool.core.words for pool in self._divided]
+
+    @property
+    def ranges(self) -> tuple[Box, Box] | None:
+        """After a call: what this rank owns and what it makes, as (begin, end) along each axis of the whole tensors."""
+        return None if self._current is None else (self._current.inputs, self._current.outputs)
+
+    @property
+    def traffic(self) -> dict[str, tuple[int, int, int, int]]:
+        """Of the last call and its backward: messages sent, received, bytes sent, received."""
+        if self._current is None:
+            return {}
+        result = {"forward": self._current.fetch.traffic}
+        if self._current.fetch_gradient is not None:
+            result["backward"] = self._current.fetch_gradient.traffic
+        return result
+
+    def forward(self, input: Tensor) -> Tensor:
+        """This rank's part of the result of the chain. All ranks call it together; errors as those of the layers."""
+        first, anchor, recorded = bind_tensor(self._divided[0], input)
+        cuts, dtype = first.local.input_cuts, _core.dtype_of(input.detach())
+        key = (str(cuts), dtype, recorded)
+        if key not in self._bound:
+            while len(self._bound) >= _KEPT:
+                del self._bound[next(iter(self._bound))]
+            self._bound[key] = _BoundChain(self._divided, cuts, dtype, input.element_size(), recorded)
+        self._current = self._bound[key]
+        return _Chain.apply(input, anchor, self._current, recorded)

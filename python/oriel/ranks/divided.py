@@ -1,0 +1,184 @@
+"""A pool of divided tensors: how ranks agree on who owns what, and one rank's work for tensors of one shape."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from oriel import _core
+from oriel.pool import check_nan_policy
+from oriel.ranks.grid import Grid, agree, same_on_all
+
+__all__ = ["Bound", "DividedPool", "balanced_cuts", "cuts_of_shapes"]
+
+Ranges = tuple[tuple[tuple[int, int], ...], tuple[tuple[int, int], ...]]
+
+_PASSES = ("forward", "backward", "backward_places", "backward_inputs")
+_KEPT = 8  # plans of the shapes that were used last
+
+
+def balanced_cuts(shape: Sequence[int], grid: Sequence[int]) -> list[list[int]]:
+    """Bounds of parts along each axis whose sizes differ by one at most, the larger ones first."""
+    return [[n // parts * p + min(p, n % parts) for p in range(parts + 1)] for n, parts in zip(shape, grid)]
+
+
+def full_grid(function: str, grid: Sequence[int], rank: int) -> tuple[int, ...]:
+    """The grid with a 1 for each leading axis that it does not mention."""
+    if len(grid) > rank:
+        raise ValueError(
+            f"{function}: the tensor must have an axis for each of the grid's {tuple(grid)}, but has {rank}")
+    return (1,) * (rank - len(grid)) + tuple(grid)
+
+
+def cuts_of_shapes(function: str, shapes: Sequence[Sequence[int]], grid: Sequence[int]) -> list[list[int]]:
+    """The bounds along each axis from the shapes of all parts, by rank. ValueError where they make no grid."""
+    cuts = []
+    after = math.prod(grid)
+    for axis, parts in enumerate(grid):
+        after //= parts
+        bounds = [0]
+        for p in range(parts):
+            bounds.append(bounds[-1] + shapes[p * after][axis])
+        for rank, shape in enumerate(shapes):
+            p = rank // after % parts
+            if shape[axis] != bounds[p + 1] - bounds[p]:
+                raise ValueError(f"{function}: parts at place {p} of the grid's axis {axis} must have the same extent "
+                                 f"there, but rank {p * after} has {bounds[p + 1] - bounds[p]} and rank {rank} has "
+                                 f"{shape[axis]}")
+        cuts.append(bounds)
+    return cuts
+
+
+class Bound:
+    """One rank's part of a pool of tensors of one shape and dtype, with its channels."""
+    def __init__(self, link: Any, local: _core.LocalPool) -> None:
+        self.local = local
+        self._link = link
+        self._tag = link.new_tag()
+        self._channels: dict[str, Any] = {}
+        self.input_shape = tuple(end - begin for begin, end in local.inputs)
+        self.output_shape = tuple(end - begin for begin, end in local.outputs)
+
+    def run(self, word: str, **arrays: Any) -> None:
+        """One pass on arrays x, y, places, dy, dx; the messages travel while what needs none is computed."""
+        channel = self._channels.get(word)
+        if channel is None:
+            channel = self._link.open(self._tag + _PASSES.index(word), *self.local.buffers(word))
+            self._channels[word] = channel
+        self.local.begin(word, **arrays)
+        channel.start()
+        try:
+            self.local.interior(word)
+        finally:
+            channel.finish()
+        self.local.finish(word)
+
+    def traffic(self) -> dict[str, tuple[int, int, int, int]]:
+        """Of each pass that was run: messages sent and received, bytes sent and received."""
+        return {word: self.local.traffic(word) for word in self._channels}
+
+
+class DividedPool:
+    """A pool on the ranks of a grid, for tensors of any shape. All ranks make it and call it together."""
+    def __init__(self, function: str, P_x: Any, arguments: Sequence[Any], nan_policy: str, ndim: int,
+                 output_partition: Any) -> None:
+        self.function = function
+        self.grid = Grid.of(P_x)
+        self.output_partition = output_partition
+        self.core: _core.Pool
+        core = None
+
+        def described() -> Any:
+            nonlocal core
+            core = _core.Pool(*arguments, check_nan_policy(nan_policy), ndim)
+            return core.words, core.ndim, self._outputs_checked(output_partition)
+
+        same_on_all(self.grid.link, function, described)
+        self.core = core
+        self._bound: dict[Any, Bound] = {}
+        self._last: Any = None
+        self._current: Bound | None = None
+
+    def _outputs_checked(self, given: Any) -> Any:
+        if given is None or given in ("centred", "balanced"):
+            return given
+        if isinstance(given, (tuple, list)) and all(
+                isinstance(bounds, (tuple, list)) and all(type(b) is int for b in bounds) for bounds in given):
+            return [list(bounds) for bounds in given]
+        raise TypeError(f"{self.function}: output_partition must be None, 'centred', 'balanced' or the bounds of the "
+                        f"parts along each axis, but is {given!r}")
+
+    def bind(self, shape: Any, dtype: str | None, error: Exception | None = None, wants_gradient: bool = False,
+             refuses_gradient: bool = False) -> tuple[Bound, bool]:
+        """The pool for parts of these shapes, and whether any rank wants a gradient. All ranks call it together.
+
+        One reduction where nothing changed. What one rank finds wrong, all raise.
+        """
+        mine = (shape, dtype)
+        changed, wanted, refused = self.grid.link.largest(
+            [error is not None or mine != self._last, wants_gradient, refuses_gradient])
+        if wanted and refused:
+            raise ValueError(f"{self.function}: all ranks must record gradients where one does, but on some "
+                             "torch.no_grad is active or the input is of integers")
+        if changed:
+            self._last = self._current = None
+            self._current = self._agree_on(mine, error)
+            self._last = mine
+        assert self._current is not None
+        return self._current, bool(wanted)
+
+    @property
+    def ranges(self) -> Ranges | None:
+        """What this rank owns and makes, after a call, as (begin, end) along each axis of the whole tensors."""
+        return None if self._current is None else (self._current.local.inputs, self._current.local.outputs)
+
+    @property
+    def traffic(self) -> dict[str, tuple[int, int, int, int]]:
+        """Of each pass that was run on parts like the last ones: messages sent, received, bytes sent, received."""
+        return {} if self._current is None else self._current.traffic()
+
+    def check(self, error: Exception | None) -> None:
+        """Raise on all ranks what one of them has found."""
+        if self.grid.link.largest([error is not None])[0]:
+            agree(self.grid.link, self.function, None, error)
+
+    def _agree_on(self, mine: tuple[Any, ...], error: Exception | None) -> Bound:
+        agree(self.grid.link, self.function, mine[1], error)
+        shapes = tuple(self.grid.link.gathered(tuple(mine[0])))
+        key = (mine[1], shapes)
+        if key in self._bound:
+            self._bound[key] = self._bound.pop(key)
+            return self._bound[key]
+        local: Any = None
+
+        def planned() -> Any:
+            nonlocal local
+            local = self._local(shapes, mine[1])
+            return local.input_cuts, local.output_cuts
+
+        same_on_all(self.grid.link, self.function, planned)
+        while len(self._bound) >= _KEPT:
+            del self._bound[next(iter(self._bound))]
+        self._bound[key] = Bound(self.grid.link, local)
+        return self._bound[key]
+
+    def _local(self, shapes: Sequence[Sequence[int]], dtype: Any) -> _core.LocalPool:
+        ranks = {len(shape) for shape in shapes}
+        if len(ranks) > 1:
+            raise ValueError(f"{self.function}: all parts must have the same number of axes, but have {sorted(ranks)}")
+        grid = full_grid(self.function, self.grid.shape, len(shapes[0]))
+        return self.local(cuts_of_shapes(self.function, shapes, grid), dtype)
+
+    def local(self, cuts: list[list[int]], dtype: str) -> _core.LocalPool:
+        """This rank's part of the pool of a tensor with these parts."""
+        grid = [len(bounds) - 1 for bounds in cuts]
+        outputs = self.output_partition
+        if outputs == "centred":
+            outputs = None
+        elif outputs == "balanced":
+            outputs = balanced_cuts(self.core.output_shape([bounds[-1] for bounds in cuts]), grid)
+        elif outputs is not None and [len(bounds) - 1 for bounds in outputs] != list(grid):
+            raise ValueError(f"{self.function}: output_partition must have bounds of {list(grid)} parts along the "
+                             f"axes, but is {outputs!r}")
+        return _core.LocalPool(self.core, dtype, cuts, outputs, self.grid.rank)

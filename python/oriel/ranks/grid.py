@@ -1,0 +1,139 @@
+"""Ranks in a Cartesian grid, and how they find out that they agree.
+
+A link carries messages: it has `rank`, `size`, `largest(ints)`, `gathered(value)` and `new_tag()`, which all ranks call
+together, and `open(tag, send, receive)`, whose channels have `start` and `finish`. Any object of that kind will do as a
+communicator.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+__all__ = ["Grid", "agree", "same_on_all"]
+
+_T = TypeVar("_T")
+
+
+def _is_mpi(communicator: Any) -> bool:
+    mpi = sys.modules.get("mpi4py.MPI")
+    return mpi is not None and isinstance(communicator, mpi.Comm)
+
+
+def _is_group(communicator: Any) -> bool:
+    distributed = sys.modules.get("torch.distributed")
+    return distributed is not None and isinstance(communicator, getattr(distributed, "ProcessGroup", ()))
+
+
+def _connect(communicator: Any) -> tuple[Any, tuple[int, ...] | None]:
+    if _is_mpi(communicator):
+        from oriel.ranks import mpi_link
+        return mpi_link.MpiLink.of(communicator), mpi_link.grid_of(communicator)
+    if _is_group(communicator):
+        from oriel.ranks import group_link
+        return group_link.GroupLink.of(communicator), None
+    if all(hasattr(communicator, name) for name in ("rank", "size", "largest", "gathered", "new_tag", "open")):
+        return communicator, None
+    raise TypeError("P_x must be a communicator of mpi4py, a process group of torch.distributed, a pair of either and "
+                    f"a grid, or a Grid, but is {type(communicator).__name__}")
+
+
+class Grid:
+    """The ranks of a communicator in a Cartesian grid, numbered in row-major order. All ranks make it together.
+
+    Parameters
+    ----------
+    communicator : mpi4py.MPI.Comm or torch.distributed.ProcessGroup
+        It is duplicated once and not used otherwise.
+    shape : sequence of int, optional
+        Ranks along each axis of the tensor. May be left out for a Cartesian communicator of MPI.
+
+    Attributes
+    ----------
+    rank, size, shape, index
+        This rank, how many there are, the grid, this rank's place in it.
+
+    Raises
+    ------
+    TypeError, ValueError
+        On every rank, the same: for a shape that has not as many places as there are ranks, or on which ranks differ.
+
+    Examples
+    --------
+    >>> from mpi4py import MPI
+    >>> from oriel.mpi import Grid
+    >>> Grid(MPI.COMM_SELF, (1, 1, 1, 1)).index
+    (0, 0, 0, 0)
+    """
+    def __init__(self, communicator: Any, shape: Sequence[int] | None = None) -> None:
+        self.link, found = _connect(communicator)
+        self.rank: int = self.link.rank
+        self.size: int = self.link.size
+        self.shape: tuple[int, ...] = same_on_all(self.link, "Grid", lambda: self._read(shape, found))
+        self.index = self.place(self.rank)
+
+    @staticmethod
+    def of(P_x: Any) -> Grid:
+        """The grid that `P_x` is: a Grid, a Cartesian communicator, or a communicator and a shape."""
+        if isinstance(P_x, Grid):
+            return P_x
+        return Grid(*P_x) if isinstance(P_x, (tuple, list)) and len(P_x) == 2 else Grid(P_x)
+
+    def _read(self, shape: Any, found: tuple[int, ...] | None) -> tuple[int, ...]:
+        if shape is None:
+            if found is None:
+                raise ValueError("Grid: shape must be given unless the communicator is a Cartesian one, but is None")
+            shape = found
+        if not isinstance(shape, (tuple, list)) or not all(type(n) is int for n in shape):
+            raise TypeError(f"Grid: shape must be a sequence of ints, but is {shape!r}")
+        if not shape or min(shape) < 1 or math.prod(shape) != self.size:
+            raise ValueError(f"Grid: shape must have extents >= 1 whose product is the number of ranks, {self.size}, "
+                             f"but is {tuple(shape)}")
+        return tuple(shape)
+
+    def place(self, rank: int) -> tuple[int, ...]:
+        """The place of a rank in the grid."""
+        place: list[int] = []
+        for n in reversed(self.shape):
+            place.insert(0, rank % n)
+            rank //= n
+        return tuple(place)
+
+    def __repr__(self) -> str:
+        return f"Grid(shape={self.shape}, rank={self.rank})"
+
+
+def _digest(value: Any) -> int:
+    return int.from_bytes(hashlib.blake2b(repr(value).encode(), digest_size=7).digest(), "big")
+
+
+def agree(link: Any, function: str, value: Any, error: Exception | None = None) -> None:
+    """Raise the same on all ranks when their values differ, or one of them has an error; one reduction otherwise."""
+    code = _digest(value)
+    high, low, failed = link.largest([code, -code, error is not None])
+    if not failed and high == -low:
+        return
+    texts = link.gathered((None if error is None else (isinstance(error, TypeError), str(error)), repr(value)))
+    for rank, (found, _) in enumerate(texts):
+        if found is not None:
+            raise (TypeError if found[0] else ValueError)(f"{found[1]} (rank {rank})")
+    for rank, (_, text) in enumerate(texts):
+        if text != texts[0][1]:
+            raise ValueError(f"{function}: all ranks must give the same, but rank 0 gives {texts[0][1]} and rank "
+                             f"{rank} gives {text}")
+    raise ValueError(f"{function}: all ranks must give the same, but they do not")
+
+
+def same_on_all(link: Any, function: str, make: Callable[[], _T]) -> _T:
+    """What `make` gives, which must be the same on all ranks; what it raises on one of them, all raise."""
+    value: Any = None
+    error = None
+    try:
+        value = make()
+    except (TypeError, ValueError) as caught:
+        error = caught
+    agree(link, function, value, error)
+    return value

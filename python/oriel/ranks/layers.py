@@ -1,0 +1,213 @@
+"""Pools of divided tensors as modules of PyTorch, with gradients."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.autograd import Function
+from torch.autograd.function import once_differentiable
+from torch.nn import Module
+
+from oriel import _core
+from oriel.ranks.divided import Bound, DividedPool, Ranges
+from oriel.torch.engine import as_many_threads_as_torch
+
+__all__ = [
+    f"Distributed{op}Pool{n}d"
+    for op in ("Avg", "LP", "Max", "Min", "Sum") for n in (1, 2, 3)
+]
+
+Ints = int | Sequence[int]
+Padding = int | Sequence[int] | Sequence[tuple[int, int]] | str
+
+
+class _Pool(Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, anchor: Tensor | None, bound: Bound, indexed: bool, recorded: bool) -> Any:
+        y = torch.empty(bound.output_shape, dtype=x.dtype)
+        ctx.bound = bound
+        gradient = bound.local.gradient
+        places = None
+        if indexed or (recorded and gradient == "backward_places"):
+            places = torch.empty(bound.output_shape, dtype=torch.int64)
+        with as_many_threads_as_torch():
+            bound.run("forward", x=x.detach(), y=y, places=places)
+        if recorded:
+            ctx.save_for_backward({"backward": None, "backward_places": places, "backward_inputs": x}[gradient])
+        if not indexed:
+            return y
+        assert places is not None
+        indices = places.clone() if recorded else places
+        bound.local.globalise(indices, "plane")
+        ctx.mark_non_differentiable(indices)
+        return y, indices
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, dy: Tensor, *_: Any) -> tuple[Tensor | None, ...]:
+        bound: Bound = ctx.bound
+        dx = torch.empty(bound.input_shape, dtype=dy.dtype)
+        gradient = bound.local.gradient
+        kept = ctx.saved_tensors[0]
+        word = {"backward": None, "backward_places": "places", "backward_inputs": "x"}[gradient]
+        with as_many_threads_as_torch():
+            bound.run(gradient, dy=dy.detach(), dx=dx, **({word: kept.detach()} if word else {}))
+        return dx if ctx.needs_input_grad[0] else None, None, None, None, None
+
+
+def bind_tensor(divided: DividedPool, input: Any) -> tuple[Bound, Tensor | None, bool]:
+    """The pool for parts like `input`; what to differentiate by where only other ranks' inputs require grad; whether
+    any does."""
+    shape, dtype, error = (), None, None
+    try:
+        if not isinstance(input, Tensor):
+            raise TypeError(f"{divided.function}: input must be a torch.Tensor, but is {type(input).__name__}")
+        shape, dtype = tuple(input.shape), _core.dtype_of(input.detach())
+    except (TypeError, ValueError) as caught:
+        error = caught
+    recording = torch.is_grad_enabled() and error is None and input.is_floating_point()
+    wants = recording and input.requires_grad
+    bound, wanted = divided.bind(shape, dtype, error, wants, not recording)
+    return bound, torch.zeros(0, requires_grad=True) if wanted and not wants else None, wanted
+
+
+def is_layer(module: Any) -> bool:
+    """Whether it is one of the layers of this file."""
+    return isinstance(module, _Layer)
+
+
+class _Layer(Module):
+    """What all layers share: the agreement of ranks, the call."""
+
+    _op = ""
+    _ndim = 0
+    return_indices = False
+
+    def _divide(self, P_x: Any, kernel_size: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: Any,
+                count_include_pad: Any, divisor: Any, norm: Any, nan_policy: Any, output_partition: Any) -> None:
+        super().__init__()
+        self._shown = {"kernel_size": kernel_size, "stride": kernel_size if stride is None else stride,
+                       "padding": padding, "dilation": dilation}
+        arguments = (self._op, kernel_size, stride, padding, dilation, None, None, ceil_mode, count_include_pad,
+                     divisor, norm)
+        self.divided = DividedPool(type(self).__name__, P_x, arguments, nan_policy, self._ndim, output_partition)
+
+    @property
+    def ranges(self) -> Ranges | None:
+        """After a call: what this rank owns and what it makes, as (begin, end) along each axis of the whole tensors."""
+        return self.divided.ranges
+
+    def extra_repr(self) -> str:
+        """The windows and the grid."""
+        return ", ".join([f"{self.divided.grid.shape}"] + [f"{name}={value!r}" for name, value in self._shown.items()])
+
+    def forward(self, input: Tensor) -> Tensor | tuple[Tensor, Tensor]:
+        """This rank's part of the pool of the divided tensor whose part is `input`. All ranks call it together.
+
+        Raises
+        ------
+        TypeError, ValueError
+            On every rank, the same: for parts that do not fit together, or that one rank finds wrong.
+        """
+        bound, anchor, recorded = bind_tensor(self.divided, input)
+        return _Pool.apply(input, anchor, bound, self.return_indices, recorded)
+
+
+class _Extremum(_Layer):
+    def __init__(self, P_x: Any, kernel_size: Ints, stride: Ints | None = None, padding: Padding = 0,
+                 dilation: Ints = 1, return_indices: bool = False, ceil_mode: bool = False, *,
+                 nan_policy: str = "propagate", output_partition: Any = None) -> None:
+        self._divide(P_x, kernel_size, stride, padding, dilation, ceil_mode, True, None, None, nan_policy,
+                     output_partition)
+        self.return_indices = bool(return_indices)
+
+
+class _Average(_Layer):
+    _op = "avg"
+
+    def __init__(self, P_x: Any, kernel_size: Ints, stride: Ints | None = None, padding: Padding = 0,
+                 dilation: Ints = 1, ceil_mode: bool = False, count_include_pad: bool = True,
+                 divisor_override: int | None = None, *, nan_policy: str = "propagate",
+                 output_partition: Any = None) -> None:
+        self._divide(P_x, kernel_size, stride, padding, dilation, ceil_mode, count_include_pad, divisor_override, None,
+                     nan_policy, output_partition)
+
+
+class _Sum(_Layer):
+    _op = "sum"
+
+    def __init__(self, P_x: Any, kernel_size: Ints, stride: Ints | None = None, padding: Padding = 0,
+                 dilation: Ints = 1, ceil_mode: bool = False, *, nan_policy: str = "propagate",
+                 output_partition: Any = None) -> None:
+        self._divide(P_x, kernel_size, stride, padding, dilation, ceil_mode, True, None, None, nan_policy,
+                     output_partition)
+
+
+class _Norm(_Layer):
+    _op = "lp"
+
+    def __init__(self, P_x: Any, norm_type: float, kernel_size: Ints, stride: Ints | None = None,
+                 padding: Padding = 0, dilation: Ints = 1, ceil_mode: bool = False, *, nan_policy: str = "propagate",
+                 output_partition: Any = None) -> None:
+        self._divide(P_x, kernel_size, stride, padding, dilation, ceil_mode, True, None, norm_type, nan_policy,
+                     output_partition)
+
+
+_DOC = """{what} of each window over the last {axes}, of a tensor that is divided over the grid `P_x`.
+
+    The results are the bits of `oriel.torch.{plain}` on the undivided tensor; so are the gradients. All ranks make the
+    layer, call it and go backward together.
+
+    Parameters
+    ----------
+    P_x : mpi4py.MPI.Cartcomm, (communicator, shape) or Grid
+        Ranks along each axis of the tensor, batch and channels first, as for DistDL; leading 1s may be left out.
+        Without MPI, a pair of a `torch.distributed` process group and a shape.
+    {arguments}kernel_size, stride, padding, dilation, ceil_mode{more}
+        As for `oriel.torch.{plain}`; without a stride it is the kernel size. (DistDL's is 1.)
+    nan_policy : str
+        'propagate' or 'omit' (S3).
+    output_partition : None, 'centred', 'balanced' or sequence of sequences of int, keyword only
+        Who makes which outputs. None and 'centred': the owner of the input at the window's centre; 'balanced': parts
+        whose sizes differ by one at most, as DistDL has them; or the bounds of the parts along each axis, from 0 to the
+        extent of the result.
+
+    Raises
+    ------
+    TypeError, ValueError
+        On every rank, the same: for bad arguments of one rank, or on which ranks differ.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from mpi4py import MPI
+    >>> import oriel.mpi
+    >>> P_x = MPI.COMM_SELF.Create_cart([1] * {rank})
+    >>> layer = oriel.mpi.{name}(P_x, {first}3, stride=2, padding=1)
+    >>> layer(torch.ones({shape})).shape
+    torch.Size([{result}])
+    """
+
+_WHAT = {"max": "The largest element", "min": "The smallest element", "avg": "The mean", "sum": "The sum",
+         "lp": "The p-norm"}
+_MORE = {"max": ", return_indices", "min": ", return_indices", "avg": ", count_include_pad, divisor_override"}
+
+
+def _layer(base: type, op: str, ndim: int) -> type:
+    kind = {"lp": "LP"}.get(op, op.capitalize())
+    name = f"Distributed{kind}Pool{ndim}d"
+    doc = _DOC.format(what=_WHAT[op], axes=("axis", "two axes", "three axes")[ndim - 1], plain=f"{kind}Pool{ndim}d",
+                      more=_MORE.get(op, ""), name=name, rank=ndim + 2, shape=", ".join(["1", "2"] + ["5"] * ndim),
+                      result=", ".join(["1", "2"] + ["3"] * ndim), first="2.0, " if op == "lp" else "",
+                      arguments="norm_type : float\n        p >= 1, or infinity.\n    " if op == "lp" else "")
+    return type(name, (base,), {"_op": op, "_ndim": ndim, "__doc__": doc, "__module__": __name__})
+
+
+DistributedMaxPool1d, DistributedMaxPool2d, DistributedMaxPool3d = (_layer(_Extremum, "max", n) for n in (1, 2, 3))
+DistributedMinPool1d, DistributedMinPool2d, DistributedMinPool3d = (_layer(_Extremum, "min", n) for n in (1, 2, 3))
+DistributedAvgPool1d, DistributedAvgPool2d, DistributedAvgPool3d = (_layer(_Average, "avg", n) for n in (1, 2, 3))
+DistributedSumPool1d, DistributedSumPool2d, DistributedSumPool3d = (_layer(_Sum, "sum", n) for n in (1, 2, 3))
+DistributedLPPool1d, DistributedLPPool2d, DistributedLPPool3d = (_layer(_Norm, "lp", n) for n in (1, 2, 3))
