@@ -13,6 +13,7 @@
 #include "fmt/format.h"
 #include "oriel/pool.h"
 #include "pool_words.h"
+#include "tile.h"
 
 namespace oriel::python {
 namespace {
@@ -376,4 +377,5 @@ NB_MODULE(_core, m) {
   oriel::python::bind_pool(m);
   oriel::python::bind_functions(m);
   oriel::python::bind_eager(m);
+  oriel::python::bind_tile(m);
 }

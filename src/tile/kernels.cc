@@ -90,16 +90,29 @@ std::string to_string(const Windows& w) {
          (w.count_include_pad ? "" : " exclude") + (w.rows > 0 ? " rows " + std::to_string(w.rows) : "");
 }
 
-nl::tensor tensor_avgpool(const nl::tensor& in_tensor, int pool_size) {
+namespace {
+
+// `sums`: the dtype that the windows' sums are rounded to before they are divided.
+nl::tensor square_means(const nl::tensor& in_tensor, int pool_size, Dtype sums) {
   auto [sz_cin, sz_hin, sz_win] = in_tensor.shape<3>();
   const int sz_hout = sz_hin / pool_size, sz_wout = sz_win / pool_size;
   auto out_tensor = nl::ndarray({sz_cin, sz_hout, sz_wout}, {.dtype = in_tensor.dtype(), .buffer = nl::shared_hbm});
   auto [i0, i1, i2, i3, i4] = nl::mgrid(sz_cin, sz_hout, pool_size, sz_wout, pool_size);
   auto in_tile = nl::load(in_tensor).named("in_tile");
-  auto out_tile =
-      nl::sum(in_tile[{i0, pool_size * i1 + i2, pool_size * i3 + i4}], {.axis = {2, 4}}) / (pool_size * pool_size);
+  auto out_tile = nl::sum(in_tile[{i0, pool_size * i1 + i2, pool_size * i3 + i4}], {.axis = {2, 4}, .dtype = sums}) /
+                  (pool_size * pool_size);
   nl::store(out_tensor, {.value = out_tile.named("out_tile")});
   return out_tensor;
+}
+
+}  // namespace
+
+nl::tensor tensor_avgpool(const nl::tensor& in_tensor, int pool_size) {
+  return square_means(in_tensor, pool_size, in_tensor.dtype());
+}
+
+nl::tensor tensor_avgpool_precise(const nl::tensor& in_tensor, int pool_size) {
+  return square_means(in_tensor, pool_size, nl::float32);
 }
 
 nl::tensor max_pool2d(const nl::tensor& x, const Windows& w) {

@@ -25,6 +25,8 @@ ORIEL_API std::string to_string(const Windows& windows);
 
 /// The tutorial's kernel: windows that do not overlap, the planes on partitions, everything at once.
 ORIEL_API nl::tensor tensor_avgpool(const nl::tensor& in_tensor, int pool_size);
+/// The same, but the sums stay in f32 until they are divided, so that a mean is rounded once.
+ORIEL_API nl::tensor tensor_avgpool_precise(const nl::tensor& in_tensor, int pool_size);
 
 // [p, h, w] -> [p, oh, ow]. The sums of averages are kept in f32 and rounded once.
 ORIEL_API nl::tensor max_pool2d(const nl::tensor& x, const Windows& windows);
@@ -51,9 +53,12 @@ ORIEL_API nl::tensor max_pool3d(const nl::tensor& x, int kernel, int stride);
 struct ShippedKernel {
   std::string_view name, parameters, sentence;
   int rank;  // of its input
-  /// `values` are by name; those that are missing have a default, but pool_size, kernel and output.
+  /// `values` are by name; those that are missing have a default, but pool_size, kernel and output. Throws Error for
+  /// values and shapes that the kernel does not take.
   Program (*trace)(const nki::meta& x, const std::map<std::string, int>& values);
 };
 ORIEL_API std::span<const ShippedKernel> shipped_kernels();
+/// The one with that name. Throws Error.
+ORIEL_API const ShippedKernel& shipped_kernel(std::string_view name);
 
 }  // namespace oriel::tile
