@@ -95,7 +95,7 @@ def tensor_avgpool(x: Any, pool_size: int, *, precise: bool = False, machine: st
 
 
 def avg_pool2d(x: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, *,
-               count_include_pad: bool = True, rows: int | None = None, machine: str = "native", backend: str = "cpu",
+               ceil_mode: bool = False, count_include_pad: bool = True, rows: int | None = None, machine: str = "native", backend: str = "cpu",
                out: Any = None) -> Any:
     """Means of windows, summed in float32 and rounded once; for any number of planes and images larger than SBUF.
 
@@ -104,9 +104,12 @@ def avg_pool2d(x: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, d
     x : array of shape (planes, height, width)
         As for `tensor_avgpool`.
     kernel_size, stride, padding, dilation : int or (int, int)
-        Of height and width; `stride` is by default `kernel_size`. Padding is the same at both ends.
+        Of height and width; `stride` is by default `kernel_size`. Padding may also be ((before, after), (before,
+        after)).
+    ceil_mode : bool
+        Whether a partial last window counts.
     count_include_pad : bool
-        Whether padding counts in the divisor.
+        Whether padding counts in the divisor; what a partial window hangs over never does.
     rows : int, optional
         Output rows of a band; by default as many as fit the smallest machine.
     machine, backend, out
@@ -115,7 +118,7 @@ def avg_pool2d(x: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, d
     Returns
     -------
     array of shape (planes, oh, ow)
-        With oh = floor((height + 2*padding - dilation*(kernel_size - 1) - 1) / stride) + 1, and so ow.
+        With oh = floor((height + before + after - dilation*(kernel_size - 1) - 1) / stride) + 1, and so ow.
 
     Raises
     ------
@@ -129,12 +132,12 @@ def avg_pool2d(x: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, d
     >>> oriel.tile.avg_pool2d(np.ones((1, 2, 4), np.float32), 3, 2, padding=1).round(3)
     array([[[0.444, 0.667]]], dtype=float32)
     """
-    options = {**_windows(kernel_size, stride, padding, dilation, rows), "count_include_pad": count_include_pad}
+    options = {**_windows(kernel_size, stride, padding, dilation, ceil_mode, rows), "count_include_pad": count_include_pad}
     return _run("avg_pool2d", (x,), options, machine, backend, out)
 
 
 def max_pool2d(x: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, *,
-               rows: int | None = None, machine: str = "native", backend: str = "cpu", out: Any = None) -> Any:
+               ceil_mode: bool = False, rows: int | None = None, machine: str = "native", backend: str = "cpu", out: Any = None) -> Any:
     """The largest element of each window. Parameters, result and errors are those of `avg_pool2d`; a NaN wins.
 
     Examples
@@ -144,11 +147,11 @@ def max_pool2d(x: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, d
     >>> oriel.tile.max_pool2d(np.arange(12.0, dtype=np.float32).reshape(1, 3, 4), (3, 2))
     array([[[ 9., 11.]]], dtype=float32)
     """
-    return _run("max_pool2d", (x,), _windows(kernel_size, stride, padding, dilation, rows), machine, backend, out)
+    return _run("max_pool2d", (x,), _windows(kernel_size, stride, padding, dilation, ceil_mode, rows), machine, backend, out)
 
 
 def max_pool2d_with_taps(x: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, *,
-                         rows: int | None = None, machine: str = "native", backend: str = "cpu",
+                         ceil_mode: bool = False, rows: int | None = None, machine: str = "native", backend: str = "cpu",
                          out: Any = None) -> tuple[Any, Any]:
     """The largest element of each window, and which tap of the window it is. Parameters and errors are those of
     `avg_pool2d`; `out` is a tuple of two arrays.
@@ -165,12 +168,12 @@ def max_pool2d_with_taps(x: Any, kernel_size: Any, stride: Any = None, padding: 
     >>> oriel.tile.max_pool2d_with_taps(np.array([[[1, 5, 2, 0], [5, 3, 4, 4]]], np.float32), 2)
     (array([[[5., 4.]]], dtype=float32), array([[[1., 2.]]], dtype=float32))
     """
-    return _run("max_pool2d_with_taps", (x,), _windows(kernel_size, stride, padding, dilation, rows), machine, backend,
+    return _run("max_pool2d_with_taps", (x,), _windows(kernel_size, stride, padding, dilation, ceil_mode, rows), machine, backend,
                 out)
 
 
 def max_pool2d_backward(x: Any, dy: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, *,
-                        machine: str = "native", backend: str = "cpu", out: Any = None) -> Any:
+                        ceil_mode: bool = False, machine: str = "native", backend: str = "cpu", out: Any = None) -> Any:
     """The gradient of `max_pool2d`: each element of `dy` is added where its window's first maximum is. Whole planes at
     once; other parameters and errors are those of `avg_pool2d`.
 
@@ -192,7 +195,7 @@ def max_pool2d_backward(x: Any, dy: Any, kernel_size: Any, stride: Any = None, p
     array([[[ 0., 10.,  0.,  0.],
             [ 0.,  0., 20.,  0.]]], dtype=float32)
     """
-    options = _windows(kernel_size, stride, padding, dilation, None)
+    options = _windows(kernel_size, stride, padding, dilation, ceil_mode, None)
     return _run("max_pool2d_backward", (x, dy), options, machine, backend, out)
 
 
@@ -369,8 +372,10 @@ _KERNELS = {f.__name__: f for f in (tensor_avgpool, avg_pool2d, max_pool2d, max_
                                     adaptive_avg_pool2d, max_pool3d)}
 
 
-def _windows(kernel_size: Any, stride: Any, padding: Any, dilation: Any, rows: int | None) -> dict[str, Any]:
-    return {"kernel_size": kernel_size, "stride": stride, "padding": padding, "dilation": dilation, "rows": rows}
+def _windows(kernel_size: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool,
+             rows: int | None) -> dict[str, Any]:
+    return {"kernel_size": kernel_size, "stride": stride, "padding": padding, "dilation": dilation,
+            "ceil_mode": ceil_mode, "rows": rows}
 
 
 def _name_in_cpp(function: str) -> str:

@@ -33,6 +33,23 @@ int to_int(std::string_view function, const std::string& option, index_t value) 
   return static_cast<int>(value);
 }
 
+// Padding as ((before, after), (before, after)).
+bool read_padding_pairs(const std::string& function, nb::handle given, Values& values) {
+  if (PySequence_Check(given.ptr()) == 0 || PyUnicode_Check(given.ptr()) != 0 || nb::len(given) != 2) return false;
+  for (int axis = 0; axis < 2; ++axis) {
+    const nb::object pair = given[axis];
+    if (PySequence_Check(pair.ptr()) == 0) return false;
+    const Extents list = read_ints(function, "padding", pair);
+    if (list.size() != 2)
+      throw Error(
+          fmt::format("{}: padding must have pairs (before, after), but has one of {} values", function, list.size()));
+    const std::string suffix = axis == 0 ? "_h" : "_w";
+    values["padding" + suffix] = to_int(function, "padding", list[0]);
+    values["padding_after" + suffix] = to_int(function, "padding", list[1]);
+  }
+  return true;
+}
+
 // Options by Python's names; None: not given. Pairs are of height and width.
 Values read_values(const std::string& function, const nb::dict& options) {
   const std::map<std::string, std::string> pairs = {{"kernel_size", "kernel"},
@@ -44,8 +61,10 @@ Values read_values(const std::string& function, const nb::dict& options) {
   for (const auto& [key, given] : options) {
     const std::string option = nb::cast<std::string>(key);
     if (given.is_none()) continue;
-    if (option == "count_include_pad" || option == "precise") {
+    if (option == "count_include_pad" || option == "precise" || option == "ceil_mode") {
       values[option] = read_bool(function, option.c_str(), given) ? 1 : 0;
+    } else if (option == "padding" && read_padding_pairs(function, given, values)) {
+      continue;
     } else if (const auto pair = pairs.find(option); pair == pairs.end()) {
       values[option] = to_int(function, option, read_int(function, option.c_str(), given));
     } else {

@@ -59,15 +59,22 @@ kernels::Windows windows(std::string_view kernel, const nki::meta& x, const Give
   w.kernel = needed_pair(kernel, given, "kernel");
   w.stride = pair(kernel, given, "stride", 1, w.kernel);
   w.padding = pair(kernel, given, "padding", 0, {0, 0});
+  w.padding_after = pair(kernel, given, "padding_after", 0, w.padding);
+  if (w.padding_after == w.padding) w.padding_after = {-1, -1};
+  w.ceil_mode = value_or(given, "ceil_mode", 0) != 0;
   w.dilation = pair(kernel, given, "dilation", 1, {1, 1});
   w.count_include_pad = value_or(given, "count_include_pad", 1) != 0;
   w.rows = at_least(kernel, "rows", 0, value_or(given, "rows", 0));
   for (std::size_t a = 0; a < 2; ++a) {
     const index_t covers = index_t{w.dilation[a]} * (w.kernel[a] - 1) + 1;
-    const index_t padded = x.shape[static_cast<int>(a) + 1] + 2 * index_t{w.padding[a]};
-    if (covers > padded || padded > INT_MAX)
-      throw Error(fmt::format("{}: a window must fit the padded input, but covers {} of {} {}", kernel, covers, padded,
-                              a == 0 ? "rows" : "columns"));
+    const index_t padded = x.shape[static_cast<int>(a) + 1] + index_t{w.padding[a]} + w.after(a);
+    const char* what = a == 0 ? "rows" : "columns";
+    constexpr int most = INT_MAX / 2;  // so that what a last window hangs over is an int too
+    if (padded > most)
+      throw Error(fmt::format("{}: the padded input must have at most {} {}, but has {}", kernel, most, what, padded));
+    if (covers > padded)
+      throw Error(
+          fmt::format("{}: a window must fit the padded input, but covers {} of {} {}", kernel, covers, padded, what));
   }
   if (index_t{w.kernel[0]} * w.kernel[1] > INT_MAX)
     throw Error(fmt::format("{}: a window must have at most {} taps, but has {}x{}", kernel, INT_MAX, w.kernel[0],
@@ -119,10 +126,12 @@ Program max3d(const nki::meta& x, const Given& given) {
   return nki::jit("max_pool3d", kernels::max_pool3d).trace(x, kernel, stride);
 }
 
-constexpr std::string_view kWindows = "kernel [stride padding dilation; each also as NAME_h, NAME_w; rows]";
+constexpr std::string_view kWindows =
+    "kernel [stride padding padding_after dilation; each also as NAME_h, NAME_w; rows ceil_mode]";
 constexpr std::array<ShippedKernel, 7> kShipped = {{
     {"tensor_avgpool_kernel", "pool_size [precise]", "the tutorial's average pool", 3, avgpool},
-    {"avg_pool2d", "kernel [stride padding dilation; each also as NAME_h, NAME_w; rows count_include_pad]",
+    {"avg_pool2d",
+     "kernel [stride padding padding_after dilation; each also as NAME_h, NAME_w; rows ceil_mode count_include_pad]",
      "averages, any windows, any number of planes, bands of rows", 3, avg2d},
     {"max_pool2d", kWindows, "maxima, any windows, any number of planes, bands of rows", 3, max2d},
     {"max_pool2d_with_taps", kWindows, "maxima and which tap of the window each is", 3, max2d_taps},
