@@ -3,6 +3,8 @@
 // together.
 #pragma once
 
+#include <algorithm>
+
 #include "oriel/tile/jit.h"
 #include "oriel/window.h"
 
