@@ -14,6 +14,7 @@
 #include "oriel/pool.h"
 #include "pool_words.h"
 #include "ranks.h"
+#include "tile.h"
 
 namespace oriel::python {
 namespace {
@@ -378,4 +379,5 @@ NB_MODULE(_core, m) {
   oriel::python::bind_functions(m);
   oriel::python::bind_eager(m);
   oriel::python::bind_ranks(m, &oriel::python::options);
+  oriel::python::bind_tile(m);
 }

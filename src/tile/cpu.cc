@@ -81,14 +81,15 @@ class Chain {
                  taps_.push_back(offset);
                });
     const FoldTaps f{taps_.data(), static_cast<index_t>(taps_.size()), src.stride[kept_ - 1]};
-    // Rows of 16-bit floats are widened once, with all that lies between the taps.
+    // Rows of 16-bit floats whose windows overlap are widened once, with all that lies between the taps.
     const index_t row = (part_.end[kept_ - 1] - part_.begin[kept_ - 1] - 1) * f.stride;
     const bool is_narrow = src.dtype == Dtype::f16 || src.dtype == Dtype::bf16;
     const auto [least, most] = std::minmax_element(taps_.begin(), taps_.end());
     const index_t span = row + *most + 1;
     constexpr index_t kMostSpan = 8192;
-    if (is_narrow && *least >= 0 && span <= std::min(kMostSpan, 4 * (row + 1) * f.taps)) span_ = span;
-    if ((src.dtype != Dtype::f32 && span_ == 0) || !can_fold_taps(first_.alu, f)) taps_.clear();
+    const bool as_it_lies = src.dtype == Dtype::f32 || (is_narrow && f.stride == 2);
+    if (is_narrow && !as_it_lies && *least >= 0 && span <= std::min(kMostSpan, 4 * (row + 1) * f.taps)) span_ = span;
+    if ((!as_it_lies && span_ == 0) || !can_fold_taps(first_.alu, f)) taps_.clear();
   }
 
   // Two partitions never write the same element, nor what another one reads.
@@ -146,10 +147,13 @@ class Chain {
     }
     if (bits_) return;
     for (std::size_t c = 1; c < chain_.size(); ++c) {
-      round_row(out, dtypes_[c - 1], rows * n);
       const Instruction& i = chain_[c];
+      const float scalar = static_cast<float>(i.scalar);
+      const float factor = i.opcode == Opcode::tensor_scalar ? factor_of(i.alu, scalar, i.scalar_first) : 0;
+      round_row(out, dtypes_[c - 1], rows * n, factor != 0 ? factor : 1);
+      if (factor != 0) continue;
       if (i.opcode == Opcode::tensor_scalar)
-        apply_scalar(i.alu, out, static_cast<float>(i.scalar), i.scalar_first, rows * n);
+        apply_scalar(i.alu, out, scalar, i.scalar_first, rows * n);
       else if (i.opcode == Opcode::activation)
         apply_scalar(i.alu, out, 0, false, rows * n);
     }
@@ -199,9 +203,10 @@ class Chain {
     const Place& src = sources_[0];
     if (!taps_.empty()) {
       const FoldTaps f{taps_.data(), static_cast<index_t>(taps_.size()), src.stride[axis]};
-      if (span_ == 0) return fold_taps(first_.alu, row, static_cast<const float*>(src.data) + src.at(at), f, n);
+      const std::byte* x = static_cast<const std::byte*>(src.data) + src.at(at) * size_bytes(src.dtype);
+      if (span_ == 0) return fold_taps(first_.alu, row, x, src.dtype, f, n);
       load_row(other, src.data, src.dtype, src.at(at), 1, span_);
-      return fold_taps(first_.alu, row, other, f, n);
+      return fold_taps(first_.alu, row, other, Dtype::f32, f, n);
     }
     bool first = true;
     std::copy(part_.begin.begin() + static_cast<std::ptrdiff_t>(kept_), part_.begin.end(),

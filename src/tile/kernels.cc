@@ -23,25 +23,24 @@ class Bands {
  public:
   Bands(const Windows& w, int height, int width, index_t itemsize, index_t tiles_per_input)
       : w_(w), height_(height), out_(w.outputs(0, height)) {
-    const index_t row = (width + 2 * w.padding[1]) * itemsize * tiles_per_input;
+    const index_t row = w.padded(1, width) * itemsize * tiles_per_input;
     rows_ = w.rows;
     if (rows_ == 0) {
       rows_ = out_;
-      while (rows_ > 1 && (in_rows(rows_) + rows_) * row > kPartitionBytes) rows_ = (rows_ + 1) / 2;
+      while (rows_ > 1 && (w_.covered(0, rows_) + rows_) * row > kPartitionBytes) rows_ = (rows_ + 1) / 2;
     }
   }
   std::vector<Band> list() const {
     std::vector<Band> out;
     for (int first = 0; first < out_; first += rows_) {
       const int rows = std::min(rows_, out_ - first);
-      const int top = first * w_.stride[0] - w_.padding[0], n = in_rows(rows);
+      const int top = first * w_.stride[0] - w_.padding[0], n = w_.covered(0, rows);
       out.push_back({first, rows, top, n, std::max(0, top), std::min(height_, top + n)});
     }
     return out;
   }
 
  private:
-  int in_rows(int rows) const { return (rows - 1) * w_.stride[0] + (w_.kernel[0] - 1) * w_.dilation[0] + 1; }
   const Windows& w_;
   int height_, out_, rows_ = 0;
 };
@@ -49,11 +48,11 @@ class Bands {
 // The planes [p0, p0 + 128) that exist, loaded into a tile with the padding around; what is padding has `fill`.
 nl::tensor load_band(const nl::tensor& x, const nl::index& p0, int partitions, const Band& band, const Windows& w,
                      double fill) {
-  const int planes = extent(x, 0), width = extent(x, 2), wide = width + 2 * w.padding[1];
+  const int planes = extent(x, 0), width = extent(x, 2), wide = w.padded(1, width);
   auto [p, i, j] = nl::mgrid(partitions, std::max(1, band.to - band.from), width);
   const nl::mask exists = planes % partitions == 0 ? nl::mask() : p0 + p < planes;
   const nl::tensor part = x[{p0 + p, band.from + i, j}];
-  if (w.padding[1] == 0 && band.from == band.top && band.to == band.top + band.in_rows)
+  if (wide == width && band.from == band.top && band.to == band.top + band.in_rows)
     return nl::load(part, {.mask = exists});
   auto t = nl::full({partitions, band.in_rows, wide}, fill, {.dtype = x.dtype()});
   if (band.to > band.from) t[{p, band.from - band.top + i, j + w.padding[1]}] = nl::load(part, {.mask = exists});
@@ -87,19 +86,34 @@ std::string to_string(const Windows& w) {
     return letter + std::to_string(v[0]) + "x" + std::to_string(v[1]);
   };
   return pair("k", w.kernel) + pair("s", w.stride) + pair("p", w.padding) + pair("d", w.dilation) +
-         (w.count_include_pad ? "" : " exclude") + (w.rows > 0 ? " rows " + std::to_string(w.rows) : "");
+         (w.padding_after == std::array{-1, -1} ? "" : pair(" after ", w.padding_after)) +
+         (w.ceil_mode ? " ceil" : "") + (w.count_include_pad ? "" : " exclude") +
+         (w.rows > 0 ? " rows " + std::to_string(w.rows) : "");
 }
 
-nl::tensor tensor_avgpool(const nl::tensor& in_tensor, int pool_size) {
+namespace {
+
+// `sums`: the dtype that the windows' sums are rounded to before they are divided.
+nl::tensor square_means(const nl::tensor& in_tensor, int pool_size, Dtype sums) {
   auto [sz_cin, sz_hin, sz_win] = in_tensor.shape<3>();
   const int sz_hout = sz_hin / pool_size, sz_wout = sz_win / pool_size;
   auto out_tensor = nl::ndarray({sz_cin, sz_hout, sz_wout}, {.dtype = in_tensor.dtype(), .buffer = nl::shared_hbm});
   auto [i0, i1, i2, i3, i4] = nl::mgrid(sz_cin, sz_hout, pool_size, sz_wout, pool_size);
   auto in_tile = nl::load(in_tensor).named("in_tile");
-  auto out_tile =
-      nl::sum(in_tile[{i0, pool_size * i1 + i2, pool_size * i3 + i4}], {.axis = {2, 4}}) / (pool_size * pool_size);
+  auto out_tile = nl::sum(in_tile[{i0, pool_size * i1 + i2, pool_size * i3 + i4}], {.axis = {2, 4}, .dtype = sums}) /
+                  (pool_size * pool_size);
   nl::store(out_tensor, {.value = out_tile.named("out_tile")});
   return out_tensor;
+}
+
+}  // namespace
+
+nl::tensor tensor_avgpool(const nl::tensor& in_tensor, int pool_size) {
+  return square_means(in_tensor, pool_size, in_tensor.dtype());
+}
+
+nl::tensor tensor_avgpool_precise(const nl::tensor& in_tensor, int pool_size) {
+  return square_means(in_tensor, pool_size, nl::float32);
 }
 
 nl::tensor max_pool2d(const nl::tensor& x, const Windows& w) {
@@ -117,20 +131,28 @@ nl::tensor max_pool2d(const nl::tensor& x, const Windows& w) {
 nl::tensor avg_pool2d(const nl::tensor& x, const Windows& w) {
   auto out = output_of(x, w, x.dtype());
   const int n = partitions_of(x), columns = extent(out, 2);
-  const bool counts = !w.count_include_pad && (w.padding[0] > 0 || w.padding[1] > 0);
+  const int height = extent(x, 1), width = extent(x, 2), wide = w.padded(1, width);
+  // What counts in a divisor: existing columns, or those of the padding too; what a window hangs over never does.
+  const int left = w.count_include_pad ? 0 : w.padding[1];
+  const int right = w.padding[1] + width + (w.count_include_pad ? w.after(1) : 0);
+  const int above = w.count_include_pad ? -w.padding[0] : 0, below = height + (w.count_include_pad ? w.after(0) : 0);
+  const int tall = w.covered(0, extent(out, 1)) - w.padding[0];
+  const bool counts = left > 0 || right < w.covered(1, columns) || above > -w.padding[0] || below < tall;
   for (auto p0 : nl::affine_range(0, extent(x, 0), n)) {
-    for (const Band& band : Bands(w, extent(x, 1), extent(x, 2), 4, counts ? 2 : 1).list()) {
+    for (const Band& band : Bands(w, height, width, 4, counts ? 2 : 1).list()) {
       auto t = load_band(x, p0, n, band, w, 0);
       auto sums = nl::sum(windows_of(t, n, band.rows, columns, w), {.axis = {3, 4}, .dtype = nl::float32});
       if (!counts) {
         store_band(out, p0, n, band, nl::divide(sums, w.kernel[0] * w.kernel[1], {.dtype = x.dtype()}));
         continue;
       }
-      auto ones = nl::zeros({n, band.in_rows, extent(x, 2) + 2 * w.padding[1]}, {.dtype = nl::uint8});
-      if (band.to > band.from)
-        ones[{nl::all, nl::ds(band.from - band.top, band.to - band.from), nl::ds(w.padding[1], extent(x, 2))}] =
-            nl::full({n, band.to - band.from, extent(x, 2)}, 1, {.dtype = nl::uint8});
+      auto ones = nl::zeros({n, band.in_rows, wide}, {.dtype = nl::uint8});
+      const int from = std::max(band.top, above), to = std::min(band.top + band.in_rows, below);
+      if (to > from)
+        ones[{nl::all, nl::ds(from - band.top, to - from), nl::ds(left, right - left)}] =
+            nl::full({n, to - from, right - left}, 1, {.dtype = nl::uint8});
       auto taps = nl::sum(windows_of(ones, n, band.rows, columns, w), {.axis = {3, 4}, .dtype = nl::float32});
+      if (!w.count_include_pad) taps = nl::maximum(taps, 1);  // a window without any tap: 0 (S6)
       store_band(out, p0, n, band, nl::divide(sums, taps, {.dtype = x.dtype()}));
     }
   }
@@ -183,7 +205,7 @@ nl::tensor max_pool2d_backward(const nl::tensor& x, const nl::tensor& dy, const 
     const nl::mask exists = planes % n == 0 ? nl::mask() : p0 + p < planes;
     auto gradient = nl::load(dy[{p0 + p, i, j}], {.mask = exists});
     const Places places = places_of(windows_of(t, n, rows, columns, w), w);
-    auto sums = nl::zeros({n, std::max(band.in_rows, height + w.padding[0]), width + 2 * w.padding[1]});
+    auto sums = nl::zeros({n, std::max(band.in_rows, height + w.padding[0]), w.padded(1, width)});
     for (int tap = 0; tap < w.kernel[0] * w.kernel[1]; ++tap) {
       const int y = tap / w.kernel[1] * w.dilation[0], z = tap % w.kernel[1] * w.dilation[1];
       auto here = sums[{p, w.stride[0] * i + y, w.stride[1] * j + z}];

@@ -3,13 +3,17 @@
 #include <algorithm>
 #include <bit>
 
+#include "tile/convert.h"
 #include "tile/element.h"
 
 namespace oriel::tile {
 namespace {
 
-// The conversions of 16-bit floats without branches, which the compiler makes vectors of; oriel::half's and
-// oriel::bfloat16's own are the meaning, and a test compares all of them.
+template <class T>
+inline constexpr bool kIsNarrow = std::is_same_v<T, half> || std::is_same_v<T, bfloat16>;
+
+// The conversions of 16-bit floats that lie apart, without branches; oriel::half's and oriel::bfloat16's own are the
+// meaning, and a test compares all of them.
 inline float quick_half(std::uint32_t bits) {
   const std::uint32_t magnitude = bits & 0x7fffU;
   const float scaled = std::bit_cast<float>(magnitude << 13) * 0x1p112F;  // exact, subnormals too
@@ -98,21 +102,30 @@ void load_row(float* row, const void* data, Dtype dtype, index_t offset, index_t
       std::fill_n(row, n, widened(*x));
       return;
     }
+    if constexpr (kIsNarrow<T>) {
+      if (stride == 1) return widen_row(row, x, n);
+    }
     each_strided(x, stride, n, [=](T v, index_t i) { row[i] = quick_widened(v); });
   });
 }
 
 void store_row(const float* row, void* data, Dtype dtype, index_t offset, index_t stride, index_t n) {
   visit(dtype, [&]<class T>() {
+    if constexpr (kIsNarrow<T>) {
+      if (stride == 1) return narrow_row(row, static_cast<T*>(data) + offset, n);
+    }
     each_strided(static_cast<T*>(data) + offset, stride, n, [=](T& v, index_t i) { v = quick_narrowed<T>(row[i]); });
   });
 }
 
-void round_row(float* row, Dtype dtype, index_t n) {
-  if (dtype == Dtype::f32) return;
-  visit(dtype, [&]<class T>() {
-    for (index_t i = 0; i < n; ++i) row[i] = quick_widened(quick_narrowed<T>(row[i]));
-  });
+void round_row(float* row, Dtype dtype, index_t n, float factor) {
+  if (dtype == Dtype::f16) return round_to_half(row, factor, n);
+  if (dtype == Dtype::bf16) return round_to_bfloat16(row, factor, n);
+  if (dtype != Dtype::f32)
+    visit(dtype, [&]<class T>() {
+      for (index_t i = 0; i < n; ++i) row[i] = quick_widened(quick_narrowed<T>(row[i]));
+    });
+  if (factor != 1) apply_scalar(Alu::multiply, row, factor, false, n);
 }
 
 void copy_row(const void* from, index_t from_offset, index_t from_stride, void* to, index_t to_offset,
@@ -137,11 +150,17 @@ void apply_rows(Alu alu, float* a, const float* b, index_t n) {
   });
 }
 
-void apply_scalar(Alu alu, float* row, float scalar, bool scalar_first, index_t n) {
+float factor_of(Alu alu, float scalar, bool scalar_first) {
+  if (alu == Alu::multiply) return scalar;
   int exponent = 0;
-  if (alu == Alu::divide && !scalar_first && std::frexp(scalar, &exponent) == 0.5F && std::abs(exponent) < 100) {
-    alu = Alu::multiply;  // by a power of two: the same quotient, several times as fast
-    scalar = 1 / scalar;
+  const bool is_power = std::frexp(scalar, &exponent) == 0.5F && std::abs(exponent) < 100;
+  return alu == Alu::divide && !scalar_first && is_power ? 1 / scalar : 0;  // the same quotient
+}
+
+void apply_scalar(Alu alu, float* row, float scalar, bool scalar_first, index_t n) {
+  if (const float factor = factor_of(alu, scalar, scalar_first); factor != 0) {
+    alu = Alu::multiply;  // several times as fast
+    scalar = factor;
   }
   with_alu(alu, [&](auto f) {
     if (scalar_first) {

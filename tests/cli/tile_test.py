@@ -46,3 +46,9 @@ def test_list_and_bad_input(oriel, refusal):
     assert "--shape: must have 3 extents, but has 2" in refusal("tile", "max_pool2d", "--shape", "6x6", code=2)
     assert "parameter kernel must be given" in refusal("tile", "max_pool2d", "--shape", "2x6x6", code=1)
     assert "--set: must be NAME=N" in refusal("tile", "max_pool2d", "--shape", "2x6x6", "--set", "kernel", code=2)
+    for values, text in ((["kernel=0"], "kernel must be >= 1, but is 0"), (["kernel=7"], "covers 7 of 6 rows"),
+                         (["kernel=2", "stride_w=0"], "stride must be >= 1, but is 0"),
+                         (["kernel=2", "padding=2147483647"], "at most 1073741823 rows, but has 4294967300")):
+        options = [word for value in values for word in ("--set", value)]
+        assert text in refusal("tile", "max_pool2d", "--shape", "2x6x6", *options, code=1)
+    assert "pool_size must be 1 to 6" in refusal("tile", TUTORIAL[1], "--shape", "2x6x6", "--set", "pool_size=0", code=1)

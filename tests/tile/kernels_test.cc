@@ -19,11 +19,13 @@ inline const auto adaptive = nki::jit("adaptive_avg_pool2d", kernels::adaptive_a
 inline const auto max_pool3d = nki::jit("max_pool3d", kernels::max_pool3d);
 
 Pool pool_of(Op op, const Windows& w) {
-  Pool pool{.op = op, .axes = {1, 2}, .count_include_pad = op != Op::avg || w.count_include_pad};
+  Pool pool{
+      .op = op, .axes = {1, 2}, .ceil_mode = w.ceil_mode, .count_include_pad = op != Op::avg || w.count_include_pad};
   for (std::size_t a = 0; a < 2; ++a) {
     pool.kernel.push_back(w.kernel[a]);
     pool.stride.push_back(w.stride[a]);
     pool.pad_lo.push_back(w.padding[a]);
+    pool.pad_hi.push_back(w.after(a));
     pool.dilation.push_back(w.dilation[a]);
   }
   return pool;
@@ -53,6 +55,12 @@ std::vector<Case> cases() {
       {{130, 6, 6}, {.kernel = {2, 2}, .stride = {2, 2}, .rows = 2}},
       {{257, 5, 5}, {.kernel = {3, 3}, .stride = {2, 2}, .padding = {1, 1}}},
       {{1, 4, 4}, {.kernel = {4, 4}, .stride = {1, 1}, .padding = {2, 2}, .rows = 1}},
+      {{2, 8, 9}, {.kernel = {3, 3}, .stride = {2, 2}, .ceil_mode = true}},
+      {{2, 8, 9}, {.kernel = {3, 2}, .stride = {2, 3}, .padding = {1, 1}, .ceil_mode = true, .rows = 1}},
+      {{2, 8, 9}, {.padding = {1, 0}, .ceil_mode = true, .count_include_pad = false}},
+      {{2, 7, 8}, {.kernel = {3, 3}, .stride = {2, 2}, .padding = {0, 1}, .padding_after = {1, 0}}},
+      {{2, 7, 8}, {.kernel = {3, 3}, .padding = {1, 0}, .padding_after = {0, 2}, .count_include_pad = false}},
+      {{130, 5, 6}, {.kernel = {3, 3}, .padding = {1, 0}, .padding_after = {2, 1}, .ceil_mode = true, .rows = 2}},
   };
 }
 
@@ -74,6 +82,13 @@ TEST(Kernels, AveragePoolsAreTheEngines) {
           << to_string(c.shape) << " " << kernels::to_string(c.windows) << " " << name(dtype);
     }
   }
+}
+
+TEST(Kernels, AWindowWithoutTapsHasTheMeanZero) {
+  const Windows w{.kernel = {1, 1}, .stride = {1, 1}, .padding = {1, 1}, .count_include_pad = false};
+  const nki::array x = numbers(Dtype::f32, {1, 3, 3}), y = agreed(avg_pool2d, x, w);
+  EXPECT_TRUE(same_bits(y, engine(pool_of(Op::avg, w), x)));
+  EXPECT_EQ(y.at(0), 0);
 }
 
 TEST(Kernels, TheFirstMaximumOfAWindowIsItsTap) {

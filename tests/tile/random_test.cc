@@ -1,8 +1,11 @@
-// 10,000 random programs: the CPU gives the interpreter's bits.
+// 10,000 random programs, and rows on every instruction set: the CPU gives the interpreter's bits.
 #include <gtest/gtest.h>
 
+#include "hwy/highway.h"
+#include "oriel/tile/kernels.h"
 #include "tile/random_kernel.h"
 #include "tile/rows.h"
+#include "tile/tutorial.h"
 
 namespace oriel::tile::test {
 namespace {
@@ -18,7 +21,8 @@ TEST(RandomPrograms, TheCpuGivesTheInterpretersBits) {
   }
 }
 
-TEST(Rows, SixteenBitFloatsAreConvertedAsOneByOne) {
+// Every 16-bit float widened; many floats rounded, also in place.
+void check_conversions() {
   std::vector<std::uint16_t> all(65536);
   for (std::size_t i = 0; i < all.size(); ++i) all[i] = static_cast<std::uint16_t>(i);
   const auto same = [](float a, float b) {
@@ -43,6 +47,61 @@ TEST(Rows, SixteenBitFloatsAreConvertedAsOneByOne) {
     for (std::size_t i = 0; i < row.size(); ++i) ASSERT_EQ(out[i], half(row[i]).bits) << row[i];
     store_row(row.data(), out.data(), Dtype::bf16, 0, 1, 65536);
     for (std::size_t i = 0; i < row.size(); ++i) ASSERT_EQ(out[i], bfloat16(row[i]).bits) << row[i];
+    std::vector<float> halves(row), bfloat16s(row);
+    round_row(halves.data(), Dtype::f16, 65535, 3);
+    round_row(bfloat16s.data(), Dtype::bf16, 65535, 3);
+    for (std::size_t i = 0; i < 65535; ++i) {
+      ASSERT_TRUE(same(halves[i], 3 * static_cast<float>(half(row[i])))) << row[i];
+      ASSERT_TRUE(same(bfloat16s[i], 3 * static_cast<float>(bfloat16(row[i])))) << row[i];
+    }
+  }
+}
+
+// 16-bit patterns of all kinds, NaN and infinities among them, in rows that leave lanes over.
+void check_folds() {
+  std::mt19937 random(2);
+  for (const Dtype dtype : {Dtype::f16, Dtype::bf16, Dtype::f32}) {
+    for (const index_t width : {2, 14, 34, 70, 112}) {
+      nki::array x(dtype, {3, 4, width});
+      for (index_t i = 0; i < x.bytes() / 2; ++i) x.data<std::uint16_t>()[i] = static_cast<std::uint16_t>(random());
+      const kernels::Windows two{}, odd{.kernel = {2, 1}, .stride = {1, 1}};
+      const auto maxima = nki::jit("max_pool2d", kernels::max_pool2d);
+      ASSERT_EQ(agreed(tensor_avgpool_kernel, x, 2).size(), 6 * (width / 2)) << name(dtype) << " " << width;
+      ASSERT_EQ(agreed(maxima, x, two).size(), 6 * (width / 2)) << name(dtype) << " " << width;
+      ASSERT_EQ(agreed(maxima, x, odd).size(), 9 * width) << name(dtype) << " " << width;
+    }
+  }
+}
+
+// Lets Highway choose that instruction set alone.
+class Forced {
+ public:
+  explicit Forced(std::int64_t target) { choose(target); }
+  ~Forced() { choose(0); }
+  Forced(const Forced&) = delete;
+  Forced& operator=(const Forced&) = delete;
+
+ private:
+  static void choose(std::int64_t target) {
+    hwy::SetSupportedTargetsForTest(target);
+    hwy::GetChosenTarget().Update(hwy::SupportedTargets());
+  }
+};
+
+TEST(Rows, EveryInstructionSetGivesTheInterpretersBits) {
+  const std::vector<std::int64_t> targets = hwy::SupportedAndGeneratedTargets();
+  ASSERT_FALSE(targets.empty());
+  for (const std::int64_t target : targets) {
+    SCOPED_TRACE(hwy::TargetName(target));
+    const Forced forced(target);
+    check_conversions();
+    check_folds();
+    for (unsigned seed = 1; seed <= 300; ++seed) {
+      const RandomProgram r = random_program(seed);
+      ASSERT_TRUE(
+          same_bits(result_of(r.program, r.inputs, Backend::cpu), result_of(r.program, r.inputs, Backend::interpreter)))
+          << "seed " << seed;
+    }
   }
 }
 

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "oriel/pool.h"
+#include "oriel/tile/kernels.h"
 #include "tile/tutorial.h"
 
 namespace oriel::tile::test {
@@ -44,14 +45,7 @@ TEST(Tutorial, TheSumOfHalvesIsRoundedBeforeTheDivision) {
   for (index_t i = 0; i < 4; ++i) x.data<half>()[i] = half(20000.0);
   EXPECT_TRUE(std::isinf(agreed(tensor_avgpool_kernel, x, 2).at(0)));  // 80000 has no half
 
-  const auto precise = nki::jit("precise", [](nl::tensor in, int p) {
-    auto [c, h, w] = in.shape<3>();
-    auto out = nl::ndarray({c, h / p, w / p}, {.dtype = in.dtype(), .buffer = nl::shared_hbm});
-    auto [i0, i1, i2, i3, i4] = nl::mgrid(c, h / p, p, w / p, p);
-    auto t = nl::load(in);
-    nl::store(out, nl::sum(t[{i0, p * i1 + i2, p * i3 + i4}], {.axis = {2, 4}, .dtype = nl::float32}) / (p * p));
-    return out;
-  });
+  const auto precise = nki::jit("precise", kernels::tensor_avgpool_precise);
   EXPECT_EQ(agreed(precise, x, 2).at(0), 20000);
 
   const auto mean = nki::jit("mean", [](nl::tensor in) {  // nl.mean keeps f32 between the sum and the division

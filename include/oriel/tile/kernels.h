@@ -3,7 +3,10 @@
 // together.
 #pragma once
 
+#include <algorithm>
+
 #include "oriel/tile/jit.h"
+#include "oriel/window.h"
 
 namespace oriel::tile {
 
@@ -12,19 +15,34 @@ namespace kernels {
 /// A pool's windows along height and width.
 struct Windows {
   std::array<int, 2> kernel{2, 2}, stride{2, 2}, padding{0, 0}, dilation{1, 1};
-  bool count_include_pad = true;  // averages
-  int rows = 0;                   // output rows of a band; 0: as many as fit the smallest machine
+  std::array<int, 2> padding_after{-1, -1};  // at the end; -1: as much as before
+  bool ceil_mode = false;                    // whether a partial last window counts (S1)
+  bool count_include_pad = true;             // averages
+  int rows = 0;                              // output rows of a band; 0: as many as fit the smallest machine
 
-  /// Outputs along axis 0 or 1 for `n` inputs (floor).
+  int after(std::size_t a) const { return padding_after[a] < 0 ? padding[a] : padding_after[a]; }
+  /// Outputs along axis 0 or 1 for `n` inputs.
   int outputs(int axis, int n) const {
     const auto a = static_cast<std::size_t>(axis);
-    return (n + 2 * padding[a] - dilation[a] * (kernel[a] - 1) - 1) / stride[a] + 1;
+    return static_cast<int>(Axis::uniform(n, kernel[a], stride[a], padding[a], after(a), dilation[a], ceil_mode).out);
+  }
+  /// Elements of the padded axis that so many outputs cover.
+  int covered(int axis, int outputs) const {
+    const auto a = static_cast<std::size_t>(axis);
+    return (outputs - 1) * stride[a] + dilation[a] * (kernel[a] - 1) + 1;
+  }
+  /// What a tile needs along an axis: the padded input, and what the last window of `ceil_mode` hangs over.
+  int padded(int axis, int n) const {
+    const auto a = static_cast<std::size_t>(axis);
+    return std::max(n + padding[a] + after(a), covered(axis, outputs(axis, n)));
   }
 };
 ORIEL_API std::string to_string(const Windows& windows);
 
 /// The tutorial's kernel: windows that do not overlap, the planes on partitions, everything at once.
 ORIEL_API nl::tensor tensor_avgpool(const nl::tensor& in_tensor, int pool_size);
+/// The same, but the sums stay in f32 until they are divided, so that a mean is rounded once.
+ORIEL_API nl::tensor tensor_avgpool_precise(const nl::tensor& in_tensor, int pool_size);
 
 // [p, h, w] -> [p, oh, ow]. The sums of averages are kept in f32 and rounded once.
 ORIEL_API nl::tensor max_pool2d(const nl::tensor& x, const Windows& windows);
@@ -51,9 +69,12 @@ ORIEL_API nl::tensor max_pool3d(const nl::tensor& x, int kernel, int stride);
 struct ShippedKernel {
   std::string_view name, parameters, sentence;
   int rank;  // of its input
-  /// `values` are by name; those that are missing have a default, but pool_size, kernel and output.
+  /// `values` are by name; those that are missing have a default, but pool_size, kernel and output. Throws Error for
+  /// values and shapes that the kernel does not take.
   Program (*trace)(const nki::meta& x, const std::map<std::string, int>& values);
 };
 ORIEL_API std::span<const ShippedKernel> shipped_kernels();
+/// The one with that name. Throws Error.
+ORIEL_API const ShippedKernel& shipped_kernel(std::string_view name);
 
 }  // namespace oriel::tile
