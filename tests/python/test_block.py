@@ -59,10 +59,12 @@ def test_random_images(func, seed):
                 int(rng.integers(1, 6)) if rng.random() < 0.3 else tuple(int(k) for k in rng.integers(1, 6, image.ndim))
             )
             cval = float(rng.standard_normal()) if image.dtype.kind == "f" else image.dtype.type(rng.integers(0, 100))
+            largest = max(float(np.abs(image.astype(np.float64)).max()), abs(float(cval)))  # a block may be mostly cval
+            taps = np.prod(np.broadcast_to(block, image.ndim))
             same(
                 block_reduce(image, block, func, cval),
                 measure.block_reduce(image, block, func, cval),
-                scale=float(np.abs(image.astype(np.float64)).max()) * (np.size(image) if func is np.sum else 1),
+                scale=largest * (taps if func is np.sum else 1),
             )
 
 
