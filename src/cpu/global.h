@@ -17,6 +17,10 @@ struct GlobalPlane {
   index_t elems = 1;               // of the plane, and from one to the next
 };
 
+/// Most inputs of a pooled axis before the last one.
+inline constexpr int kGlobalBits = 24;
+inline constexpr index_t kMostGlobalRows = (index_t{1} << kGlobalBits) - 1;
+
 /// The kernel of one reduction and element type; without `fold` there is none.
 struct GlobalKernel {
   /// Folds planes that lie one behind the other into a dense row of results: elements, or the accumulators of sums.

@@ -14,7 +14,7 @@ namespace oriel::cpu {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-constexpr int kMostBits = 20;  // of a number of eights: rows are counted as planes, so no plane has more
+constexpr int kMostBits = kGlobalBits - 3;  // of a number of eights
 
 // Vectors of columns that are summed together, so that rows are read as they lie.
 template <class D, int kVectors>

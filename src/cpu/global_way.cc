@@ -103,7 +103,9 @@ bool takes_global(const FoldJob& job) {
   const GlobalKernel kernel = kernels().global(pool.op, job.problem->dtype);
   if (kernel.fold == nullptr) return false;
   if (kernel.lowered) return plane_of(layout).elems >= kernel.vector;
-  return job.plain.lower != nullptr && plane_of(layout).columns <= kMostColumns;
+  const GlobalPlane plane = plane_of(layout);
+  if (plane.count[0] > kMostGlobalRows || plane.count[1] > kMostGlobalRows) return false;
+  return job.plain.lower != nullptr && plane.columns <= kMostColumns;
 }
 
 void run_global(const FoldJob& job, int threads) {
