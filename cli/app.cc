@@ -4,6 +4,8 @@
 
 #include <limits>
 
+#include "cli/quantities.h"
+#include "cli/rank_rows.h"
 #include "oriel/pool.h"
 
 namespace oriel::cli {
@@ -16,9 +18,13 @@ constexpr const char* kPoolExamples = R"(Examples:
   oriel pool x.npy y.npy --op avg --kernel 3 --padding 0:1x2:3 --exclude-pad
   oriel pool volume.npz:t1 y.npy --op min --kernel 5x5x5 --padding same
   oriel pool x.npy y.npy --op avg --output-size 7x7           adaptive windows
+  oriel pool v.h5:/data out.h5:/pooled --kernel 2x2x2 --memory 512MiB    larger than memory
+  mpirun -n 4 oriel pool v.h5:/data out.h5:/pooled --kernel 2x2x2        by four ranks
   cat x.npy | oriel pool - - --kernel 2 > y.npy
 
-One number stands for all pooled axes. Files: .npy, .npz, FILE.npz:NAME, .png, .jpg, .tif, .webp; - is a stream.
+One number stands for all pooled axes. Files: .npy, .npz, FILE.npz:NAME, FILE.h5:/NAME, .png, .jpg, .tif, .webp; - is
+a stream. HDF5 files, and .npy files with --memory or under mpirun, pass through memory in blocks: same bits. Other
+datasets of an HDF5 file OUT stay.
 NumPy has no bfloat16 of its own: --dtype bf16 reads and writes it as ml_dtypes does (descr <V2).)";
 
 constexpr const char* kNameHelp = R"(
@@ -75,6 +81,10 @@ void add_pool(CLI::App& app, Typed& t) {
   pool.add_option("-t,--threads", c.threads, "threads at most (default: all)")
       ->check(CLI::Range(1, 4096))
       ->type_name("N");
+  pool.add_option("--memory", t.pool_memory,
+                  "bytes that each process may hold, e.g. 512MiB: .npy and .h5 files in blocks (.h5: 1GiB)")
+      ->type_name("BYTES");
+  pool.add_flag("--progress", c.progress, "say how far it is on standard error, even where that is no terminal");
   pool.add_flag("--json", c.json, "say what was done as JSON on standard output");
   pool.add_flag("-q,--quiet", c.quiet, "say nothing");
   pool.footer(kPoolExamples);
@@ -98,6 +108,10 @@ void add_explain(CLI::App& app, Typed& t) {
   explain.add_option("--svg", c.svg, "also draw into this file (- for standard output instead of text)")
       ->type_name("FILE");
   explain.add_option("--output", t.explain_output, "the output whose plane is drawn, e.g. 0x3")->type_name("O[xO]");
+  explain
+      .add_option("--ranks", t.explain_ranks,
+                  "also draw the last pooled axis divided among ranks: 4, or bounds such as 0,5,6,10")
+      ->type_name("R");
   explain.add_flag("--full", c.full, "leave nothing out, however many outputs there are");
   explain.add_flag("--ascii", c.ascii, "draw with ASCII characters");
   explain.add_flag("--json", c.json, "print the windows as JSON; with --plan the plan");
@@ -127,6 +141,36 @@ void add_bench(CLI::App& app, Typed& t) {
                kNameHelp);
 }
 
+void add_plan(CLI::App& app, Typed& t) {
+  CLI::App& plan = *app.add_subcommand("plan", "Count the messages of a pool on many ranks and predict its efficiency");
+  PlanCommand& c = t.plan;
+  plan.add_option("NAME", t.plan_name, "name of a problem")->required();
+  plan.add_option("--grid", t.plan_grid, "ranks along each axis of the tensor; leading 1s may be left out")
+      ->type_name("RxR...")
+      ->required();
+  plan.add_flag("--balanced", c.balanced, "outputs in even parts (default: where their windows' centres are)");
+  const char* const cluster = "Cluster";
+  plan.add_option("--network", t.plan_network, "latency and bandwidth of a node's link (default: 2us,25GB/s)")
+      ->type_name("SECONDS,BYTES/s")
+      ->group(cluster);
+  plan.add_option("--ranks-per-node", c.cluster.ranks_per_node, "a block of the grid that shares a link")
+      ->check(CLI::Range(1, 1000000))
+      ->type_name("N")
+      ->group(cluster)
+      ->capture_default_str();
+  plan.add_option("--memory-bandwidth", t.plan_memory, "of a rank (default: 4GB/s)")
+      ->type_name("BYTES/s")
+      ->group(cluster);
+  plan.add_option("--overhead", t.plan_overhead, "of a message at its sender (default: 0.4us)")
+      ->type_name("SECONDS")
+      ->group(cluster);
+  plan.add_flag("--json", c.json, "print JSON");
+  plan.footer(
+      std::string("Counts are those of the plan that runs; times are a model's (docs/distributed.md). Example:\n"
+                  "  oriel plan max:f32:1x32x1024x1024x1024:k3s2p1 --grid 64x64x64 --ranks-per-node 64\n") +
+      kNameHelp);
+}
+
 void add_tile(CLI::App& app, Typed& t) {
   CLI::App& tile = *app.add_subcommand("tile", "Show what a kernel of the tile language becomes on a machine");
   TileCommand& c = t.tile;
@@ -141,7 +185,7 @@ void add_tile(CLI::App& app, Typed& t) {
       ->check(CLI::IsMember({"0.1", "0.6"}))
       ->capture_default_str();
   tile.add_option("--only", c.only, "print one part alone")
-      ->check(CLI::IsMember({"ir", "checks", "report", "picture", "nki"}));
+      ->check(CLI::IsMember({"ir", "checks", "report", "picture", "nki", "cuda"}));
   tile.footer(
       "Exit code 1 when the machine cannot run it. Examples:\n  oriel tile tensor_avgpool_kernel --shape 2x6x6 "
       "--set pool_size=2\n  oriel tile max_pool2d --shape 64x112x112 --set kernel=3 --set stride=2 --set "
@@ -171,6 +215,7 @@ std::vector<Problem> parse_names(const std::vector<std::string>& names) {
 PoolCommand finish_pool(Typed& t) {
   PoolCommand& c = t.pool;
   c.pool = make_pool(t.window);
+  if (!t.pool_memory.empty()) c.memory = parse_bytes("--memory", t.pool_memory);
   if (!t.pool_dtype.empty()) c.dtype = parse_dtype(t.pool_dtype);
   c.index_space = t.index_space == "tensor" ? IndexSpace::tensor : IndexSpace::plane;
   if (!c.indices.empty() && c.pool.op != Op::max && c.pool.op != Op::min)
@@ -185,6 +230,7 @@ PoolCommand finish_pool(Typed& t) {
 ExplainCommand finish_explain(Typed& t) {
   ExplainCommand& c = t.explain;
   c.problem = parse_problem(t.explain_name);
+  if (!t.explain_ranks.empty()) c.ranks = parse_ranks(c.problem, t.explain_ranks);
   if (c.json && c.svg == "-") throw Error("--json: cannot go with --svg -, both are standard output");
   if (t.explain_output.empty()) return c;
   c.output = parse_numbers("--output", t.explain_output, 'x');
@@ -195,6 +241,32 @@ ExplainCommand finish_explain(Typed& t) {
     if (const index_t out = p.axis[static_cast<std::size_t>(a)].out; c.output[a] < 0 || c.output[a] >= out)
       throw Error(fmt::format("--output: {} along axis {}; allowed: 0 to {}", c.output[a],
                               p.axes[static_cast<std::size_t>(a)], out - 1));
+  return c;
+}
+
+PlanCommand finish_plan(Typed& t) {
+  PlanCommand& c = t.plan;
+  c.problem = parse_problem(t.plan_name);
+  const Extents typed = parse_numbers("--grid", t.plan_grid, 'x');
+  const int rank = c.problem.shape.size();
+  if (typed.size() > rank)
+    throw Error(fmt::format("--grid: '{}' has {} numbers; allowed: at most one for each axis of {}", t.plan_grid,
+                            typed.size(), to_string(c.problem.shape)));
+  c.grid = Extents(rank - typed.size(), 1);
+  for (const index_t n : typed) {
+    if (n < 1) throw Error(fmt::format("--grid: must be >= 1, but has {}", n));
+    c.grid.push_back(n);
+  }
+  if (!t.plan_network.empty()) {
+    const std::size_t comma = t.plan_network.find(',');
+    if (comma == std::string::npos)
+      throw Error(fmt::format("--network: '{}' is not understood; allowed: latency,bandwidth such as 2us,25GB/s",
+                              t.plan_network.substr(0, 40)));
+    c.cluster.latency = parse_seconds("--network", t.plan_network.substr(0, comma));
+    c.cluster.network = parse_bandwidth("--network", t.plan_network.substr(comma + 1));
+  }
+  if (!t.plan_overhead.empty()) c.cluster.overhead = parse_seconds("--overhead", t.plan_overhead);
+  if (!t.plan_memory.empty()) c.cluster.memory = parse_bandwidth("--memory-bandwidth", t.plan_memory);
   return c;
 }
 
@@ -234,6 +306,7 @@ void check_name(const CLI::App& app, const std::string& word) {
 Command finish(const std::string& command, Typed& t) {
   if (command == "pool") return finish_pool(t);
   if (command == "explain") return finish_explain(t);
+  if (command == "plan") return finish_plan(t);
   if (command == "tile") return finish_tile(t);
   if (command == "check") {
     t.check.problems = parse_names(t.check_names);
@@ -261,6 +334,7 @@ void add_commands(CLI::App& app, Typed& t) {
   add_check(app, t);
   add_explain(app, t);
   add_bench(app, t);
+  add_plan(app, t);
   add_tile(app, t);
   add_rest(app, t);
 }

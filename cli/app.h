@@ -12,12 +12,14 @@ namespace oriel::cli {
 struct Typed {
   PoolCommand pool;
   WindowOptions window;
-  std::string pool_dtype, index_space = "plane";
+  std::string pool_dtype, pool_memory, index_space = "plane";
   CheckCommand check;
   ExplainCommand explain;
-  std::string explain_name, explain_output;
+  std::string explain_name, explain_output, explain_ranks;
   BenchCommand bench;
   std::vector<std::string> check_names, bench_names;
+  PlanCommand plan;
+  std::string plan_name, plan_grid, plan_network, plan_overhead, plan_memory;
   TileCommand tile;
   std::string tile_shape, tile_dtype = "f32";
   std::vector<std::string> tile_values;

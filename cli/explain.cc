@@ -90,9 +90,11 @@ int run_explain(const ExplainCommand& command) {
     print(command.json ? plan_json(command.problem) : plan_text(command.problem));
     return kExitDone;
   }
+  std::vector<RankRow> ranks;
+  if (!command.ranks.empty()) ranks = rank_rows(command.problem, command.ranks);
   const Extents output = command.output.empty() ? telling_outputs(command.problem) : command.output;
   if (!command.svg.empty()) {
-    const std::string svg = explain_svg(command.problem, output, command.full);
+    const std::string svg = explain_svg(command.problem, output, command.full, ranks);
     io::OutputFile file(command.svg);
     file.write(svg.data(), svg.size());
     file.commit();
@@ -106,7 +108,9 @@ int run_explain(const ExplainCommand& command) {
                         .ascii = command.ascii || !locale_is_utf8(),
                         .colour = wants_colour(STDOUT_FILENO),
                         .full = command.full};
-  print(explain_text(command.problem, output, style));
+  std::string text = explain_text(command.problem, output, style);
+  if (!ranks.empty()) text += ranks_text(command.problem, ranks, style.ascii);
+  print(text);
   return kExitDone;
 }
 

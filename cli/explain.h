@@ -2,7 +2,9 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
+#include "cli/rank_rows.h"
 #include "oriel/problem.h"
 
 namespace oriel::cli {
@@ -18,8 +20,9 @@ struct TextStyle {
 /// The drawing for a terminal. `output` picks the plane that is drawn where two or more axes are pooled.
 std::string explain_text(const Problem& problem, const Extents& output, const TextStyle& style);
 
-/// The same as a picture.
-std::string explain_svg(const Problem& problem, const Extents& output, bool full);
+/// The same as a picture, with the axis that is divided among `ranks`.
+std::string explain_svg(const Problem& problem, const Extents& output, bool full,
+                        const std::vector<RankRow>& ranks = {});
 
 /// Every window along every axis, as JSON.
 std::string explain_json(const Problem& problem);

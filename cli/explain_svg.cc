@@ -13,6 +13,7 @@ constexpr int kLabel = 92;  // room for `output 12`
 constexpr int kMargin = 24;
 constexpr int kLine = 20;
 constexpr int kLeastWidth = 760;
+constexpr int kColumns = 36;  // that an axis is drawn in, unless all of it is
 
 // Colours that also differ in lightness, so that they can be told apart without seeing colours.
 constexpr const char* kStyle = R"(<style>
@@ -23,7 +24,7 @@ text{font-family:"DejaVu Sans",Verdana,sans-serif;font-size:13px;fill:#1b2733}
 .pad{fill:#ffffff;stroke:#b4c2cf;stroke-dasharray:3 2}
 .span{fill:#dceaf7}.tap{fill:#1f6fb2;stroke:#17578c}.padtap{fill:#fff3d6;stroke:#b7791f;stroke-dasharray:3 2}
 .beyond{fill:#fdecea;stroke:#c0392b}.cross{stroke:#c0392b;stroke-width:1.5}
-.skip{fill:#7d93a8}
+.skip{fill:#7d93a8}.owned{fill:#1f6fb2;stroke:#17578c}.halo{fill:#fff3d6;stroke:#b7791f}
 </style>
 )";
 
@@ -148,8 +149,7 @@ const char* count_title(const Problem& problem) {
 }
 
 int draw_axis(Canvas& canvas, const Problem& problem, int i, bool full, int y) {
-  constexpr int columns = 36;
-  const AxisPicture picture = picture_axis(problem, i, columns, full);
+  const AxisPicture picture = picture_axis(problem, i, kColumns, full);
   const Axis& a = picture.axis;
   const std::string title = axis_title(picture);
   if (const int same = same_as(problem, i); same >= 0) {
@@ -225,6 +225,32 @@ int draw_plane(Canvas& canvas, const Problem& problem, const Extents& output, in
   return y + kLine;
 }
 
+int draw_ranks(Canvas& canvas, const Problem& problem, const std::vector<RankRow>& rows, int y) {
+  const int d = problem.axes[static_cast<std::size_t>(problem.pooled) - 1];
+  // Below the same inputs of the drawing above, which may begin with padding.
+  const std::vector<index_t> places = picture_axis(problem, problem.pooled - 1, kColumns, true).places;
+  const auto padding = std::find(places.begin(), places.end(), 0) - places.begin();
+  const int first = kMargin + kLabel + kCell * static_cast<int>(padding), count = static_cast<int>(problem.shape[d]);
+  canvas.text(kMargin, y += kLine, fmt::format("axis {} divided among {} ranks", d, rows.size()), "head");
+  y += 12;
+  for (const RankRow& row : rows) {
+    canvas.text(kMargin, y + 17, fmt::format("rank {}", row.rank));
+    for (int i = 0; i < count; ++i) {
+      const bool owned = row.owned.contains(i);
+      if (!owned && !row.needed.contains(i)) continue;
+      draw_box(canvas, first + kCell * i, y, owned ? "owned" : "halo");
+      canvas.number(first + kCell * i, y, std::to_string(i), owned ? "on" : "");
+    }
+    canvas.text(first + kCell * count + 16, y + 17, fmt::format("{}", fmt::join(row.facts, ", ")));
+    y += kCell;
+  }
+  draw_box(canvas, kMargin, y += 10, "owned");
+  canvas.text(kMargin + kCell + 5, y + 17, "owned", "dim");
+  draw_box(canvas, kMargin + 100, y, "halo");
+  canvas.text(kMargin + 100 + kCell + 5, y + 17, "halo: received from the rank that owns it", "dim");
+  return y + kCell;
+}
+
 int draw_legend(Canvas& canvas, int y) {
   y += 10;
   struct Item {
@@ -248,7 +274,7 @@ int draw_legend(Canvas& canvas, int y) {
 
 }  // namespace
 
-std::string explain_svg(const Problem& problem, const Extents& output, bool full) {
+std::string explain_svg(const Problem& problem, const Extents& output, bool full, const std::vector<RankRow>& ranks) {
   Canvas canvas;
   int y = kMargin + 10;
   canvas.text(kMargin, y, to_string(problem), "title");
@@ -257,7 +283,8 @@ std::string explain_svg(const Problem& problem, const Extents& output, bool full
   for (int i = 0; i < problem.pooled; ++i) y = draw_axis(canvas, problem, i, full, y);
   if (const std::string rule = divisor_rule(problem); !rule.empty()) canvas.text(kMargin, y += kLine, rule);
   if (problem.pooled > 1) y = draw_plane(canvas, problem, output, y + 8);
-  draw_legend(canvas, y);
+  y = draw_legend(canvas, y);
+  if (!ranks.empty()) draw_ranks(canvas, problem, ranks, y + 8);
   return canvas.finish();
 }
 

@@ -1,9 +1,6 @@
 // The `oriel` command: reads the command line, runs a subcommand, turns errors into one line and an exit code.
 #include <fmt/format.h>
-#include <unistd.h>
 
-#include <array>
-#include <csignal>
 #include <cstdio>
 #include <new>
 #include <string>
@@ -11,35 +8,13 @@
 
 #include "cli/options.h"
 #include "cli/progress.h"
-#include "io/output_file.h"
+#include "cli/ranks_start.h"
+#include "cli/signals.h"
 
 namespace {
 
 using namespace oriel;
 using namespace oriel::cli;
-
-// Leaves no half-written file behind, then ends as the signal says.
-extern "C" void end_by_signal(int signal) {
-  io::remove_unfinished_outputs();
-  if (signal == SIGBUS) {
-    constexpr char text[] = "oriel: an input file became shorter while it was being read\n";
-    (void)!::write(STDERR_FILENO, text, sizeof text - 1);
-    ::_exit(kExitFailure);
-  }
-  std::signal(signal, SIG_DFL);
-  std::raise(signal);
-}
-
-void handle_signals() {
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGBUS}) {
-    struct sigaction action {};
-    struct sigaction before {};
-    if (::sigaction(signal, nullptr, &before) == 0 && before.sa_handler == SIG_IGN) continue;  // nohup
-    action.sa_handler = end_by_signal;
-    ::sigaction(signal, &action, nullptr);
-  }
-  std::signal(SIGXFSZ, SIG_IGN);  // a file beyond the limit is an error of write, not a death
-}
 
 struct Runner {
   std::string& command;  // what an error's line begins with
@@ -52,6 +27,7 @@ struct Runner {
   int operator()(const CheckCommand& c) const { return named("check", run_check, c); }
   int operator()(const ExplainCommand& c) const { return named("explain", run_explain, c); }
   int operator()(const BenchCommand& c) const { return named("bench", run_bench, c); }
+  int operator()(const PlanCommand& c) const { return named("plan", run_plan, c); }
   int operator()(const TileCommand& c) const { return named("tile", run_tile, c); }
   int operator()(const InfoCommand& c) const { return named("info", run_info, c); }
   int operator()(const CompletionCommand& c) const { return named("completion", run_completion, c); }
@@ -77,6 +53,7 @@ int main(int argc, char** argv) {
   std::string command = "oriel";
   try {
     handle_signals();
+    start_ranks(argc, argv);
     const Command parsed = parse_command(std::vector<std::string>(argv + (argc > 0 ? 1 : 0), argv + argc));
     return std::visit(Runner{command}, parsed);
   } catch (const UsageError& e) {

@@ -30,6 +30,8 @@ struct PoolCommand {
   std::optional<Dtype> dtype;  // what the input must hold
   std::string format;          // of OUT; empty: its name tells, standard output is .npy
   int threads = 0;
+  index_t memory = 0;  // bytes that the process may hold; 0: what it takes
+  bool progress = false;
   bool json = false;
   bool quiet = false;
 };
@@ -44,8 +46,9 @@ struct CheckCommand {
 /// `oriel explain`: draws which inputs each output sees.
 struct ExplainCommand {
   Problem problem;
-  std::string svg;  // file; empty: none
-  Extents output;   // whose plane is drawn; empty: the most telling one
+  std::string svg;             // file; empty: none
+  Extents output;              // whose plane is drawn; empty: the most telling one
+  std::vector<index_t> ranks;  // bounds of parts of the last pooled axis; empty: it is not divided
   bool full = false;
   bool ascii = false;
   bool json = false;
@@ -58,6 +61,24 @@ struct BenchCommand {
   int threads = 1;
   int repetitions = 15;
   double seconds = 0.5;  // per problem, at least
+  bool json = false;
+};
+
+/// What `oriel plan` takes for granted about a cluster.
+struct Cluster {
+  double latency = 2e-6;     // seconds from one node to another
+  double network = 25e9;     // bytes a second, of a node
+  double overhead = 0.4e-6;  // seconds of a message at its sender
+  double memory = 4e9;       // bytes a second, of a rank
+  index_t ranks_per_node = 1;
+};
+
+/// `oriel plan`: what a pool costs on many ranks, by arithmetic.
+struct PlanCommand {
+  Problem problem;
+  Extents grid;           // ranks along each axis of the tensor
+  bool balanced = false;  // outputs in even parts, instead of where their windows' centres are
+  Cluster cluster;
   bool json = false;
 };
 
@@ -86,8 +107,8 @@ struct TextCommand {
   std::string text;
 };
 
-using Command = std::variant<TextCommand, PoolCommand, CheckCommand, ExplainCommand, BenchCommand, TileCommand,
-                             InfoCommand, CompletionCommand>;
+using Command = std::variant<TextCommand, PoolCommand, CheckCommand, ExplainCommand, BenchCommand, PlanCommand,
+                             TileCommand, InfoCommand, CompletionCommand>;
 
 /// The arguments after the program's name as a command. Throws UsageError. Reads and writes no files.
 Command parse_command(const std::vector<std::string>& arguments);
@@ -98,6 +119,7 @@ int run_pool(const PoolCommand& command);
 int run_check(const CheckCommand& command);
 int run_explain(const ExplainCommand& command);
 int run_bench(const BenchCommand& command);
+int run_plan(const PlanCommand& command);
 int run_tile(const TileCommand& command);
 int run_info(const InfoCommand& command);
 int run_completion(const CompletionCommand& command);

@@ -7,6 +7,7 @@
 
 #include "cli/json.h"
 #include "cli/options.h"
+#include "cli/pool_blocks.h"
 #include "cli/progress.h"
 #include "io/array.h"
 #include "io/output_file.h"
@@ -77,6 +78,8 @@ void report(Progress& progress, const PoolCommand& c, const Problem& p, const Se
 }  // namespace
 
 int run_pool(const PoolCommand& c) {
+  Team alone;
+  if (goes_in_blocks(c, alone)) return run_pool_in_blocks(c, alone, io::read_array);
   const std::string ending = ending_of(c.out, c.format);
   const std::string indices_ending = c.indices.empty() ? "" : ending_of(c.indices, "");
   Progress progress("oriel pool");

@@ -36,8 +36,11 @@ void print(std::string_view text) {
   }
 }
 
-Progress::Progress(std::string command) : command_(std::move(command)) {
-  if (::isatty(STDERR_FILENO) == 1) thread_ = std::thread([this] { run(); });
+Progress::Progress(std::string command, bool everywhere) : command_(std::move(command)) {
+  if (::isatty(STDERR_FILENO) == 1)
+    thread_ = std::thread([this] { run(); });
+  else if (everywhere)
+    thread_ = std::thread([this] { run_plain(); });
 }
 
 Progress::~Progress() {
@@ -80,6 +83,18 @@ void Progress::run() {
     wake_.wait_for(lock, 200ms, [this] { return done_; });
   }
   clear();
+}
+
+void Progress::run_plain() {
+  using namespace std::chrono_literals;
+  std::string said;
+  std::unique_lock lock(mutex_);
+  while (!done_) {
+    if (!what_.empty() && what_ != said) fmt::print(stderr, "{}: {}\n", command_, what_);
+    std::fflush(stderr);
+    said = what_;
+    wake_.wait_for(lock, 1s, [this] { return done_; });
+  }
 }
 
 }  // namespace oriel::cli

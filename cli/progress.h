@@ -17,10 +17,10 @@ int terminal_width(int descriptor);
 void print(std::string_view text);
 
 /// Says on stderr, when that is a terminal, what goes on: a line that appears after a second, counts the time, and is
-/// gone at the end.
+/// gone at the end. With `everywhere`, where it is no terminal: a line each second in which something changed.
 class Progress {
  public:
-  explicit Progress(std::string command);
+  explicit Progress(std::string command, bool everywhere = false);
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
   ~Progress();
@@ -32,6 +32,7 @@ class Progress {
 
  private:
   void run();
+  void run_plain();
   void clear();  // with the lock held
 
   std::string command_;

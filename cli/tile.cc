@@ -51,22 +51,25 @@ int run_tile(const TileCommand& command) {
   const tile::Program program = kernel.trace({command.dtype, command.shape}, command.values);
   const tile::nki::machine& machine = tile::nki::machine_named(command.machine);
   std::vector<tile::Finding> findings = verify(program);
-  bool failed = !findings.empty();
+  const bool meaningless = !findings.empty();
+  bool failed = meaningless;
   for (tile::Finding& f : check(program, machine)) {
     failed = failed || f.is_error;
     findings.push_back(std::move(f));
   }
-  const auto part = [&](const char* name, const std::string& text) {
+  const auto part = [&](const char* name, const auto& text) {
     if (command.only.empty())
-      print(fmt::format("== {}\n{}\n", name, text));
+      print(fmt::format("== {}\n{}\n", name, text()));
     else if (command.only == name)
-      print(text);
+      print(text());
   };
-  part("ir", to_string(program));
-  part("picture", pictures(program));
-  part("checks", findings_text(findings, machine.name));
-  part("report", to_string(report(program, machine), program, machine));
-  part("nki", emit_nki(program, command.nki == "0.1" ? tile::nki::nki_version::v0_1 : tile::nki::nki_version::v0_6));
+  part("ir", [&] { return to_string(program); });
+  part("picture", [&] { return pictures(program); });
+  part("checks", [&] { return findings_text(findings, machine.name); });
+  part("report", [&] { return to_string(report(program, machine), program, machine); });
+  const auto version = command.nki == "0.1" ? tile::nki::nki_version::v0_1 : tile::nki::nki_version::v0_6;
+  part("nki", [&] { return emit_nki(program, version); });
+  part("cuda", [&] { return meaningless ? std::string("// not written: see the checks\n") : emit_cuda(program).text; });
   return failed ? kExitFailure : kExitDone;
 }
 

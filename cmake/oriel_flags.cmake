@@ -11,13 +11,14 @@ if(NOT CMAKE_CXX_COMPILER_LAUNCHER)
 endif()
 
 add_library(oriel_flags INTERFACE)
-target_compile_options(oriel_flags INTERFACE
+set(oriel_options
   -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion
   # No fused multiply-add that the source does not spell: the same bits on every instruction set (S8).
   -ffp-contract=off
   # g++ 12 reports std::string's operator+ falsely (GCC bug 105651).
   $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>
   $<$<BOOL:${ORIEL_WERROR}>:-Werror>)
+target_compile_options(oriel_flags INTERFACE "$<$<COMPILE_LANGUAGE:CXX>:${oriel_options}>")
 if(ORIEL_BASELINE_TARGET_ONLY)
   target_compile_definitions(oriel_flags INTERFACE HWY_COMPILE_ONLY_STATIC)
 endif()

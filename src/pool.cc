@@ -6,6 +6,7 @@
 #include "cpu/parallel.h"
 #include "cpu/run.h"
 #include "cpu/targets.h"
+#include "cuda/run.h"
 #include "fmt/format.h"
 
 namespace oriel {
@@ -44,8 +45,8 @@ Argument check_tensor(Caller what, const char* argument, const ConstTensor& t) {
       fail(what, "{} must have extents >= 0, but axis {} has {}", argument, d, t.shape[d]);
     }
   }
-  if (t.device != Device::cpu) {
-    fail(what, "{} is on a CUDA device, but this build runs on the CPU only", argument);
+  if (t.device == Device::cuda) {
+    cuda::check_pointer(fmt::format("{}{}: {}", what.name, what.rest, argument), t.data, t.dtype);
   }
   if (t.data == nullptr && element_count(t.shape) != 0) {
     fail(what, "{} must point to its {} elements, but its data is null", argument, element_count(t.shape));
@@ -73,8 +74,13 @@ Argument check_output(Caller what, const char* argument, const ConstTensor& t, D
   return checked;
 }
 
+// Two tensors of a call: on one device, apart in memory.
 void check_apart(Caller what, const Argument& a, const Argument& b) {
-  if (a.device == b.device && may_overlap(a.data, a.span, b.data, b.span)) {
+  if (a.device != b.device) {
+    const auto place = [](const Argument& t) { return t.device == Device::cpu ? "the CPU" : "a CUDA device"; };
+    fail(what, "{} and {} must be on the same device, but are on {} and {}", a.name, b.name, place(a), place(b));
+  }
+  if (may_overlap(a.data, a.span, b.data, b.span)) {
     fail(what, "{} and {} must not share memory, but they overlap", a.name, b.name);
   }
 }
@@ -116,6 +122,7 @@ void run_indexed(Caller what, const Problem& problem, const Argument& x_arg, con
   check_apart(what, x_arg, indices_arg);
   check_apart(what, y_arg, indices_arg);
   check_threads(what, options);
+  if (x.device == Device::cuda) return cuda::run(problem, x, y, &indices, space, options.stream);
   cpu::run(problem, x, y, &indices, space, options.threads);
 }
 
@@ -127,7 +134,10 @@ void run_backward(Caller what, const Problem& problem, const ConstTensor* x, con
   check_apart(what, dy_arg, dx_arg);
   if (x != nullptr) check_apart(what, {"x", x->data, x->device, byte_span(*x)}, dx_arg);
   check_threads(what, options);
-  if (is_extremum(problem.pool)) {
+  if (dx.device == Device::cuda) {
+    is_extremum(problem.pool) ? cuda::run_extremum_backward(problem, *x, dy, dx, options.stream)
+                              : cuda::run_sum_backward(problem, x, dy, dx, options.stream);
+  } else if (is_extremum(problem.pool)) {
     cpu::run_extremum_backward(problem, *x, dy, dx, options.threads);
   } else {
     cpu::run_sum_backward(problem, x, dy, dx, options.threads);
@@ -142,6 +152,9 @@ void run_indexed_backward(Caller what, const Problem& problem, const ConstTensor
   check_apart(what, dy_arg, dx_arg);
   check_apart(what, indices_arg, dx_arg);
   check_threads(what, options);
+  if (dx.device == Device::cuda) {
+    return cuda::run_indexed_backward(problem, dy, indices, space, dx, options.stream);
+  }
   cpu::run_indexed_backward(problem, dy, indices, space, dx, options.threads);
 }
 
@@ -162,6 +175,7 @@ void forward(const Problem& problem, const ConstTensor& x, const Tensor& y, cons
   const Argument y_arg = check_output(what, "y", y, problem.dtype, problem.output_shape);
   check_apart(what, x_arg, y_arg);
   check_threads(what, options);
+  if (x.device == Device::cuda) return cuda::run(problem, x, y, nullptr, IndexSpace::plane, options.stream);
   cpu::run(problem, x, y, nullptr, IndexSpace::plane, options.threads);
 }
 
@@ -192,6 +206,9 @@ void forward(const Pool& pool, const RowReduction& reduction, const ConstTensor&
   const Argument y_arg = check_output(what, "y", y, y.dtype, problem.output_shape);
   check_apart(what, x_arg, y_arg);
   check_threads(what, options);
+  if (x.device != Device::cpu) {
+    fail(what, "x must be on the CPU: a reduction of the caller's is code for it, but x is on a CUDA device");
+  }
   if (reduction.in_bytes != size_bytes(x.dtype) || reduction.out_bytes != size_bytes(y.dtype)) {
     fail(what, "elements of x and y must have {} and {} bytes, but have {} and {}", reduction.in_bytes,
          reduction.out_bytes, size_bytes(x.dtype), size_bytes(y.dtype));
@@ -277,6 +294,7 @@ void unpool(const ConstTensor& y, const ConstTensor& indices, IndexSpace space, 
   check_apart(what, y_arg, x_arg);
   check_apart(what, indices_arg, x_arg);
   check_threads(what, options);
+  if (x.device == Device::cuda) return cuda::run_unpool(problem, y, indices, space, x, options.stream);
   cpu::run_unpool(problem, y, indices, space, x, options.threads);
 }
 
@@ -301,5 +319,6 @@ std::vector<std::string> supported_targets() { return cpu::supported_targets(); 
 std::string active_target() { return cpu::active_target(); }
 void set_target(const std::string& name) { cpu::set_target(name); }
 int default_threads() { return cpu::default_threads(); }
+bool has_cuda() { return cuda::built(); }
 
 }  // namespace oriel

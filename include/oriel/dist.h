@@ -123,6 +123,19 @@ class HaloPlan {
   /// policy omit, maxima whose places nobody kept).
   ORIEL_API Exchange backward_inputs(index_t rank) const;
 
+  /// Ranks that are alike: all passes have messages of the same sizes to and from ranks at the same distances in the
+  /// grid.
+  struct Kind {
+    index_t rank = 0;   ///< one of them
+    index_t count = 0;  ///< how many they are
+  };
+  /// All ranks, grouped: what holds for each rank is found without visiting each, since where the parts of an axis are
+  /// alike, so are all ranks there. With `period`, ranks of a kind also have the same place modulo it (whether a
+  /// neighbour is on the same node depends on that). The time grows with the sum of the parts along each axis and the
+  /// number of kinds. Throws Error where inputs and outputs have different grids, for a period with another number of
+  /// axes or a value < 1.
+  ORIEL_API std::vector<Kind> kinds(const Extents& period = {}) const;
+
   const Problem& problem() const { return problem_; }
   /// The smallest box of inputs that holds all that a box of outputs reads, and the outputs whose windows span any of a
   /// box of inputs.

@@ -12,7 +12,8 @@ namespace oriel {
 
 /// How a call is run; never changes its result.
 struct Options {
-  int threads = 0;  ///< threads to use at most; 0: all that the process may use
+  int threads = 0;         ///< threads to use at most; 0: all that the process may use
+  void* stream = nullptr;  ///< tensors on a CUDA device: the cudaStream_t that the call is put on; null: the default one
 };
 
 /// The shape of the result of `pool` on a tensor of shape `shape`. Throws Error as make_problem does.
@@ -20,6 +21,8 @@ ORIEL_API Extents output_shape(const Pool& pool, const Extents& shape);
 
 /// y = pool(x). `x` may have any pitch; `y` must have x's dtype and the shape output_shape gives, must not share memory
 /// with x or between its own elements. Follows docs/semantics.md S1-S8. Throws Error.
+/// Tensors whose device is Device::cuda are memory of the current CUDA device (docs/cuda.md): the call is put on
+/// options.stream and returns without waiting. All tensors of a call are on one device.
 /// Example: oriel::forward({.op = Op::max, .kernel = {2}}, ConstTensor(x, {1, 1, 4, 4}), Tensor(y, {1, 1, 2, 2}));
 ORIEL_API void forward(const Pool& pool, const ConstTensor& x, const Tensor& y, const Options& options = {});
 
@@ -101,5 +104,7 @@ ORIEL_API std::string active_target();
 ORIEL_API void set_target(const std::string& name);
 /// Threads that a call uses by default.
 ORIEL_API int default_threads();
+/// Whether this build pools tensors on CUDA devices.
+ORIEL_API bool has_cuda();
 
 }  // namespace oriel

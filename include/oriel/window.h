@@ -25,6 +25,8 @@ ORIEL_HD constexpr Range intersect(Range a, Range b) {
 
 /// floor(a / b) for b > 0.
 ORIEL_HD constexpr index_t floor_div(index_t a, index_t b) { return a / b - (a % b < 0 ? 1 : 0); }
+/// What floor_div leaves: 0 to b - 1.
+ORIEL_HD constexpr index_t floor_mod(index_t a, index_t b) { return a % b < 0 ? a % b + b : a % b; }
 /// ceil(a / b) for b > 0.
 ORIEL_HD constexpr index_t ceil_div(index_t a, index_t b) { return a / b + (a % b > 0 ? 1 : 0); }
 
@@ -161,10 +163,11 @@ struct Axis {
   ORIEL_HD constexpr index_t input_step() const { return dilation / common_step(); }
   /// The first tap of output o that stands so, or -1.
   ORIEL_HD constexpr index_t first_standing(index_t o) const {
-    for (index_t t = 0; t < standing_step() && t < width(o); ++t) {
-      if (at(o, t) % spacing == 0) return t;
-    }
-    return -1;
+    const index_t common = common_step(), period = spacing / common, rest = floor_mod(-start(o), spacing);
+    if (rest % common != 0) return -1;  // else t * dilation is to leave this rest
+    const wide_t steps = static_cast<wide_t>(rest / common) * inverse(dilation / common, period);
+    const index_t t = static_cast<index_t>(steps % period);
+    return t < width(o) ? t : -1;
   }
   /// The number that an input at a place has; beyond the ends the count goes on.
   ORIEL_HD constexpr index_t number_at(index_t place) const { return floor_div(place, spacing); }
@@ -275,16 +278,7 @@ struct Axis {
   friend constexpr bool operator==(const Axis&, const Axis&) = default;
 
  private:
-  // The greatest common divisor of dilation and spacing.
-  ORIEL_HD constexpr index_t common_step() const {
-    index_t g = spacing, h = dilation;
-    while (h != 0) {
-      const index_t next = g % h;
-      g = h;
-      h = next;
-    }
-    return g;
-  }
+  ORIEL_HD constexpr index_t common_step() const { return gcd(dilation, spacing); }
 
   __extension__ typedef __int128 wide_t;  // not ISO C++, known to every compiler we build with
 
@@ -295,6 +289,19 @@ struct Axis {
       b = rest;
     }
     return a;
+  }
+
+  // x with a * x = 1 modulo m, by Euclid's algorithm; a and m have no common divisor.
+  ORIEL_HD static constexpr index_t inverse(index_t a, index_t m) {
+    index_t above = m, below = a % m, x_above = 0, x = 1;
+    while (below > 1) {
+      const index_t quotient = above / below, rest = above % below, x_rest = x_above - quotient * x;
+      above = below;
+      below = rest;
+      x_above = x;
+      x = x_rest;
+    }
+    return floor_mod(x, m);
   }
 
   // floor(a * n / m) and ceil(a * n / m) without overflow for a <= m + 1.

@@ -28,7 +28,7 @@ from typing import Any
 from oriel import _core
 
 __all__ = [
-    "Finding", "adaptive_avg_pool2d", "avg_pool2d", "check", "emit_nki", "ir", "max_pool2d", "max_pool2d_backward",
+    "Finding", "adaptive_avg_pool2d", "avg_pool2d", "check", "emit_cuda", "emit_nki", "ir", "max_pool2d", "max_pool2d_backward",
     "max_pool2d_with_taps", "max_pool3d", "picture", "report", "tensor_avgpool",
 ]
 
@@ -71,7 +71,7 @@ def tensor_avgpool(x: Any, pool_size: int, *, precise: bool = False, machine: st
 
     See Also
     --------
-    check, report, emit_nki : What the kernel becomes.
+    check, report, emit_nki, emit_cuda : What the kernel becomes.
 
     Notes
     -----
@@ -159,7 +159,8 @@ def max_pool2d_with_taps(x: Any, kernel_size: Any, stride: Any = None, padding: 
     Returns
     -------
     (array, array of float32)
-        Taps are counted row by row; of equal maxima the first. A window with a NaN has the number of its taps there.
+        Taps are counted row by row; of equal maxima the first. A window without any tap (padding alone) has -1, and one
+        with a NaN the number of its taps.
 
     Examples
     --------
@@ -173,14 +174,17 @@ def max_pool2d_with_taps(x: Any, kernel_size: Any, stride: Any = None, padding: 
 
 
 def max_pool2d_backward(x: Any, dy: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, *,
-                        ceil_mode: bool = False, machine: str = "native", backend: str = "cpu", out: Any = None) -> Any:
-    """The gradient of `max_pool2d`: each element of `dy` is added where its window's first maximum is. Whole planes at
-    once; other parameters and errors are those of `avg_pool2d`.
+                        ceil_mode: bool = False, rows: int | None = None, machine: str = "native",
+                        backend: str = "cpu", out: Any = None) -> Any:
+    """The gradient of `max_pool2d`: each element of `dy` is added where its window's first maximum is. For windows
+    without NaN. Other parameters and errors are those of `avg_pool2d`.
 
     Parameters
     ----------
     dy : array of shape (planes, oh, ow)
         Of the kind and dtype of `x`.
+    rows : int, optional
+        Rows of the result in a band; by default as many as fit the smallest machine.
 
     Returns
     -------
@@ -195,7 +199,7 @@ def max_pool2d_backward(x: Any, dy: Any, kernel_size: Any, stride: Any = None, p
     array([[[ 0., 10.,  0.,  0.],
             [ 0.,  0., 20.,  0.]]], dtype=float32)
     """
-    options = _windows(kernel_size, stride, padding, dilation, ceil_mode, None)
+    options = _windows(kernel_size, stride, padding, dilation, ceil_mode, rows)
     return _run("max_pool2d_backward", (x, dy), options, machine, backend, out)
 
 
@@ -339,6 +343,21 @@ def emit_nki(kernel: str | Callable[..., Any], x: Any, *, version: str = "0.6", 
     function, name, values = _described(kernel, options)
     _check_word("emit_nki", "version", version)
     return _core.tile_text("nki", function, name, *_meta(function, x, dtype), values, version)
+
+
+def emit_cuda(kernel: str | Callable[..., Any], x: Any, *, dtype: str = "float32", **options: Any) -> str:
+    """A kernel as CUDA C++, for nvcc or NVRTC: a `__global__` function and, for nvcc, `launch_NAME` with its grid. The
+    results have the bits of the kernel on a CPU. Parameters and errors are those of `check`.
+
+    Examples
+    --------
+    >>> import oriel.tile
+    >>> text = oriel.tile.emit_cuda("tensor_avgpool", (64, 112, 112), pool_size=2)
+    >>> [line.strip() for line in text.splitlines() if "<<<" in line]
+    ['tensor_avgpool_kernel<<<64, 256, 0, stream>>>(in0, out);']
+    """
+    function, name, values = _described(kernel, options)
+    return _core.tile_text("cuda", function, name, *_meta(function, x, dtype), values, "")
 
 
 def ir(kernel: str | Callable[..., Any], x: Any, *, dtype: str = "float32", **options: Any) -> str:

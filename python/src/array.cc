@@ -10,6 +10,7 @@
 #include "faults.h"
 #include "fmt/format.h"
 #include "numpy_interface.h"
+#include "oriel/pool.h"
 
 namespace oriel::python {
 namespace {
@@ -150,6 +151,19 @@ void check_cpu(std::string_view function, const char* argument, std::int32_t dev
   }
 }
 
+// The device of an array that an exchange table gives.
+Device read_device(std::string_view function, const char* argument, const dlpack::Device& device) {
+  if (device.type != dlpack::kCuda) {
+    check_cpu(function, argument, device.type);
+    return Device::cpu;
+  }
+  if (!has_cuda()) {
+    throw ElsewhereFault(fmt::format("{}: {} is on CUDA device {}, but this build of oriel runs on the CPU only",
+                                     function, argument, device.id));
+  }
+  return Device::cuda;
+}
+
 // The exchange table of a type, or null.
 const dlpack::Exchange* find_exchange(PyTypeObject* type) {
   PyObject* capsule = PyObject_GetAttrString(reinterpret_cast<PyObject*>(type), "__dlpack_c_exchange_api__");
@@ -217,7 +231,8 @@ Array from_exchange(std::string_view function, const char* argument, nb::handle 
   if (exchange->view_of_object(result.owner.ptr(), &t) != 0) {
     throw ElsewhereFault(fmt::format("{}: {} cannot be read: {}", function, argument, take_python_error()));
   }
-  check_cpu(function, argument, t.device.type);
+  result.view.device = read_device(function, argument, t.device);
+  result.device_id = t.device.id;
   const std::optional<Dtype> dtype = dtype_of_dlpack(t.dtype.code, t.dtype.bits, t.dtype.lanes);
   if (!dtype) refuse_dtype(function, argument, dtype_of(object));
   result.view.data = static_cast<const std::byte*>(t.data) + t.byte_offset;

@@ -25,15 +25,18 @@ struct Array {
   Access access = Access::numpy;
   bool writable = false;
   const dlpack::Exchange* exchange = nullptr;
-  nb::object object;  // the caller's
-  nb::object owner;   // what keeps the memory: the object itself, or a view or conversion of it
+  std::int32_t device_id = 0;  // of a view on a CUDA device
+  nb::object object;           // the caller's
+  nb::object owner;            // what keeps the memory: the object itself, or a view or conversion of it
 
-  Tensor writable_view() const { return {const_cast<void*>(view.data), view.dtype, view.shape, view.pitch}; }
+  Tensor writable_view() const {
+    return {const_cast<void*>(view.data), view.dtype, view.shape, view.pitch, view.device};
+  }
 };
 
 /// The array that `object` is. Lists and scalars become NumPy arrays. `function` and `argument` are for error texts.
-/// Throws TypeFault for what is no array or has a dtype that Oriel lacks, Error for one that is not on the CPU or
-/// requires grad.
+/// Throws TypeFault for what is no array or has a dtype that Oriel lacks, Error for one that is not on the CPU (or, of
+/// types with an exchange table, on a CUDA device where the build has that backend) or requires grad.
 /// `gradient_ruled_out`: the caller knows that it does not require grad.
 Array read_array(std::string_view function, const char* argument, nb::handle object, bool gradient_ruled_out = false);
 

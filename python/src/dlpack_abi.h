@@ -15,7 +15,7 @@ struct Device {
   std::int32_t type;
   std::int32_t id;
 };
-inline constexpr std::int32_t kCpu = 1;
+inline constexpr std::int32_t kCpu = 1, kCuda = 2;
 
 struct DataType {
   std::uint8_t code;

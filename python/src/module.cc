@@ -25,6 +25,16 @@ thread_local int threads_of_this_thread = 0;
 
 Options options() { return {.threads = threads_of_this_thread}; }
 
+// For a call on arrays like that one: on a CUDA device, the framework's current stream.
+Options options(const Array& like) {
+  Options o = options();
+  if (like.view.device == Device::cuda && like.exchange->current_work_stream != nullptr &&
+      like.exchange->current_work_stream(dlpack::kCuda, like.device_id, &o.stream) != 0) {
+    throw nb::python_error();
+  }
+  return o;
+}
+
 // A result: written into the caller's array where one was given, else into a new one.
 class Result {
  public:
@@ -48,9 +58,10 @@ nb::object forward_array(const PythonPool& p, const Array& x, nb::handle out) {
   p.check_rank(x.view.shape);
   const Problem problem = make_problem(p.pool, x.view.dtype, x.view.shape);
   Result y(p.function(), "out", out, x, problem.dtype, problem.output_shape);
+  const Options how = options(x);
   {
     const nb::gil_scoped_release release;
-    forward(problem, x.view, y.view(), options());
+    forward(problem, x.view, y.view(), how);
   }
   return y.finish();
 }
@@ -77,9 +88,10 @@ nb::object forward_indices(const PythonPool& p, nb::handle x_object, nb::handle 
   const Extents shape = output_shape(p.pool, x.view.shape);
   Result y(p.function(), "out[0]", out_y, x, x.view.dtype, shape);
   Result indices(p.function(), "out[1]", out_indices, x, Dtype::i64, shape);
+  const Options how = options(x);
   {
     const nb::gil_scoped_release release;
-    forward(p.pool, x.view, y.view(), indices.view(), space, options());
+    forward(p.pool, x.view, y.view(), indices.view(), space, how);
   }
   return nb::make_tuple(y.finish(), indices.finish());
 }
@@ -91,9 +103,10 @@ nb::object backward_pool(const PythonPool& p, nb::handle dy_object, nb::handle x
   if (x_object.is_none()) {
     Result dx(function, "out", out, dy, dy.view.dtype, read_shape(function, "input_shape", shape));
     p.check_rank(dx.view().shape);
+    const Options how = options(dy);
     {
       const nb::gil_scoped_release release;
-      backward(p.pool, dy.view, dx.view(), options());
+      backward(p.pool, dy.view, dx.view(), how);
     }
     return dx.finish();
   }
@@ -101,9 +114,10 @@ nb::object backward_pool(const PythonPool& p, nb::handle dy_object, nb::handle x
   check_same_framework(function, "x", x, "dy", dy);
   p.check_rank(x.view.shape);
   Result dx(function, "out", out, x, x.view.dtype, x.view.shape);
+  const Options how = options(dy);
   {
     const nb::gil_scoped_release release;
-    backward(p.pool, x.view, dy.view, dx.view(), options());
+    backward(p.pool, x.view, dy.view, dx.view(), how);
   }
   return dx.finish();
 }
@@ -117,9 +131,10 @@ nb::object backward_indices(const PythonPool& p, nb::handle dy_object, nb::handl
   const IndexSpace space = read_space(function, space_word);
   Result dx(function, "out", out, dy, dy.view.dtype, read_shape(function, "input_shape", shape));
   p.check_rank(dx.view().shape);
+  const Options how = options(dy);
   {
     const nb::gil_scoped_release release;
-    backward(p.pool, dy.view, indices.view, space, dx.view(), options());
+    backward(p.pool, dy.view, indices.view, space, dx.view(), how);
   }
   return dx.finish();
 }
@@ -133,9 +148,10 @@ nb::object unpool_planes(nb::handle y_object, nb::handle indices_object, nb::han
   Result x(function, "out", out, y, y.view.dtype, read_shape(function, "output_size", shape));
   const IndexSpace space = read_space(function, space_word);
   const Extents pooled = read_optional_ints(function, "axes", axes);
+  const Options how = options(y);
   {
     const nb::gil_scoped_release release;
-    unpool(y.view, indices.view, space, pooled, x.view(), options());
+    unpool(y.view, indices.view, space, pooled, x.view(), how);
   }
   return x.finish();
 }
@@ -319,6 +335,7 @@ void bind_functions(nb::module_& m) {
       "n"_a, "Threads that calls from this thread use at most; 0: all that the process may use.");
   m.def("get_threads", [] { return threads_of_this_thread; });
   m.def("default_threads", &default_threads);
+  m.def("has_cuda", &has_cuda, "Whether this build pools tensors on CUDA devices.");
   m.def("supported_targets", &supported_targets);
   m.def("active_target", &active_target);
   m.def("set_target", &set_target, "name"_a);
@@ -346,7 +363,7 @@ void bind_eager(nb::module_& m) {
          nb::handle count_include_pad, nb::handle divisor, nb::handle norm, bool omit_nan, int ndim) {
         if (!self.may_act_on(x)) return nb::borrow(Py_NotImplemented);
         const std::optional<Array> array = read_if_here(x);
-        if (!array) return nb::borrow(Py_NotImplemented);
+        if (!array || array->view.device != Device::cpu) return nb::borrow(Py_NotImplemented);
         return self.act(*array, read_pool(op, kernel_size, stride, padding, dilation, output_size, axes, ceil_mode,
                                           count_include_pad, divisor, norm, omit_nan, ndim));
       },

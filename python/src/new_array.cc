@@ -119,6 +119,7 @@ constexpr std::size_t kAlignment = 64;  // what XLA asks of memory that it takes
 NewArray::NewArray(const Array& like, Dtype dtype, const Extents& shape) : like_(like) {
   view_.dtype = dtype;
   view_.shape = shape;
+  view_.device = like.view.device;
   const bool same_rank = like.view.rank() == shape.size();
   Extents order;
   if (like.access == Access::exchange) {
@@ -168,7 +169,7 @@ void NewArray::allocate_numpy(const Array& like) {
 
 void NewArray::allocate_exchange(const Array& like) {
   dlpack::Tensor prototype{};
-  prototype.device = {dlpack::kCpu, 0};
+  prototype.device = {like.view.device == Device::cuda ? dlpack::kCuda : dlpack::kCpu, like.device_id};
   prototype.ndim = view_.rank();
   prototype.dtype = dlpack_dtype(view_.dtype);
   prototype.shape = view_.shape.begin();

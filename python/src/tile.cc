@@ -221,6 +221,7 @@ std::string kernel_text(const std::string& part, const std::string& function, co
       if (i.opcode == tile::Opcode::tensor_reduce) return draw(program, i);
     return "";
   }
+  if (part == "cuda") return emit_cuda(program).text;
   if (variant != "0.1" && variant != "0.6")
     throw Error(fmt::format("emit_nki: version must be '0.1' or '0.6', but is '{}'", variant.substr(0, 40)));
   return emit_nki(program, variant == "0.1" ? tile::nki::nki_version::v0_1 : tile::nki::nki_version::v0_6);
@@ -244,7 +245,7 @@ void bind_tile(nb::module_& m) {
   m.def("tile_run", &run_kernel, "function"_a, "kernel"_a, "arrays"_a, "options"_a, "machine"_a, "backend"_a,
         "out"_a.none(), "A shipped kernel's results on arrays.");
   m.def("tile_text", &kernel_text, "part"_a, "function"_a, "kernel"_a, "dtype"_a, "shape"_a, "options"_a, "variant"_a,
-        "What a shipped kernel becomes: part ir, picture, report (of the machine `variant`) or nki (that version).");
+        "What a shipped kernel becomes: part ir, picture, cuda, report (of the machine `variant`) or nki (that version).");
   m.def("tile_findings", &kernel_findings, "function"_a, "kernel"_a, "dtype"_a, "shape"_a, "options"_a, "machine"_a,
         "What the checks say: (id, is_error, text, place).");
 }

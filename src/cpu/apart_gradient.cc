@@ -133,10 +133,10 @@ class Sharer {
     for (int a = 0; a < job_.outer; ++a) {
       const Pitches& pitch = layout_.axis[at(a)].pitch;
       const Range taps = axis(a).taps(o[at(a)]);
-      const index_t first = axis(a).at(o[at(a)], taps.begin), n = taps.size();
+      const index_t n = taps.size();
       for (int b = count - 1; b >= 0; --b) {  // backwards: each is replaced by those that it becomes
         for (index_t t = n - 1; t >= 0; --t) {
-          const index_t i = first + t * axis(a).dilation;
+          const index_t i = axis(a).at(o[at(a)], taps.begin + t);
           x[b * n + t] = x[b] + i * pitch[kX];
           dx[b * n + t] = dx[b] + i * pitch[kIndex];
         }
@@ -189,8 +189,8 @@ bool has_kernels(const ApartJob& job) {
 
 }  // namespace
 
-bool apart_gradient(const Problem& problem, const ConstTensor* x, const ConstTensor& dy, const Tensor& dx,
-                    int threads) {
+bool apart_gradient(const Problem& problem, const ConstTensor* x, const ConstTensor& dy, const Tensor& dx, int threads,
+                    index_t fewest_lanes) {
   const bool sums = problem.pool.op == Op::sum || problem.pool.op == Op::avg;
   if (!sums && problem.pool.op != Op::max && problem.pool.op != Op::min) return false;
   if (problem.pool.nan == NanPolicy::omit || problem.pooled > kMostPlaceAxes) return false;
@@ -212,6 +212,7 @@ bool apart_gradient(const Problem& problem, const ConstTensor* x, const ConstTen
                .sums = sums};
   job.lanes = job.layout.lanes.n > 1;
   if (job.lanes ? !is_dense(job.layout.lanes.pitch) : !is_row(job.layout)) return false;
+  if (job.lanes && job.layout.lanes.n < fewest_lanes) return false;
   if (!has_kernels(job) || (sums && !set_divisor(job))) return false;
   job.outer = job.layout.pooled() - (job.lanes ? 0 : 1);
   job.complete = true;

@@ -224,7 +224,7 @@ void run_sum_backward(const Problem& problem, const ConstTensor* x, const ConstT
   const auto turned = [](const Problem& p, const ConstTensor* tx, const ConstTensor& tdy, const Tensor& tdx) {
     run_sum_backward(p, tx, tdy, tdx, 1);
   };
-  if (!by_input && apart_gradient(problem, nullptr, dy, dx, threads)) return;
+  if (!by_input && apart_gradient(problem, nullptr, dy, dx, threads, kFewestLanes)) return;
   if (!by_input && turn_gradient(problem, nullptr, dy, dx, threads, kMostTurnedRow, turned)) return;
   if (!by_input && fold_shares_by_rows(problem, dy, dx, nullptr, threads)) return;
   const TemporaryTensor share(gradient_dtype(problem.dtype), problem.output_shape);

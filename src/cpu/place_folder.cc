@@ -9,7 +9,6 @@ namespace oriel::cpu {
 namespace {
 
 constexpr index_t kKeptBytes = index_t{192} << 10;  // folded rows of a box, at most
-constexpr index_t kBoxBytes = index_t{24} << 10;    // and that much of them at least, if there is
 constexpr index_t kSlotBytes = 4096;                // lifted before they are folded along: calls cost something too
 constexpr index_t kHalo = 16;                       // at most such a part of a box is looked at twice
 constexpr index_t kRowElems = 4096;                 // outputs of a row: longer rows are cut
@@ -60,7 +59,7 @@ bool finds_places(const Problem& problem, const RowLayout& layout) {
   return span < (index_t{1} << 30);
 }
 
-PlaceCoords place_box_size(const RowLayout& layout, index_t value_bytes, int threads) {
+PlaceCoords place_box_size(const RowLayout& layout, index_t value_bytes, index_t box_bytes, int threads) {
   PlaceCoords size{1, 1, 1};
   const int last = layout.pooled() - 1;
   const Axis& row = layout.axis[at(last)].axis;
@@ -70,7 +69,7 @@ PlaceCoords place_box_size(const RowLayout& layout, index_t value_bytes, int thr
   for (int a = last - 1; a >= 0; --a) {
     const Axis& axis = layout.axis[at(a)].axis;
     const index_t fitting = std::max<index_t>(1, (room - axis.extent()) / axis.stride + 1);
-    const index_t small = std::max<index_t>(1, room * kBoxBytes / kKeptBytes / axis.stride);
+    const index_t small = std::max<index_t>(1, room * box_bytes / kKeptBytes / axis.stride);
     const index_t wanted = std::max(small, kHalo * std::max<index_t>(0, axis.extent() - axis.stride) / axis.stride);
     size[at(a)] = std::min(axis.out, a == 0 ? std::min(fitting, wanted) : fitting);
     const index_t parts = (axis.out + size[at(a)] - 1) / size[at(a)];

@@ -14,8 +14,11 @@ using PlaceCoords = std::array<index_t, kMostPlaceAxes>;
 /// Whether PlaceFolder takes a problem: max and min, few taps along every axis, and no window without one.
 bool finds_places(const Problem& problem, const RowLayout& layout);
 
-/// How large boxes of outputs should be: what is kept of them fits the second cache, and little is done twice.
-PlaceCoords place_box_size(const RowLayout& layout, index_t value_bytes, int threads);
+/// How large boxes of outputs should be: what is kept of them fits the second cache, `box_bytes` of it if there is so
+/// much, and little is done twice.
+PlaceCoords place_box_size(const RowLayout& layout, index_t value_bytes, index_t box_bytes, int threads);
+
+inline constexpr index_t kBoxBytes = index_t{24} << 10;  // in the first cache
 
 /// The outputs, or the inputs, of all planes cut into boxes of a size.
 class PlaceBoxes {

@@ -5,11 +5,14 @@
 #include <cstring>
 #include <optional>
 
+#include "cpu/overlap_box.h"
 #include "cpu/parallel.h"
 #include "cpu/place_folder.h"
 
 namespace oriel::cpu {
 namespace {
+
+constexpr index_t kListedBytes = index_t{192} << 10;  // of boxes with lists, which are made for all planes' alike
 
 constexpr std::size_t at(index_t i) { return static_cast<std::size_t>(i); }
 
@@ -24,7 +27,36 @@ struct GradientJob {
   const void* dy;
   void* dx;
   Operand dx_pitch;
+  index_t dense_dy_bytes;  // 0 where dy has gaps
 };
+
+// What one tap of each axis adds to a code, from the last axis on.
+PlaceCoords code_steps(const GradientJob& job) {
+  PlaceCoords step{};
+  const int last = job.layout.pooled() - 1;
+  for (index_t a = last, radix = 1; a >= 0; --a) {
+    const PooledAxis& p = job.layout.axis[at(a)];
+    step[at(last - a)] = job.x != nullptr                  ? index_t{1} << (kPlaceBits * (last - a))
+                         : job.space == IndexSpace::window ? radix
+                                                           : p.axis.dilation * p.pitch[kFlat];
+    radix *= p.axis.kernel;
+  }
+  return step;
+}
+
+OverlapJob overlap_job(const GradientJob& job) {
+  return {job.problem, job.layout, job.dx_pitch, code_steps(job), job.x != nullptr};
+}
+
+// The most outputs that windows over so many inputs have.
+PlaceCoords most_outputs(const RowLayout& layout, const PlaceCoords& inputs) {
+  PlaceCoords most{1, 1, 1};
+  for (int a = 0; a < layout.pooled(); ++a) {
+    const Axis& axis = layout.axis[at(a)].axis;
+    most[at(a)] = std::min(axis.out, (inputs[at(a)] + axis.extent() - 2) / axis.stride + 1);
+  }
+  return most;
+}
 
 // One thread's part.
 class BoxGradient {
@@ -36,16 +68,13 @@ class BoxGradient {
         elem_(size_bytes(job.problem.dtype)),
         lane_(job.problem.dtype == Dtype::f64 ? Lane::f64 : Lane::f32),
         bytes_(size_bytes(lane_)),
-        k_(kernels().gather(lane_)) {
-    index_t radix = 1, rows = 1;
+        k_(kernels().gather(lane_)),
+        step_(code_steps(job)),
+        most_(most_outputs(job.layout, inputs)),
+        overlap_(overlap_job(job), inputs, most_, arena) {
+    index_t taps = 1, rows = 1;
     for (int a = last_; a >= 0; --a) {
-      const PooledAxis& p = layout_.axis[at(a)];
-      const int digit = last_ - a;
-      step_[at(digit)] = job.x != nullptr                  ? index_t{1} << (kPlaceBits * digit)
-                         : job.space == IndexSpace::window ? radix
-                                                           : p.axis.dilation * p.pitch[kFlat];
-      radix *= p.axis.kernel;
-      most_[at(a)] = std::min(p.axis.out, (inputs[at(a)] + p.axis.extent() - 2) / p.axis.stride + 1);
+      taps *= axis(a).kernel;
       if (a == last_) continue;
       rows *= most_[at(a)];
       readers_[at(a)] = arena.take_array<Readers>(inputs[at(a)]);
@@ -62,10 +91,9 @@ class BoxGradient {
     phase_ = arena.take(width + lanes_ * bytes_);
     spare_ = arena.take(elems * 8 + slack);
     narrow_ = arena.take(elems * 8 + slack);
-    terms_ = arena.take_array<PlaceTerm>(radix);
-    if (job.x != nullptr) {
-      folder_.emplace(job.problem, layout_, most_, step_, false, arena);
-    } else {
+    terms_ = arena.take_array<PlaceTerm>(taps);
+    row_dy_ = arena.take_array<const std::byte*>(rows);
+    if (job.x == nullptr) {
       for (auto** list : {&base_, &low_, &high_}) *list = arena.take_array<std::int32_t>(elems);
     }
   }
@@ -89,19 +117,21 @@ class BoxGradient {
     }
     if (fed) {
       set_shifts();
-      for (int a = 0; a < last_; ++a) set_readers(a);
+      if (overlap_.takes()) {
+        overlap_.set(inputs_, outputs_);
+      } else {
+        for (int a = 0; a < last_; ++a) set_readers(a);
+      }
       if (job_.x != nullptr)
         codes_from_x();
       else
         codes_from_indices(false);
       load_dy();
     }
-    PlaceCoords i{};
-    index_t rows = 1;
-    for (int a = 0; a < last_; ++a) rows *= inputs[at(a)].size();
-    for (index_t r = 0; r < rows; ++r) {
-      write_row(i, fed);
-      for (int a = last_ - 1; a >= 0 && ++i[at(a)] == inputs[at(a)].size(); --a) i[at(a)] = 0;
+    if (fed && overlap_.takes()) {
+      overlap_.gather(overlap_rows(), stream_, static_cast<std::byte*>(job_.dx) + plane_[job_.dx_pitch] * elem_);
+    } else {
+      each_input_row([&](const PlaceCoords& i, index_t) { write_row(i, fed); });
     }
   }
 
@@ -111,17 +141,34 @@ class BoxGradient {
   std::byte* code_row(index_t r) const { return code_ + r * row_bytes_ + before_ * bytes_; }
   std::byte* dy_row(index_t r) const { return dy_ + r * row_bytes_ + before_ * bytes_; }
 
+  index_t row_count() const {  // of outputs
+    index_t rows = 1;
+    for (int a = 0; a < last_; ++a) rows *= outputs_[at(a)].size();
+    return rows;
+  }
+
   // Calls body(coordinates from the box's begin, number) for every row of outputs; stops where it gives false.
   template <class Body>
   bool each_row(const Body& body) {
     PlaceCoords o{};
-    index_t rows = 1;
-    for (int a = 0; a < last_; ++a) rows *= outputs_[at(a)].size();
+    const index_t rows = row_count();
     for (index_t r = 0; r < rows; ++r) {
       if (!body(o, r)) return false;
       for (int a = last_ - 1; a >= 0 && ++o[at(a)] == outputs_[at(a)].size(); --a) o[at(a)] = 0;
     }
     return true;
+  }
+
+  // Calls body(coordinates from the box's begin, number) for every row of inputs.
+  template <class Body>
+  void each_input_row(const Body& body) {
+    PlaceCoords i{};
+    index_t rows = 1;
+    for (int a = 0; a < last_; ++a) rows *= inputs_[at(a)].size();
+    for (index_t r = 0; r < rows; ++r) {
+      body(i, r);
+      for (int a = last_ - 1; a >= 0 && ++i[at(a)] == inputs_[at(a)].size(); --a) i[at(a)] = 0;
+    }
   }
 
   index_t offset(const PlaceCoords& o, const PlaceBox& box, Operand operand) const {
@@ -138,6 +185,7 @@ class BoxGradient {
     const Range in = inputs_[at(last_)], out = outputs_[at(last_)];
     if (in == shifts_of_) return;
     shifts_of_ = in;
+    closed_rows_ = 0;
     const Axis& row = axis(last_);
     const index_t steps = (in.size() + row.stride - 1) / row.stride;
     index_t least = 0, most = 0;
@@ -163,12 +211,19 @@ class BoxGradient {
     std::memset(code_row(r) + row_elems() * bytes_, 0xff, at(after_ * bytes_));
   }
 
+  PlaceFolder& folder(bool exact) {
+    std::optional<PlaceFolder>& which = exact ? exact_ : folder_;
+    if (!which) which.emplace(job_.problem, layout_, most_, step_, exact, arena_);
+    return *which;
+  }
+
   void codes_from_x() {
+    const bool special = overlap_.takes();
+    if (special && choose()) return;
     const std::byte* x = static_cast<const std::byte*>(job_.x) + plane_[kX] * elem_;
-    PlaceFolder* folder = &*folder_;
+    PlaceFolder* folder = &this->folder(special);
     if (!folder->prepare(x, outputs_)) {
-      if (!exact_) exact_.emplace(job_.problem, layout_, most_, step_, true, arena_);
-      folder = &*exact_;
+      folder = &this->folder(true);
       folder->prepare(x, outputs_);
     }
     const index_t code_bytes = folder->kernels().value_bytes;
@@ -179,7 +234,17 @@ class BoxGradient {
       close_row(r);
       return true;
     });
+    closed_rows_ = 0;
   }
+
+  // False where a row holds a NaN.
+  bool choose() {
+    const index_t rows = row_count();
+    for (; closed_rows_ < rows; ++closed_rows_) close_row(closed_rows_);
+    return overlap_.choose(static_cast<const std::byte*>(job_.x) + plane_[kX] * elem_, overlap_rows());
+  }
+
+  OverlapRows overlap_rows() const { return {code_row(0), row_bytes_, row_dy_}; }
 
   // What the indices of a row's outputs are counted from, and where their columns may lie.
   void set_columns() {
@@ -217,7 +282,7 @@ class BoxGradient {
         }
         index = row;
       }
-      std::int32_t rows[kMostPlaceTaps * kMostPlaceTaps] = {0};
+      std::int32_t rows[kMostPlaceTaps * kMostPlaceTaps];
       const int count = check ? row_places(o, rows) : 0;
       const bool good = k_.relative(index, base_, row_elems(), origin(o), rows, count, columns,
                                     reinterpret_cast<std::int32_t*>(narrow_), code_row(r));
@@ -228,6 +293,7 @@ class BoxGradient {
 
   // The codes of the first column in every row that a row of outputs reads.
   int row_places(const PlaceCoords& o, std::int32_t* rows) const {
+    rows[0] = 0;
     int count = 1;
     for (int a = last_ - 1; a >= 0; --a) {
       const Range taps = axis(a).taps(outputs_[at(a)].begin + o[at(a)]);
@@ -260,13 +326,22 @@ class BoxGradient {
     const LiftRow lift = kernels().lift(Lift::widen, job_.problem.dtype, lane_);
     each_row([&](const PlaceCoords& o, index_t r) {
       const std::byte* dy = static_cast<const std::byte*>(job_.dy) + offset(o, outputs_, kY) * elem_;
-      if (dense && elem_ == bytes_) {
+      row_dy_[r] = dy_row(r);
+      if (overlap_.takes() && dense && is_inside(dy)) {
+        row_dy_[r] = dy;
+      } else if (dense && elem_ == bytes_) {
         std::memcpy(dy_row(r), dy, at(row_elems() * bytes_));
       } else {
         lift(dy, pitch, lane_pitch, positions, lanes_, {dy_row(r), nullptr}, {});
       }
       return true;
     });
+  }
+
+  // Whether a row of dy may be read where it lies: what is beyond its ends is of dy too.
+  bool is_inside(const std::byte* dy) const {
+    const std::byte* first = static_cast<const std::byte*>(job_.dy);
+    return dy - overlap_.bytes_before() >= first && dy + overlap_.bytes_from() <= first + job_.dense_dy_bytes;
   }
 
   // Rows of outputs that read a row of inputs, and the code of their tap in column 0.
@@ -338,8 +413,8 @@ class BoxGradient {
   }
 
   void write_row(const PlaceCoords& i, bool fed) {
-    set_terms(i, fed);
     const Operand operand = job_.dx_pitch;
+    set_terms(i, fed);
     const index_t n = inputs_[at(last_)].size(), pitch = layout_.axis[at(last_)].pitch[operand];
     const index_t lane_pitch = layout_.lanes.pitch[operand];
     std::byte* dx = static_cast<std::byte*>(job_.dx) + offset(i, inputs_, operand) * elem_;
@@ -387,8 +462,10 @@ class BoxGradient {
   const index_t lanes_ = layout_.lanes.n;
   const bool stream_ = element_count(job_.problem.shape) * elem_ >= kStreamBytes;
   const index_t stride_ = axis(last_).stride;
-  PlaceCoords step_{};  // what one tap adds to a code, from the last axis on
-  PlaceCoords most_{1, 1, 1};
+  const PlaceCoords step_;  // what one tap adds to a code, from the last axis on
+  const PlaceCoords most_;
+  OverlapBox overlap_;
+  index_t closed_rows_ = 0;  // rows of codes whose margins hold none
   std::optional<PlaceFolder> folder_, exact_;
   Pitches plane_{};  // where the plane begins
   PlaceBox inputs_{}, outputs_{};
@@ -402,6 +479,7 @@ class BoxGradient {
   index_t before_ = 0, after_ = 0, row_bytes_ = 0;
   std::byte* code_ = nullptr;
   std::byte* dy_ = nullptr;
+  const std::byte** row_dy_ = nullptr;  // where overlap kernels find the rows of dy
   std::byte* result_ = nullptr;
   std::byte* phase_ = nullptr;
   std::byte* spare_ = nullptr;
@@ -424,24 +502,27 @@ bool gather_gradient(const Problem& problem, const ConstTensor* x, const ConstTe
   Tensor dy_pitches = dx, last_pitches = dx;  // a layout asks tensors of outputs for nothing but pitches
   dy_pitches.pitch = dy.pitch;
   if (!from_x) last_pitches.pitch = index->pitch;
-  const GradientJob job{.problem = problem,
-                        .layout = make_layout(problem, problem.axis, first, dy_pitches, &last_pitches, space),
-                        .x = from_x ? x->data : nullptr,
-                        .index = from_x ? nullptr : static_cast<const std::int64_t*>(index->data),
-                        .space = space,
-                        .dy = dy.data,
-                        .dx = dx.data,
-                        .dx_pitch = from_x ? kIndex : kX};
+  const GradientJob job{
+      .problem = problem,
+      .layout = make_layout(problem, problem.axis, first, dy_pitches, &last_pitches, space),
+      .x = from_x ? x->data : nullptr,
+      .index = from_x ? nullptr : static_cast<const std::int64_t*>(index->data),
+      .space = space,
+      .dy = dy.data,
+      .dx = dx.data,
+      .dx_pitch = from_x ? kIndex : kX,
+      .dense_dy_bytes = dy.pitch == dense_pitch(dy.shape) ? element_count(dy.shape) * size_bytes(dy.dtype) : 0};
   const RowLayout& layout = job.layout;
   if (!finds_places(problem, layout)) return false;
   const index_t elem = size_bytes(problem.dtype);
   const PlaceCoords outputs =
-      place_box_size(layout, std::max<index_t>(4, elem), threads > 0 ? threads : default_threads());
+      place_box_size(layout, std::max<index_t>(4, elem), overlaps(overlap_job(job)) ? kListedBytes : kBoxBytes,
+                     threads > 0 ? threads : default_threads());
   PlaceCoords inputs = outputs;
   index_t in_bytes = layout.lanes.n * elem, index_bytes = layout.lanes.n * 8;
   for (int a = 0; a < layout.pooled(); ++a) {
     const Axis& axis = layout.axis[at(a)].axis;
-    inputs[at(a)] = std::min(axis.in, outputs[at(a)] * axis.stride);
+    inputs[at(a)] = outputs[at(a)] == axis.out ? axis.in : std::min(axis.in, outputs[at(a)] * axis.stride);
     in_bytes *= inputs[at(a)];
     index_bytes *= outputs[at(a)];
   }

@@ -175,7 +175,7 @@ bool takes_places(const FoldJob& job) {
 void run_places(const FoldJob& job, int threads) {
   const RowLayout& layout = job.layout;
   const index_t elem = size_bytes(job.problem->dtype);
-  const PlaceCoords size = place_box_size(layout, elem, threads > 0 ? threads : default_threads());
+  const PlaceCoords size = place_box_size(layout, elem, kBoxBytes, threads > 0 ? threads : default_threads());
   const PlaceBoxes boxes(layout, size, false);
   index_t box_bytes = layout.lanes.n * elem;
   for (int a = 0; a < layout.pooled(); ++a) {

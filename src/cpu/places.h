@@ -102,7 +102,7 @@ struct GatherKernels {
 };
 
 /// Results of so many bytes are not found in a cache again, so that writing them need not read them first.
-inline constexpr index_t kStreamBytes = index_t{32} << 20;
+inline constexpr index_t kStreamBytes = index_t{16} << 20;
 
 /// Makes what was written past the caches visible to other threads.
 void finish_stream();

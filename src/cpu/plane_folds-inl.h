@@ -8,6 +8,7 @@
 
 #include "cpu/fold-inl.h"
 #include "cpu/plane.h"
+#include "cpu/two_tables-inl.h"
 #include "cpu/watch-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -15,8 +16,6 @@ namespace oriel::cpu {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-#undef ORIEL_AVX512
-#define ORIEL_AVX512 (HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL)
 // Older sets have no such kernels: "rows" does as well there, and f16 and fused multiply-adds are missing.
 #undef ORIEL_PLANES
 #define ORIEL_PLANES (ORIEL_AVX512 || HWY_TARGET == HWY_AVX2)

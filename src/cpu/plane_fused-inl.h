@@ -35,27 +35,6 @@ HWY_INLINE bool fuses(const PlaneBand& b) {
 }
 
 #if ORIEL_AVX512
-// Lane i is lane index[i] of a, or of b from the number of lanes on.
-template <class D, class V, class I>
-HWY_INLINE V two_tables(D d, V a, I index, V b) {
-  const hn::RebindToUnsigned<D> du;
-  const auto ua = hn::BitCast(du, a).raw, ub = hn::BitCast(du, b).raw;
-  using U = hn::Vec<decltype(du)>;
-  if constexpr (sizeof(hn::TFromD<D>) == 8) {
-    return hn::BitCast(d, U{_mm512_permutex2var_epi64(ua, index.raw, ub)});
-  } else if constexpr (sizeof(hn::TFromD<D>) == 4) {
-    return hn::BitCast(d, U{_mm512_permutex2var_epi32(ua, index.raw, ub)});
-  } else if constexpr (sizeof(hn::TFromD<D>) == 2) {
-    return hn::BitCast(d, U{_mm512_permutex2var_epi16(ua, index.raw, ub)});
-  } else {
-#if HWY_TARGET == HWY_AVX3_DL
-    return hn::BitCast(d, U{_mm512_permutex2var_epi8(ua, index.raw, ub)});
-#else
-    return a;
-#endif
-  }
-}
-
 // One row of outputs, or two that share taps. Vectors stand on a grid that begins where the first window does.
 template <class P, int K, int S, int kRows, bool kLast>
 class FusedRow {

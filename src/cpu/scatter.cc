@@ -7,6 +7,7 @@
 
 #include "cpu/apart_gradient.h"
 #include "cpu/elements.h"
+#include "cpu/overlap_kernels.h"
 #include "cpu/place_gradient.h"
 #include "cpu/recipe.h"
 #include "cpu/run.h"
@@ -19,7 +20,9 @@ namespace {
 
 constexpr index_t kBandBytes = index_t{1} << 18;  // accumulators of one task: they stay in the second cache
 constexpr index_t kMostLanes = 64;
-constexpr index_t kMostTurnedRow = 256;  // bytes: longer rows gain nothing when their planes are turned
+// Bytes: longer rows gain nothing when their planes are turned.
+constexpr index_t kMostTurnedRow = 256;
+constexpr index_t kMostTurnedOverlap = 108;  // where overlap kernels take rows of 4-byte elements and 3 taps
 
 std::size_t at(index_t i) { return static_cast<std::size_t>(i); }
 
@@ -442,6 +445,14 @@ void unpool_plane(const PlaneWalk& walk, index_t plane, const ConstTensor& y, co
   } while (next(output, walk.inner, zeros, y.shape));
 }
 
+index_t most_turned_row(const Problem& problem) {
+  const Axis& row = problem.axis[static_cast<std::size_t>(problem.pooled - 1)];
+  const bool overlaps = problem.dtype == Dtype::f32 && row.dilation == 1 && row.kernel <= 3 &&
+                        is_overlap(row.kernel, row.stride) &&
+                        overlap_table().kernels(problem.pool.op, problem.dtype).gather != nullptr;
+  return overlaps ? kMostTurnedOverlap : kMostTurnedRow;
+}
+
 }  // namespace
 
 void run_indexed_backward(const Problem& problem, const ConstTensor& dy, const ConstTensor& index, IndexSpace space,
@@ -458,9 +469,10 @@ void run_extremum_backward(const Problem& problem, const ConstTensor& x, const C
   const auto turned = [](const Problem& p, const ConstTensor* tx, const ConstTensor& tdy, const Tensor& tdx) {
     run_extremum_backward(p, *tx, tdy, tdx, 1);
   };
-  if (apart_gradient(problem, &x, dy, dx, threads)) return;
-  if (turn_gradient(problem, &x, dy, dx, threads, kMostTurnedRow, turned)) return;
+  if (apart_gradient(problem, &x, dy, dx, threads, kFewestLanes)) return;
+  if (turn_gradient(problem, &x, dy, dx, threads, most_turned_row(problem), turned)) return;
   if (gather_gradient(problem, &x, nullptr, IndexSpace::window, dy, dx, threads)) return;
+  if (apart_gradient(problem, &x, dy, dx, threads, 1)) return;
   const TemporaryTensor y(problem.dtype, problem.output_shape);
   const TemporaryTensor index(Dtype::i64, problem.output_shape);
   run(problem, x, y.view(), &index.view(), IndexSpace::window, threads);

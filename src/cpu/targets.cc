@@ -7,6 +7,7 @@
 #include "cpu/apart_kernels.h"
 #include "cpu/element_kernels.h"
 #include "cpu/kernels.h"
+#include "cpu/overlap_kernels.h"
 #include "cpu/plane.h"
 #include "cpu/stack.h"
 #include "fmt/format.h"
@@ -28,6 +29,7 @@ struct Tables {
   std::vector<PlaneTable> planes;
   std::vector<StackTable> stacks;
   std::vector<ApartTable> aparts;
+  std::vector<OverlapTable> overlaps;
 };
 
 Tables all_tables() {
@@ -66,6 +68,7 @@ Tables all_tables() {
     fill_stack_extremum(stacks, which);
     fill_stack_sum(stacks, which);
     fill_apart(tables.aparts.emplace_back(), which);
+    fill_overlap(tables.overlaps.emplace_back(), which);
   }
   return tables;
 }
@@ -117,6 +120,8 @@ std::size_t active_number() { return static_cast<std::size_t>(&kernels() - table
 const ElementTable& element_table() { return all().elements[active_number()]; }
 const PlaneTable& plane_kernels() { return all().planes[active_number()]; }
 const ApartTable& apart_table() { return all().aparts[active_number()]; }
+
+const OverlapTable& overlap_table() { return all().overlaps[active_number()]; }
 const StackTable& stack_kernels() { return all().stacks[active_number()]; }
 
 index_t size_bytes(Lane lane) {

@@ -12,13 +12,17 @@ namespace {
 constexpr index_t kScratchBytes = 512 * 1024;       // of x, dy and dx of planes side by side: half a second cache,
 constexpr index_t kMostScratchBytes = 1024 * 1024;  // if there are no fewer planes
 
-// Whether the pooled axes are the last ones, in their order, and the tensor is dense.
+constexpr index_t kMostChannels = 15;  // after the pooled axes: more of them fill vectors where they are
+
+// Whether the axes from the first pooled one on are dense planes: the pooled ones in their order, then few channels.
 bool is_stack(const Problem& problem, const Extents& shape, const Extents& pitch) {
-  const int outer = shape.size() - problem.pooled;
+  const int outer = problem.axes[0];
   for (int i = 0; i < problem.pooled; ++i) {
     if (problem.axes[static_cast<std::size_t>(i)] != outer + i) return false;
   }
-  return pitch == dense_pitch(shape);
+  index_t channels = 1;
+  for (int a = outer + problem.pooled; a < shape.size(); ++a) channels *= shape[a];
+  return channels <= kMostChannels && pitch == dense_pitch(shape);
 }
 
 // Planes side by side: `lanes` of them along the first axis, the other ones before the pooled axes have extent 1.
@@ -38,7 +42,7 @@ Extents turned_pitch(const Extents& turned, int outer) {
 
 bool turn_gradient(const Problem& problem, const ConstTensor* x, const ConstTensor& dy, const Tensor& dx, int threads,
                    index_t most_row_bytes, const RunGradient& run) {
-  const int outer = dx.rank() - problem.pooled;
+  const int outer = problem.axes[0];
   if (outer < 1 || !is_stack(problem, dy.shape, dy.pitch) || !is_stack(problem, dx.shape, dx.pitch) ||
       (x != nullptr && !is_stack(problem, x->shape, x->pitch))) {
     return false;

@@ -20,7 +20,7 @@ constexpr Way kWays[] = {
     {"columns", &takes_columns, &run_columns, "16 lanes or more side by side fill vectors of every type"},
     {"chunks", &takes_chunks, &run_chunks, "one window of millions of taps is work for all threads"},
     {"global", &takes_global, &run_global,
-     "one window over a whole plane: 7x7 and 56x56 took three to five times as long"},
+     "one window over a whole plane: 7x7 and 56x56 took two to four times as long"},
     {"blocks", &takes_blocks, &run_blocks, "windows apart from each other: output by output is scalar"},
     {"stacks", &takes_stacks, &run_stacks,
      "many planes, rows of at most two vectors: 3x3 on 14x14 is 4 copies, as planes 7"},

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
 #include "oriel/dist.h"
 
@@ -122,6 +123,21 @@ void check_shape(const char* what, const Partition& partition, const Extents& sh
                           to_string(shape), to_string(partition.shape())));
 }
 
+// What a part's ranges are, seen from where they begin, and whom it meets, seen from where it stands.
+template <class Side>
+void describe(const Side& side, const Axis* axis, int d, index_t part, std::vector<index_t>& words) {
+  const Range owned = side.travels.along(d).part(part), made = side.made.along(d).part(part);
+  const Range needed = Side::needed(axis, made), inside = interior<Side>(axis, made, owned);
+  const index_t from = owned.begin, to = made.begin;
+  words.insert(words.end(),
+               {owned.size(), made.size(), needed.begin - from, needed.size(), inside.begin - to, inside.size()});
+  for (const Meetings& all :
+       {sources<Side>(axis, side.travels.along(d), made), destinations<Side>(axis, side.made.along(d), owned)}) {
+    words.push_back(static_cast<index_t>(all.size()));
+    for (const Meeting& m : all) words.insert(words.end(), {m.part - part, m.range.size()});
+  }
+}
+
 }  // namespace
 
 HaloPlan::HaloPlan(const Problem& problem, Partition inputs, Partition outputs)
@@ -165,6 +181,39 @@ Exchange HaloPlan::exchange(const Side& side, index_t rank) const {
 Exchange HaloPlan::forward(index_t rank) const { return exchange(Forward{inputs_, outputs_}, rank); }
 Exchange HaloPlan::backward(index_t rank) const { return exchange(Backward{outputs_, inputs_}, rank); }
 Exchange HaloPlan::backward_inputs(index_t rank) const { return exchange(Neighbours{inputs_, inputs_}, rank); }
+
+std::vector<HaloPlan::Kind> HaloPlan::kinds(const Extents& period) const {
+  if (!period.empty() && period.size() != inputs_.rank()) {
+    throw Error(fmt::format("halo plan: period must have one number for each axis, {}, but has {}", inputs_.rank(),
+                            period.size()));
+  }
+  if (!(inputs_.grid() == outputs_.grid())) {
+    throw Error(fmt::format("halo plan: kinds need one grid for inputs and outputs, but there are {} and {}",
+                            to_string(inputs_.grid()), to_string(outputs_.grid())));
+  }
+  std::vector<Kind> all = {{0, 1}};
+  for (int d = 0; d < inputs_.rank(); ++d) {
+    const index_t every = period.empty() ? 1 : period[d];
+    if (every < 1) throw Error(fmt::format("halo plan: period must be >= 1, but axis {} has {}", d, every));
+    const Axis* axis = axis_of(d);
+    std::map<std::vector<index_t>, Kind> along;  // by description: the first part, and how many are like it
+    for (index_t part = 0; part < inputs_.along(d).parts(); ++part) {
+      std::vector<index_t> words = {part % every};
+      describe(Forward{inputs_, outputs_}, axis, d, part, words);
+      describe(Backward{outputs_, inputs_}, axis, d, part, words);
+      describe(Neighbours{inputs_, inputs_}, axis, d, part, words);
+      ++along.try_emplace(std::move(words), Kind{part, 0}).first->second.count;
+    }
+    std::vector<Kind> products;
+    for (const Kind& before : all) {
+      for (const auto& [words, part] : along) {
+        products.push_back({before.rank * inputs_.along(d).parts() + part.rank, before.count * part.count});
+      }
+    }
+    all = std::move(products);
+  }
+  return all;
+}
 
 const Axis* HaloPlan::axis_of(int tensor_axis) const {
   const int a = pooled_[static_cast<std::size_t>(tensor_axis)];

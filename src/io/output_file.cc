@@ -13,6 +13,7 @@
 #include <cstring>
 #include <filesystem>
 #include <random>
+#include <vector>
 
 namespace oriel::io {
 namespace {
@@ -65,6 +66,9 @@ void remove_unfinished_outputs() noexcept {
     if (slot.state == 2) ::unlink(slot.name.data());
 }
 
+WatchedFile::WatchedFile(const std::string& place) : slot_(remember(place)) {}
+WatchedFile::~WatchedFile() { forget(slot_); }
+
 void OutputFile::fail(const char* what) const {
   throw Error(fmt::format("{}: cannot {}: {}", path_, what, std::strerror(errno)));
 }
@@ -113,6 +117,25 @@ void OutputFile::write(const void* from, std::size_t count) {
     at += done;
     count -= static_cast<std::size_t>(done);
   }
+}
+
+void OutputFile::begin_with(const std::string& path) {
+  const int from = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (from < 0) fail("read what is there");
+  constexpr std::size_t at_once = std::size_t{1} << 30;
+  ssize_t done = 0;
+  do {
+    done = ::copy_file_range(from, nullptr, descriptor_, nullptr, at_once, 0);
+  } while (done > 0 || (done < 0 && errno == EINTR));
+  if (done < 0 && (errno == EXDEV || errno == EINVAL || errno == ENOSYS || errno == EOPNOTSUPP)) {
+    std::vector<std::byte> some(std::size_t{1} << 20);
+    while ((done = ::read(from, some.data(), some.size())) > 0 || (done < 0 && errno == EINTR))
+      if (done > 0) write(some.data(), static_cast<std::size_t>(done));
+  }
+  const int error = errno;
+  ::close(from);
+  errno = error;
+  if (done < 0) fail("copy what is there");
 }
 
 void OutputFile::finish() {

@@ -22,6 +22,11 @@ class OutputFile {
   WriteBytes writer() {
     return [this](const void* from, std::size_t count) { write(from, count); };
   }
+  /// Where the bytes are until commit, for those who write them by other means; empty where the target is written
+  /// directly.
+  const std::string& place() const { return temporary_; }
+  /// Begins with the bytes of a file that is there already. Shares them where the file system can.
+  void begin_with(const std::string& path);
   /// Brings the bytes to the disk and closes the file, without giving it its name.
   void finish();
   /// finish, then the name.
@@ -35,6 +40,18 @@ class OutputFile {
   std::string temporary_;  // beside it; empty where the target is written directly
   int descriptor_ = -1;
   int slot_ = -1;  // in the list of unfinished files
+};
+
+/// The temporary file of an output that another process makes: a signal that ends this one removes it too.
+class WatchedFile {
+ public:
+  explicit WatchedFile(const std::string& place);
+  WatchedFile(const WatchedFile&) = delete;
+  WatchedFile& operator=(const WatchedFile&) = delete;
+  ~WatchedFile();
+
+ private:
+  int slot_;
 };
 
 /// Removes the temporary files of unfinished outputs; may be called by a signal handler.

@@ -58,10 +58,9 @@ Values match(const Recorder& r, const std::vector<const operand*>& operands, std
                     x->where);
     if (own[0] != out[0])
       throw Failure("err_num_partition_mismatch",
-                    std::string(call) +
-                        ": operands must have as many partitions, but "
-                        "have " +
-                        std::to_string(out[0]) + " and " + std::to_string(own[0]),
+                    "number of partitions (dimension 0 size of a tile) mismatch in parameters of '" +
+                        std::string(call) + "': they have " + std::to_string(out[0]) + " and " +
+                        std::to_string(own[0]) + "; nl::broadcast_to repeats a partition",
                     x->where);
     for (std::size_t d = 1; d < own.size(); ++d) {
       if (own[d] != out[d] && own[d] != 1 && out[d] != 1)
@@ -91,7 +90,8 @@ tensor result(Recorder& r, const Values& counts, Dtype dtype, const where_t& whe
   return r.add_tensor(shape, dtype, Space::sbuf, where);
 }
 
-tensor record(Opcode opcode, Alu alu, const std::vector<const operand*>& operands, Dtype dtype, std::string_view call) {
+tensor record(Opcode opcode, Alu alu, const std::vector<const operand*>& operands, Dtype dtype, const nl::mask& mask,
+              std::string_view call) {
   const where_t& where = operands[0]->where;
   Recorder& r = Recorder::current(where);
   Instruction i;
@@ -100,6 +100,7 @@ tensor record(Opcode opcode, Alu alu, const std::vector<const operand*>& operand
   i.where = where;
   i.counts = match(r, operands, call);
   if (i.counts.empty()) throw Failure("err_operand", std::string(call) + ": an operand must be a tile", where);
+  i.mask = conditions_of(mask, i.counts, where);
   for (const operand* x : operands) {
     if (x->tile) {
       i.src.push_back(broadcast(*x->tile, i.counts));
@@ -118,11 +119,11 @@ tensor binary(Alu alu, const operand& a, const operand& b, const math_options& o
   const bool compares = alu >= Alu::equal && alu <= Alu::greater_equal;
   const Dtype usual = compares ? Dtype::u8 : promote(dtype_of_operand(a), dtype_of_operand(b));
   const Opcode opcode = a.tile && b.tile ? Opcode::tensor_tensor : Opcode::tensor_scalar;
-  return record(opcode, alu, {&a, &b}, options.dtype.value_or(usual), call);
+  return record(opcode, alu, {&a, &b}, options.dtype.value_or(usual), options.mask, call);
 }
 
 tensor unary(Opcode opcode, Alu alu, const operand& x, const math_options& options, std::string_view call) {
-  return record(opcode, alu, {&x}, options.dtype.value_or(dtype_of_operand(x)), call);
+  return record(opcode, alu, {&x}, options.dtype.value_or(dtype_of_operand(x)), options.mask, call);
 }
 
 // A reduction's axes, checked: free axes of the operand, each once.
@@ -176,6 +177,11 @@ tensor reduce(Alu alu, const tensor& x, const reduce_options& options, Dtype dty
     source.along.push_back(std::move(along));
   }
   for (const std::size_t a : order) i.counts.push_back(x.shape()[a]);
+  i.mask = conditions_of(options.mask, x.shape(), where);
+  for (Condition& c : i.mask) {  // x's axis -> the instruction's
+    const auto at = std::find(order.begin(), order.end(), static_cast<std::size_t>(c.axis));
+    if (c.axis >= 0) c.axis = static_cast<int>(at - order.begin());
+  }
   tensor out = result(r, shape, dtype, where);
   i.dst = {out.access().tensor, {}};
   std::size_t axis = 0;
@@ -234,8 +240,7 @@ tensor where(const tensor& condition, const operand& x, const operand& y, const 
   const operand c(condition, x.where);
   if (x.tile && y.tile)
     return record(Opcode::select, Alu::add, {&c, &x, &y},
-                  options.dtype.value_or(promote(dtype_of_operand(x), dtype_of_operand(y))), "where");
-  Recorder& r = Recorder::current(x.where);
+                  options.dtype.value_or(promote(dtype_of_operand(x), dtype_of_operand(y))), options.mask, "where");
   const Dtype dtype = options.dtype.value_or(promote(dtype_of_operand(x), dtype_of_operand(y)));
   const auto as_tile = [&](const operand& v) {  // a number becomes a tile of one element a partition
     if (v.tile) return *v.tile;
@@ -244,8 +249,7 @@ tensor where(const tensor& condition, const operand& x, const operand& y, const 
     return full(shape, v.number, {.dtype = dtype}, v.where);
   };
   const operand px(as_tile(x), x.where), py(as_tile(y), y.where);
-  (void)r;
-  return record(Opcode::select, Alu::add, {&c, &px, &py}, dtype, "where");
+  return record(Opcode::select, Alu::add, {&c, &px, &py}, dtype, options.mask, "where");
 }
 
 tensor sum(const tensor& x, const reduce_options& o, const where_t& where) {
@@ -261,6 +265,9 @@ tensor min(const tensor& x, const reduce_options& o, const where_t& where) {
   return reduce(Alu::min, x, o, o.dtype.value_or(x.dtype()), "min", where);
 }
 tensor mean(const tensor& x, const reduce_options& o, const where_t& where) {
+  if (!o.mask.terms().empty())
+    throw Failure("err_unsupported_mask",
+                  "mean: must have no mask, as the number of elements would depend on it; divide an nl::sum", where);
   index_t elements = 1;
   for (const int a : checked_axes(x, o, "mean", where)) elements *= x.shape()[static_cast<std::size_t>(a)];
   return divide({reduce(Alu::add, x, o, Dtype::f32, "mean", where), where}, {elements, where},

@@ -3,11 +3,12 @@
 #include <memory>
 
 #include "oriel/tensor.h"
-#include "tile/cpu_plan.h"
 #include "tile/element.h"
 #include "tile/interpret.h"
 #include "tile/parallel.h"
+#include "tile/plan.h"
 #include "tile/rows.h"
+#include "tile/serial.h"
 #include "tile/walk.h"
 
 namespace oriel::tile {
@@ -253,7 +254,7 @@ void print_tile(const Program& program, const Instruction& i, const std::vector<
 }  // namespace
 
 void run_cpu(const Program& program, const std::vector<void*>& given, const Sink& print) {
-  const CpuPlan plan = plan_cpu(program);
+  const Plan plan = plan_of(program);
   std::vector<void*> memory = given;
   std::vector<std::unique_ptr<std::byte[]>> owned;
   for (std::size_t t = 0; t < memory.size(); ++t) {
@@ -270,6 +271,7 @@ void run_cpu(const Program& program, const std::vector<void*>& given, const Sink
       return;
     }
     if (plan.chain[at] == 0) return;
+    if (is_serial(i)) return run_serial(plan.program, i, memory, counters);
     Chain(plan.program, {&i, static_cast<std::size_t>(plan.chain[at])}, memory, counters).run();
   });
 }

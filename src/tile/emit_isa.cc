@@ -75,11 +75,12 @@ class IsaWriter {
     return condition;
   }
 
-  std::string operand(const Access& access) const {
+  // `row`: a variable of the text, for that partition of the pattern alone.
+  std::string operand(const Access& access, const std::string& row = "") const {
     const TensorInfo& t = program_.tensor(access.tensor);
     const Pattern pattern = lower(program_, *now_, access);
     std::string steps, offset = to_string(pattern.offset, program_);
-    bool whole = pattern.offset == Affine() && static_cast<int>(pattern.steps.size()) == t.shape.size();
+    bool whole = row.empty() && pattern.offset == Affine() && static_cast<int>(pattern.steps.size()) == t.shape.size();
     index_t dense = 1;
     for (std::size_t a = pattern.steps.size(); a-- > 0;) {
       const Step& s = pattern.steps[a];
@@ -89,7 +90,10 @@ class IsaWriter {
     if (whole) return t.name;
     for (std::size_t a = 0; a < pattern.steps.size(); ++a) {
       const Step& s = pattern.steps[a];
-      const std::string count = masked(a) ? fmt::format("e{0} - b{0}", a) : std::to_string(s.count);
+      const std::string count = a == 0 && !row.empty() ? "1"
+                                : masked(a)            ? fmt::format("e{0} - b{0}", a)
+                                                       : std::to_string(s.count);
+      if (a == 0 && !row.empty() && s.stride != 0) offset += fmt::format(" + {}*{}", s.stride, row);
       steps += fmt::format("{}[{}, {}]", a == 0 ? "" : ", ", s.stride, count);
       if (masked(a) && s.stride != 0) offset += fmt::format(" + {}*b{}", s.stride, a);
     }
@@ -116,9 +120,16 @@ class IsaWriter {
   void call(const std::string& text) { out_.line("nisa." + text); }
 
   void instruction(const Instruction& i) {
-    const std::string dst = i.dst.tensor >= 0 ? operand(i.dst) : "";
+    const std::string dst = i.dst.tensor >= 0 && i.opcode != Opcode::max8 ? operand(i.dst) : "";
     switch (i.opcode) {
       case Opcode::dma_copy:
+        if (repeats_partition(i)) {  // .ap() patterns of tiles go on from partition to partition
+          out_.line(fmt::format("for row in range({}):", i.counts[0]));
+          out_.indent();
+          call(fmt::format("dma_copy(dst={}, src={})", operand(i.dst, "row"), operand(i.src[0], "row")));
+          return out_.outdent();
+        }
+        [[fallthrough]];
       case Opcode::tensor_copy:
         return call(fmt::format("{}(dst={}, src={})", name(i.opcode), dst, operand(i.src[0])));
       case Opcode::memset:
@@ -143,8 +154,13 @@ class IsaWriter {
         return call(fmt::format("activation(dst={}, op={}, data={})", dst, op_of(i.alu), operand(i.src[0])));
       case Opcode::select:
         return select(i, dst);
+      case Opcode::max8:
+        return call(fmt::format("max8(dst={}, src={})", program_.tensor(i.dst.tensor).name, operand(i.src[0])));
+      case Opcode::tensor_tensor_scan:
+        return call(fmt::format("tensor_tensor_scan(dst={}, data0={}, data1={}, initial={}, op0={}, op1={})", dst,
+                                operand(i.src[0]), operand(i.src[1]), initial(i), op_of(i.alu), op_of(i.alu1)));
       default:
-        return out_.line(fmt::format("nl.device_print(\"{}\", {})", i.text, operand(i.src[0])));
+        return out_.line(fmt::format("nl.device_print({}, {})", python_string(i.text), operand(i.src[0])));
     }
   }
 
@@ -157,20 +173,44 @@ class IsaWriter {
                        to_string(value.start, program_), value.step[0]);
   }
 
-  // A predicated copy overwrites one of two tiles, which are f32 as all arithmetic is.
+  static bool repeats_partition(const Instruction& i) { return i.counts[0] > 1 && i.src[0].along[0].step[0] == 0; }
+
+  std::string initial(const Instruction& i) const {
+    if (i.src.size() == 2) return python_number(i.scalar);
+    const TensorInfo& t = program_.tensor(i.src[2].tensor);
+    const Pattern pattern = lower(program_, i, i.src[2]);
+    const std::string offset = to_string(pattern.offset, program_);
+    return fmt::format("{}.ap([[{}, {}], [1, 1]]{})", t.name, pattern.steps[0].stride, i.counts[0],
+                       offset == "0" ? "" : ", offset=" + offset);
+  }
+
+  // A predicated copy overwrites one of two tiles, which are f32 as all arithmetic is; it takes three free axes at
+  // most (SDK 2.33), so these tiles have one.
   void select(const Instruction& i, const std::string& dst) {
-    const std::string shape = python_list(i.counts) + (i.counts.size() == 1 ? "," : "");
+    const auto extent = [&](std::size_t a) {
+      return masked(a) ? fmt::format("(e{0} - b{0})", a) : std::to_string(i.counts[a]);
+    };
+    std::string elements, axes;
+    for (std::size_t a = i.counts.size(); a-- > 1;) {
+      axes = fmt::format("[{}, {}]{}", elements.empty() ? "1" : elements, extent(a), axes.empty() ? "" : ", " + axes);
+      elements += (elements.empty() ? "" : "*") + extent(a);
+    }
+    if (elements.empty()) elements = "1";
+    const std::string shape = fmt::format("({}, {})", extent(0), elements);
+    const std::string view =
+        i.counts.size() == 2 ? ""
+                             : fmt::format(".ap([[{}, {}]{}])", elements, extent(0), axes.empty() ? "" : ", " + axes);
     const auto make = [&](const char* tile, Dtype dtype) {
-      out_.line(fmt::format("{} = nl.ndarray(({}), dtype={}, buffer=nl.sbuf)", tile, shape, python_dtype(dtype)));
+      out_.line(fmt::format("{} = nl.ndarray({}, dtype={}, buffer=nl.sbuf)", tile, shape, python_dtype(dtype)));
     };
     make("picked", Dtype::f32);
     make("other", Dtype::f32);
     make("flags", Dtype::u8);
-    call("tensor_copy(dst=other, src=" + operand(i.src[2]) + ")");
-    call("tensor_copy(dst=picked, src=" + operand(i.src[1]) + ")");
-    call("tensor_scalar(dst=flags, data=" + operand(i.src[0]) + ", op0=nl.not_equal, operand0=0)");
+    call(fmt::format("tensor_copy(dst=other{}, src={})", view, operand(i.src[2])));
+    call(fmt::format("tensor_copy(dst=picked{}, src={})", view, operand(i.src[1])));
+    call(fmt::format("tensor_scalar(dst=flags{}, data={}, op0=nl.not_equal, operand0=0)", view, operand(i.src[0])));
     call("tensor_copy_predicated(dst=other, src=picked, predicate=flags)");
-    call("tensor_copy(dst=" + dst + ", src=other)");
+    call(fmt::format("tensor_copy(dst={}, src=other{})", dst, view));
   }
 
   const Program& program_;

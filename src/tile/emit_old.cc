@@ -23,6 +23,10 @@ std::string function_of(const Instruction& i) {
   }
 }
 
+std::string operator_of(Alu alu) {
+  return alu == Alu::max ? "nl.maximum" : alu == Alu::min ? "nl.minimum" : "nl." + std::string(name(alu));
+}
+
 class OldWriter {
  public:
   explicit OldWriter(const Program& program) : program_(program), out_(program) {}
@@ -76,6 +80,19 @@ class OldWriter {
     return program_.tensor(access.tensor).name + "[" + text + "]";
   }
 
+  // A tile [P, 1] of a scan, as a whole column.
+  std::string column(const Access& access) const {
+    Access one = access;
+    for (Along& along : one.along)
+      for (std::size_t a = 1; a < along.step.size(); ++a) along.step[a] = 0;
+    std::string text;
+    for (std::size_t d = 0; d < one.along.size(); ++d) {
+      const std::string start = index(one.along[d], 'c');
+      text += (d == 0 ? "" : ", ") + (d == 1 ? "c1" + (start == "0" ? "" : " + " + start) : start);
+    }
+    return program_.tensor(access.tensor).name + "[" + text + "]";
+  }
+
   std::string mask_text(const Instruction& i) const {
     std::string text;
     for (const Condition& c : i.mask) {
@@ -96,22 +113,42 @@ class OldWriter {
     }
     if (i.opcode == Opcode::end) return out_.outdent();
     grid('a', i.counts.size(), i.counts);
-    if (i.reduced > 0) grid('b', i.counts.size() - static_cast<std::size_t>(i.reduced), i.counts);
+    if (i.opcode == Opcode::tensor_tensor_scan && i.src.size() > 2) grid('c', 2, {i.counts[0], 1});
+    if (i.reduced > 0 && i.opcode != Opcode::max8)
+      grid('b', i.counts.size() - static_cast<std::size_t>(i.reduced), i.counts);
     if (i.opcode == Opcode::device_print)
-      return out_.line(fmt::format("nl.device_print(\"{}\", {})", i.text, operand(i.src[0])));
+      return out_.line(fmt::format("nl.device_print({}, {})", python_string(i.text), operand(i.src[0])));
     const TensorInfo& t = program_.tensor(i.dst.tensor);
+    const bool from_hbm = i.opcode == Opcode::dma_copy && !program_.tensor(i.src[0].tensor).on_chip();
+    if (from_hbm && !t.on_chip())
+      return out_.line(fmt::format("nisa.dma_copy(dst={}, src={}{})", operand(i.dst), operand(i.src[0]), mask_text(i)));
     if (i.opcode == Opcode::dma_copy && !t.on_chip())
       return out_.line(fmt::format("nl.store({}, value={}{})", operand(i.dst), operand(i.src[0]), mask_text(i)));
+    if (i.opcode == Opcode::dma_copy && !from_hbm) return repeat(i);
+    if (i.opcode == Opcode::max8) {
+      out_.line(fmt::format("b0, b1 = nl.mgrid[0:{}, 0:8]", i.counts[0]));
+      return out_.line(fmt::format("{}[b0, b1] = {}", t.name, value(i, python_dtype(t.dtype))));
+    }
     out_.line(operand(i.dst, i.reduced > 0 ? 'b' : 'a') + " = " + value(i, python_dtype(t.dtype)));
   }
 
+  // One partition to all of them.
+  void repeat(const Instruction& i) {
+    Values one = i.counts;
+    if (i.src[0].along[0].step[0] == 0) one[0] = 1;
+    grid('b', one.size(), one);
+    out_.line(fmt::format("{} = nl.broadcast_to({}, shape=({}{}))", operand(i.dst), operand(i.src[0], 'b'),
+                          python_list(i.counts), i.counts.size() == 1 ? "," : ""));
+  }
+
   std::string value(const Instruction& i, const std::string& dtype) const {
+    const std::string mask = i.opcode == Opcode::dma_copy ? "" : mask_text(i);
     const std::string first = i.src.empty() || i.src[0].tensor < 0 ? "" : operand(i.src[0]);
     switch (i.opcode) {
       case Opcode::dma_copy:
         return fmt::format("nl.load({}{}, dtype={})", first, mask_text(i), dtype);
       case Opcode::tensor_copy:
-        return fmt::format("nl.copy({}, dtype={})", first, dtype);
+        return fmt::format("nl.copy({}{}, dtype={})", first, mask, dtype);
       case Opcode::memset:
         return fmt::format("nl.full(({}{}), {}, dtype={})", python_list(i.counts), i.counts.size() == 1 ? "," : "",
                            python_number(i.scalar), dtype);
@@ -121,18 +158,25 @@ class OldWriter {
         Values axes;
         for (std::size_t a = i.counts.size() - static_cast<std::size_t>(i.reduced); a < i.counts.size(); ++a)
           axes.push_back(static_cast<index_t>(a));
-        return fmt::format("{}({}, axis=[{}], dtype={})", function_of(i), first, python_list(axes), dtype);
+        return fmt::format("{}({}, axis=[{}]{}, dtype={})", function_of(i), first, python_list(axes), mask, dtype);
       }
       case Opcode::tensor_scalar:
         return i.scalar_first
-                   ? fmt::format("{}({}, {}, dtype={})", function_of(i), python_number(i.scalar), first, dtype)
-                   : fmt::format("{}({}, {}, dtype={})", function_of(i), first, python_number(i.scalar), dtype);
+                   ? fmt::format("{}({}, {}{}, dtype={})", function_of(i), python_number(i.scalar), first, mask, dtype)
+                   : fmt::format("{}({}, {}{}, dtype={})", function_of(i), first, python_number(i.scalar), mask, dtype);
       case Opcode::tensor_tensor:
-        return fmt::format("{}({}, {}, dtype={})", function_of(i), first, operand(i.src[1]), dtype);
+        return fmt::format("{}({}, {}{}, dtype={})", function_of(i), first, operand(i.src[1]), mask, dtype);
       case Opcode::select:
-        return fmt::format("nl.where({}, {}, {}, dtype={})", first, operand(i.src[1]), operand(i.src[2]), dtype);
+        return fmt::format("nl.where({}, {}, {}{}, dtype={})", first, operand(i.src[1]), operand(i.src[2]), mask,
+                           dtype);
+      case Opcode::max8:
+        return fmt::format("nisa.max8(src={}, dtype={})", first, dtype);
+      case Opcode::tensor_tensor_scan:
+        return fmt::format("nisa.tensor_tensor_scan({}, {}, initial={}, op0={}, op1={}, dtype={})", first,
+                           operand(i.src[1]), i.src.size() > 2 ? column(i.src[2]) : python_number(i.scalar),
+                           operator_of(i.alu), operator_of(i.alu1), dtype);
       default:
-        return fmt::format("{}({}, dtype={})", function_of(i), first, dtype);
+        return fmt::format("{}({}{}, dtype={})", function_of(i), first, mask, dtype);
     }
   }
 

@@ -1,5 +1,6 @@
 #include "oriel/tile/emit.h"
 #include "tile/emit_writers.h"
+#include "tile/python_text.h"
 
 namespace oriel::tile {
 namespace {
@@ -59,7 +60,7 @@ Program for_version(const Program& program, nki::nki_version version) {
 }
 
 std::string emit_nki(const Program& program, nki::nki_version version) {
-  const Program own = for_version(program, version);
+  const Program own = with_python_names(for_version(program, version));
   return version == nki::nki_version::v0_1 ? emit_old(own) : emit_isa(own);
 }
 

@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "oriel/tensor.h"
 #include "tile/element.h"
 #include "tile/walk.h"
@@ -27,20 +29,50 @@ class Interpreter {
   }
 
   void run() {
-    // A tile is fresh in every program of the grid; HBM is shared.
+    const std::vector<std::vector<int>> made_in = tiles_of_loops();
+    const auto visit = [&](std::size_t i, const Values& at) {
+      counters_ = &at;
+      now_ = &program_.instructions[i];
+      step();
+      counters_ = nullptr;  // they live in the walk
+    };
+    // A tile is fresh in every program of the grid, and in every iteration of the loop it is made in; HBM is shared.
     walk_grid(program_, [&](Values& counters) {
       for (std::size_t t = 0; t < data_.size(); ++t)
-        if (program_.tensors[t].on_chip()) written_[t].assign(written_[t].size(), false);
-      walk_range(program_, 0, program_.instructions.size(), counters, [&](std::size_t i, const Values& at) {
-        counters_ = &at;
-        now_ = &program_.instructions[i];
-        step();
-        counters_ = nullptr;  // they live in the walk
+        if (program_.tensors[t].on_chip()) forget(static_cast<int>(t));
+      walk_range(program_, 0, program_.instructions.size(), counters, visit, [&](std::size_t loop) {
+        for (const int t : made_in[loop]) forget(t);
       });
     });
   }
 
  private:
+  void forget(int tile) {
+    std::vector<bool>& written = written_[static_cast<std::size_t>(tile)];
+    written.assign(written.size(), false);
+  }
+
+  // The tiles that are made in the body of each loop.
+  std::vector<std::vector<int>> tiles_of_loops() const {
+    std::vector<std::vector<int>> out(program_.instructions.size());
+    std::vector<std::size_t> open;
+    std::vector<bool> seen(program_.tensors.size(), false);
+    for (std::size_t i = 0; i < program_.instructions.size(); ++i) {
+      const Instruction& instruction = program_.instructions[i];
+      if (instruction.opcode == Opcode::end) open.pop_back();
+      if (instruction.opcode == Opcode::loop) open.push_back(i);
+      const auto use = [&](int t) {
+        if (t < 0 || seen[static_cast<std::size_t>(t)]) return;
+        seen[static_cast<std::size_t>(t)] = true;
+        const auto depth = static_cast<std::size_t>(program_.tensor(t).depth);
+        if (program_.tensor(t).on_chip() && depth > 0 && depth <= open.size()) out[open[depth - 1]].push_back(t);
+      };
+      for (const Access& src : instruction.src) use(src.tensor);
+      use(instruction.dst.tensor);
+    }
+    return out;
+  }
+
   // The place of an element in its tensor's memory, every index checked.
   std::size_t place(const Access& access, const Values& at) const {
     const TensorInfo& info = program_.tensor(access.tensor);
@@ -145,6 +177,41 @@ class Interpreter {
                });
   }
 
+  // State in f32; what is computed of poison is poison, and so is all that follows.
+  void scan() {
+    const Instruction& i = *now_;
+    for (index_t p = 0; p < i.counts[0]; ++p) {
+      float before = i.src.size() > 2 ? read(i.src[2], {p, 0}) : static_cast<float>(i.scalar);
+      bool poisoned = poison_;
+      for (index_t f = 0; f < i.counts[1]; ++f) {
+        const float x = read(i.src[0], {p, f});
+        before = apply(i.alu1, apply(i.alu, x, before), read(i.src[1], {p, f}));
+        poisoned = poison_ = poison_ || poisoned;
+        write({p, f}, before);
+      }
+    }
+  }
+
+  void eight_largest() {
+    const Instruction& i = *now_;
+    const std::size_t t = static_cast<std::size_t>(i.dst.tensor);
+    for (index_t p = 0; p < i.counts[0]; ++p) {
+      Values begin(i.counts.size(), 0), end = i.counts;
+      begin[0] = p;
+      end[0] = p + 1;
+      std::vector<float> all;
+      each_index(begin, end, [&](const Values& at) { all.push_back(read(i.src[0], at)); });
+      std::stable_sort(all.begin(), all.end(),
+                       [](float a, float b) { return a > b || (std::isnan(a) && !std::isnan(b)); });
+      for (std::size_t k = 0; k < 8; ++k) {
+        const std::size_t to = place(i.dst, begin) + k;
+        store_element(data_[t], program_.tensors[t].dtype, static_cast<index_t>(to), all[k]);
+        written_[t][to] = !poison_;
+      }
+      poison_ = false;
+    }
+  }
+
   void step() {
     const Trimmed part = trim(*now_, *counters_);
     if (part.empty) return;
@@ -153,6 +220,8 @@ class Interpreter {
       return;
     }
     if (now_->opcode == Opcode::tensor_reduce) return reduce(part);
+    if (now_->opcode == Opcode::tensor_tensor_scan) return scan();
+    if (now_->opcode == Opcode::max8) return eight_largest();
     const bool bits =
         (now_->opcode == Opcode::dma_copy || now_->opcode == Opcode::tensor_copy) && copies_bits(program_, *now_);
     each_index(part.begin, part.end, [&](const Values& at) {

@@ -15,7 +15,9 @@ Place::Place(const Where& at) : line(at.line_number) {
 std::string to_string(const Place& place) { return place.file + ":" + std::to_string(place.line); }
 
 Failure::Failure(std::string id, const std::string& text, const Place& where)
-    : Error(id + ": " + text + " [" + to_string(where) + "]"), id_(std::move(id)), where_(where) {}
+    : Error(id + ": " + text + (where.line > 0 ? " [" + to_string(where) + "]" : "")),
+      id_(std::move(id)),
+      where_(where) {}
 
 index_t Affine::at(std::span<const index_t> counters) const {
   index_t value = constant;
@@ -51,9 +53,10 @@ Affine operator*(index_t factor, const Affine& a) {
 }
 
 std::string_view name(Opcode opcode) {
-  static constexpr std::array<std::string_view, 12> names = {
-      "dma_copy",      "memset", "iota",       "tensor_copy",  "tensor_reduce", "tensor_scalar",
-      "tensor_tensor", "select", "activation", "device_print", "loop",          "end"};
+  static constexpr std::array<std::string_view, 14> names = {
+      "dma_copy",      "memset",        "iota",   "tensor_copy", "tensor_reduce",
+      "tensor_scalar", "tensor_tensor", "select", "activation",  "tensor_tensor_scan",
+      "max8",          "device_print",  "loop",   "end"};
   return names[static_cast<std::size_t>(opcode)];
 }
 

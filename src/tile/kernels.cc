@@ -165,26 +165,61 @@ struct Places {
   nl::tensor maxima, taps;
 };
 
-// Equal to the maximum, by code: the least code is the first tap.
-Places places_of(const nl::tensor& windows, const Windows& w) {
+// Whether a window along the axis may begin before the input, or end after it.
+bool leaves_input(const Windows& w, std::size_t a, int n) {
+  const int axis = static_cast<int>(a);
+  return w.padding[a] > 0 || w.covered(axis, w.outputs(axis, n)) - w.padding[a] > n;
+}
+
+// Whether a window along the axis has no tap at all.
+bool lacks_taps(const Windows& w, std::size_t a, int n) {
+  for (int o = 0; o < w.outputs(static_cast<int>(a), n); ++o) {
+    int taps = 0;
+    for (int t = 0; t < w.kernel[a]; ++t) {
+      const int i = o * w.stride[a] - w.padding[a] + t * w.dilation[a];
+      taps += i >= 0 && i < n ? 1 : 0;
+    }
+    if (taps == 0) return true;
+  }
+  return false;
+}
+
+// Maxima and their taps, for a band's tile. A tap is equal to the maximum, by code: the least code is the first. What
+// is padding is no tap, whatever its value.
+Places places_of(const nl::tensor& t, int partitions, const Band& band, int height, int width, int columns,
+                 const Windows& w) {
+  const auto windows = windows_of(t, partitions, band.rows, columns, w);
   const Values& s = windows.shape();
   auto maxima = nl::max(windows, {.axis = {3, 4}});
   auto [p, i, j, y, z] = nl::mgrid(s[0], s[1], s[2], s[3], s[4]);
   auto hit = nl::equal(windows, nl::tensor(maxima[{p, i, j}]));
+  const bool is_padded = leaves_input(w, 0, height) || leaves_input(w, 1, width);
+  nl::tensor exists;
+  if (is_padded) {
+    auto inside = nl::zeros({partitions, band.in_rows, w.padded(1, width)}, {.dtype = nl::uint8});
+    if (band.to > band.from)
+      inside[{nl::all, nl::ds(band.from - band.top, band.to - band.from), nl::ds(w.padding[1], width)}] =
+          nl::full({partitions, band.to - band.from, width}, 1, {.dtype = nl::uint8});
+    exists = windows_of(inside, partitions, band.rows, columns, w);
+    hit = nl::multiply(hit, exists);
+  }
   auto codes = nl::where(hit, nl::iota(w.kernel[1] * y + z, nl::float32), w.kernel[0] * w.kernel[1] * 1.0);
-  return {maxima, nl::min(codes, {.axis = {3, 4}})};
+  auto taps = nl::min(codes, {.axis = {3, 4}});
+  if (is_padded && (lacks_taps(w, 0, height) || lacks_taps(w, 1, width)))
+    taps = nl::where(nl::max(exists, {.axis = {3, 4}}), taps, -1.0);
+  return {maxima, taps};
 }
 
 }  // namespace
 
 std::vector<nl::tensor> max_pool2d_with_taps(const nl::tensor& x, const Windows& w) {
   auto out = output_of(x, w, x.dtype()), taps = output_of(x, w, nl::float32);
-  const int n = partitions_of(x), columns = extent(out, 2);
+  const int n = partitions_of(x), columns = extent(out, 2), height = extent(x, 1), width = extent(x, 2);
   const index_t work = 3 * w.kernel[0] * w.kernel[1];  // tiles of a window's taps for each output
   for (auto p0 : nl::affine_range(0, extent(x, 0), n)) {
-    for (const Band& band : Bands(w, extent(x, 1), extent(x, 2), 4, work).list()) {
+    for (const Band& band : Bands(w, height, width, 4, work).list()) {
       auto t = load_band(x, p0, n, band, w, lowest());
-      const Places places = places_of(windows_of(t, n, band.rows, columns, w), w);
+      const Places places = places_of(t, n, band, height, width, columns, w);
       store_band(out, p0, n, band, places.maxima);
       store_band(taps, p0, n, band, places.taps);
     }
@@ -192,28 +227,70 @@ std::vector<nl::tensor> max_pool2d_with_taps(const nl::tensor& x, const Windows&
   return {out, taps};
 }
 
-nl::tensor max_pool2d_backward(const nl::tensor& x, const nl::tensor& dy, const Windows& windows) {
+namespace {
+
+// The windows that have a tap in rows [first, last] of the input; none: `rows` is 0.
+Band windows_over(const Windows& w, int height, int outputs, int first, int last) {
+  const int reach = w.dilation[0] * (w.kernel[0] - 1);
+  const int above = first + w.padding[0] - reach;
+  const int from = above <= 0 ? 0 : (above + w.stride[0] - 1) / w.stride[0];
+  const int to = std::min(outputs - 1, (last + w.padding[0]) / w.stride[0]);
+  Band band{from, std::max(0, to - from + 1), from * w.stride[0] - w.padding[0], 0, 0, 0};
+  if (band.rows == 0) return band;
+  band.in_rows = w.covered(0, band.rows);
+  band.from = std::max(0, band.top);
+  band.to = std::min(height, band.top + band.in_rows);
+  return band;
+}
+
+// Rows of the gradient for which everything that its windows need fits the smallest machine.
+int gradient_rows(const Windows& w, int height, int width, int columns) {
+  if (w.rows > 0) return w.rows;
+  const index_t taps = index_t{w.kernel[0]} * w.kernel[1], wide = w.padded(1, width);
+  const int reach = w.dilation[0] * (w.kernel[0] - 1);
+  int rows = height;
+  const auto bytes = [&] {
+    const index_t outputs = std::min(w.outputs(0, height), (rows + reach) / w.stride[0] + 1);
+    const index_t inputs = (outputs - 1) * w.stride[0] + reach + 1;
+    return inputs * wide * 9 + outputs * columns * (taps * 11 + 20);  // x, sums, what exists; codes, hits, and the rest
+  };
+  while (rows > 1 && bytes() > kPartitionBytes) rows = (rows + 1) / 2;
+  return rows;
+}
+
+}  // namespace
+
+nl::tensor max_pool2d_backward(const nl::tensor& x, const nl::tensor& dy, const Windows& w) {
   auto [planes, height, width] = x.shape<3>();
   auto dx = nl::ndarray({planes, height, width}, {.dtype = x.dtype(), .buffer = nl::shared_hbm});
-  const int n = partitions_of(x), rows = extent(dy, 1), columns = extent(dy, 2);
-  Windows w = windows;
-  w.rows = rows;  // one band: windows reach over any cut
+  const int n = partitions_of(x), columns = extent(dy, 2), step = gradient_rows(w, height, width, columns);
   for (auto p0 : nl::affine_range(0, planes, n)) {
-    const Band band = Bands(w, height, width, 4, 1).list()[0];
-    auto t = load_band(x, p0, n, band, w, lowest());
-    auto [p, i, j] = nl::mgrid(n, rows, columns);
-    const nl::mask exists = planes % n == 0 ? nl::mask() : p0 + p < planes;
-    auto gradient = nl::load(dy[{p0 + p, i, j}], {.mask = exists});
-    const Places places = places_of(windows_of(t, n, rows, columns, w), w);
-    auto sums = nl::zeros({n, std::max(band.in_rows, height + w.padding[0]), w.padded(1, width)});
-    for (int tap = 0; tap < w.kernel[0] * w.kernel[1]; ++tap) {
-      const int y = tap / w.kernel[1] * w.dilation[0], z = tap % w.kernel[1] * w.dilation[1];
-      auto here = sums[{p, w.stride[0] * i + y, w.stride[1] * j + z}];
-      here = here + nl::where(nl::equal(places.taps, tap), gradient, 0);
+    for (int first = 0; first < height; first += step) {
+      const int rows = std::min(step, height - first);
+      auto [q, r, c] = nl::mgrid(n, rows, width);
+      const nl::mask inside = planes % n == 0 ? nl::mask() : p0 + q < planes;
+      const nl::tensor target = dx[{p0 + q, first + r, c}];
+      const Band band = windows_over(w, height, extent(dy, 1), first, first + rows - 1);
+      if (band.rows == 0) {  // between windows
+        nl::store(target, {.value = 0, .mask = inside});
+        continue;
+      }
+      auto t = load_band(x, p0, n, band, w, lowest());
+      auto [p, i, j] = nl::mgrid(n, band.rows, columns);
+      const nl::mask exists = planes % n == 0 ? nl::mask() : p0 + p < planes;
+      auto gradient = nl::load(dy[{p0 + p, band.first + i, j}], {.mask = exists});
+      const Places places = places_of(t, n, band, height, width, columns, w);
+      // Rows of windows and of this band: windows reach over both its ends, and need not reach them.
+      const int top = std::min(band.top, first);
+      const int bottom = std::max(band.top + band.in_rows, first + rows);
+      auto sums = nl::zeros({n, bottom - top, w.padded(1, width)});
+      for (int tap = 0; tap < w.kernel[0] * w.kernel[1]; ++tap) {
+        const int y = band.top - top + tap / w.kernel[1] * w.dilation[0], z = tap % w.kernel[1] * w.dilation[1];
+        auto here = sums[{p, w.stride[0] * i + y, w.stride[1] * j + z}];
+        here = here + nl::where(nl::equal(places.taps, tap), gradient, 0);
+      }
+      nl::store(target, {.value = nl::tensor(sums[{q, first - top + r, c + w.padding[1]}]), .mask = inside});
     }
-    auto [q, r, c] = nl::mgrid(n, height, width);
-    const nl::mask inside = planes % n == 0 ? nl::mask() : p0 + q < planes;
-    nl::store(dx[{p0 + q, r, c}], {.value = sums[{q, r + w.padding[0], c + w.padding[1]}], .mask = inside});
   }
   return dx;
 }

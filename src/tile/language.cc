@@ -44,6 +44,25 @@ Instruction instruction(Opcode opcode, const tensor& dst, const where_t& where) 
   return i;
 }
 
+// The value's access for a place of the target's shape: free axes of one element are repeated.
+Access repeated(const Recorder& r, const tensor& target, const tensor& value, const std::string& call,
+                const where_t& where) {
+  const Values &to = target.shape(), &from = value.shape();
+  bool fits = from.size() == to.size();
+  for (std::size_t d = 0; fits && d < to.size(); ++d) fits = from[d] == to[d] || (d > 0 && from[d] == 1);
+  if (!fits)
+    throw Failure("err_store_dst_shape_smaller_than_other_shape",
+                  "Illegal assignment destination shape in " + call + ": shape " + counts_text(to) + " of `" +
+                      r.program.tensor(target.access().tensor).name + "` must be the value's, which is " +
+                      counts_text(from) + "; assign to a part of that shape",
+                  where);
+  Access access = value.access();
+  for (Along& along : access.along)
+    for (std::size_t a = 0; a < to.size(); ++a)
+      if (from[a] != to[a]) along.step[a] = 0;
+  return access;
+}
+
 }  // namespace
 
 tensor ndarray(const Extents& shape, const ndarray_options& options, const where_t& where) {
@@ -57,6 +76,11 @@ tensor ndarray(const Extents& shape, const ndarray_options& options, const where
 }
 
 tensor full(const Extents& shape, double value, const ndarray_options& options, const where_t& where) {
+  if (options.buffer != Space::sbuf)
+    throw Failure("err_hbm_tensor_with_init_value_not_supported",
+                  "Creating HBM tensor with init value is not supported; make it with nl::ndarray, and nl::store the "
+                  "value",
+                  where);
   tensor t = ndarray(shape, options, where);
   Instruction i = instruction(Opcode::memset, t, where);
   i.scalar = value;
@@ -93,32 +117,47 @@ tensor load(const tensor& source, const load_options& options, const where_t& wh
 void store(const tensor& target, const store_options& options, const where_t& where) {
   Recorder& r = Recorder::current(where);
   check_space(r, target, false, "dst", "store", where);
-  check_space(r, options.value, true, "value", "store", where);
-  if (target.shape() != options.value.shape())
-    throw Failure("err_store_dst_shape_smaller_than_other_shape",
-                  "Illegal assignment destination shape in 'store': shape " + counts_text(target.shape()) + " of `" +
-                      r.program.tensor(target.access().tensor).name + "` must be the value's, which is " +
-                      counts_text(options.value.shape()) + "; store to a part of that shape",
-                  where);
+  if (!options.value.tile) {
+    const tensor filled = full(extents_of(target.shape()), options.value.number, {.dtype = target.dtype()}, where);
+    return store(target, {.value = {filled, where}, .mask = options.mask}, where);
+  }
+  const tensor& value = *options.value.tile;
+  check_space(r, value, true, "value", "store", where);
   Instruction i = instruction(Opcode::dma_copy, target, where);
-  i.src.push_back(options.value.access());
+  i.src.push_back(repeated(r, target, value, "'store'", where));
   i.mask = conditions_of(options.mask, i.counts, where);
   r.add(std::move(i));
+}
+
+tensor broadcast_to(const tensor& x, const Extents& shape, const where_t& where) {
+  Recorder& r = Recorder::current(where);
+  check_space(r, x, true, "src", "broadcast_to", where);
+  const Values& own = x.shape();
+  bool fits = static_cast<int>(own.size()) == shape.size();
+  for (std::size_t d = 0; fits && d < own.size(); ++d) fits = own[d] == shape[static_cast<int>(d)] || own[d] == 1;
+  if (!fits)
+    throw Failure("err_operand_shape_mismatch",
+                  "broadcast_to: only axes of one element can be repeated, but shape " + counts_text(own) +
+                      " is to become " + counts_text(Values(shape.begin(), shape.end())),
+                  where);
+  tensor t = r.add_tensor(shape, x.dtype(), Space::sbuf, where);
+  const bool partitions = own[0] != shape[0];
+  Instruction i = instruction(partitions ? Opcode::dma_copy : Opcode::tensor_copy, t, where);
+  i.src.push_back(x.access());
+  for (Along& along : i.src[0].along)
+    for (std::size_t a = 0; a < own.size(); ++a)
+      if (own[a] != i.counts[a]) along.step[a] = 0;
+  r.add(std::move(i));
+  return t;
 }
 
 void view::operator=(const tensor& value) const {
   Recorder& r = Recorder::current(where_);
   check_space(r, *this, true, "dst", "copy", where_);
   check_space(r, value, true, "src", "copy", where_);
-  if (shape() != value.shape())
-    throw Failure("err_store_dst_shape_smaller_than_other_shape",
-                  "Illegal assignment destination shape: shape " + counts_text(shape()) + " of the part of `" +
-                      r.program.tensor(access().tensor).name + "` must be the value's, which is " +
-                      counts_text(value.shape()),
-                  where_);
-  const bool overlaps = value.access().tensor == access().tensor && value.access().along != access().along;
   Instruction i = instruction(Opcode::tensor_copy, *this, where_);
-  i.src.push_back(overlaps ? copy({value, where_}).access() : value.access());
+  const bool overlaps = value.access().tensor == access().tensor && value.access().along != access().along;
+  i.src.push_back(repeated(r, *this, overlaps ? copy({value, where_}) : value, "'a = b'", where_));
   r.add(std::move(i));
 }
 

@@ -61,7 +61,9 @@ std::string mask_text(const Program& program, const Instruction& i) {
   return text;
 }
 
-std::string instruction_line(const Program& program, const Instruction& i) {
+}  // namespace
+
+std::string to_string(const Program& program, const Instruction& i) {
   if (i.opcode == Opcode::loop) {
     const Counter& c = program.counters[static_cast<std::size_t>(i.counter)];
     return fmt::format("{} {} = {}, {}, ... {} times", c.ordered ? "loop in order" : "loop", c.name, c.begin,
@@ -71,18 +73,20 @@ std::string instruction_line(const Program& program, const Instruction& i) {
   std::string text(name(i.opcode));
   if (i.opcode == Opcode::device_print) return text + " \"" + i.text + "\" " + operand(program, i, i.src[0]);
   const bool has_alu = i.opcode == Opcode::tensor_reduce || i.opcode == Opcode::tensor_scalar ||
-                       i.opcode == Opcode::tensor_tensor || i.opcode == Opcode::activation;
+                       i.opcode == Opcode::tensor_tensor || i.opcode == Opcode::activation ||
+                       i.opcode == Opcode::tensor_tensor_scan;
   if (has_alu) text += " " + std::string(name(i.alu));
+  if (i.opcode == Opcode::tensor_tensor_scan) text += " " + std::string(name(i.alu1));
   text += " " + operand(program, i, i.dst) + " <- ";
   if (i.opcode == Opcode::memset || (i.opcode == Opcode::tensor_scalar && i.scalar_first))
     text += fmt::format("{}{}", i.scalar, i.src.empty() ? "" : ", ");
   for (std::size_t s = 0; s < i.src.size(); ++s) text += (s == 0 ? "" : ", ") + operand(program, i, i.src[s]);
-  if (i.opcode == Opcode::tensor_scalar && !i.scalar_first) text += fmt::format(", {}", i.scalar);
+  const bool is_last =
+      i.opcode == Opcode::tensor_scalar ? !i.scalar_first : i.opcode == Opcode::tensor_tensor_scan && i.src.size() == 2;
+  if (is_last) text += fmt::format(", {}", i.scalar);
   if (i.opcode == Opcode::tensor_reduce) text += fmt::format(" n_red={}", i.reduced);
   return text + mask_text(program, i);
 }
-
-}  // namespace
 
 std::string to_string(const Program& program) {
   std::string text = "kernel " + program.name + "(" + program.constants + ")";
@@ -94,7 +98,7 @@ std::string to_string(const Program& program) {
   int depth = 0;
   for (const Instruction& i : program.instructions) {
     if (i.opcode == Opcode::end) --depth;
-    text += std::string(2 + 2 * static_cast<std::size_t>(depth), ' ') + instruction_line(program, i) + "\n";
+    text += std::string(2 + 2 * static_cast<std::size_t>(depth), ' ') + to_string(program, i) + "\n";
     if (i.opcode == Opcode::loop) ++depth;
   }
   for (const int output : program.outputs) text += "  return %" + program.tensor(output).name + "\n";

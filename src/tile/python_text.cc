@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
+
+#include "tile/names.h"
 
 namespace oriel::tile {
 
@@ -41,6 +44,29 @@ std::string python_list(const Values& values) {
   return text;
 }
 
+std::string python_string(const std::string& text) {
+  std::string out = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') out += '\\';
+    out += c == '\n' ? "\\n" : std::string(1, c);
+  }
+  return out + "\"";
+}
+
+Program with_python_names(Program program) {
+  Names names({"nki",  "nisa",   "nl",       "picked",  "other", "flags", "row",    "False",    "None",   "True",
+               "and",  "as",     "assert",   "async",   "await", "break", "class",  "continue", "def",    "del",
+               "elif", "else",   "except",   "finally", "for",   "from",  "global", "if",       "import", "in",
+               "is",   "lambda", "nonlocal", "not",     "or",    "pass",  "raise",  "return",   "try",    "while",
+               "with", "yield",  "max",      "min",     "range", "float"});
+  program.name = names.unique(program.name);
+  for (Counter& c : program.counters) c.name = names.unique(c.name);
+  for (int a = 0; a < 16; ++a)
+    for (const char* letter : {"a", "b", "c", "e"}) (void)names.unique(letter + std::to_string(a));
+  for (TensorInfo& t : program.tensors) t.name = names.unique(t.name);
+  return program;
+}
+
 PythonText::PythonText(const Program& program) : program_(program), made_at_(program.instructions.size()) {
   std::vector<std::size_t> loops;
   std::vector<bool> seen(program.tensors.size(), false);
@@ -66,8 +92,10 @@ void PythonText::heading(const std::string& version) {
     arguments += fmt::format("{}{}[{}]", arguments.empty() ? "" : ", ", name(t.dtype),
                              python_list(Values(t.shape.begin(), t.shape.end())));
   }
+  std::string constants = program_.constants;
+  std::replace(constants.begin(), constants.end(), '\n', ' ');
   line(fmt::format("# {}({}{}{}) for NKI {}; written from its documentation, not run on a device.", program_.name,
-                   arguments, program_.constants.empty() ? "" : "; ", program_.constants, version));
+                   arguments, program_.constants.empty() ? "" : "; ", constants, version));
 }
 
 void PythonText::make(const TensorInfo& t) {

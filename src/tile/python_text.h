@@ -33,8 +33,12 @@ class PythonText {
   std::size_t indent_ = 0;
 };
 
+/// The program with names that Python takes, each another one.
+Program with_python_names(Program program);
+
 std::string python_dtype(Dtype dtype);    // `nl.float16`
 std::string python_number(double value);  // `0.25`, `float("-inf")`
 std::string python_list(const Values& values);
+std::string python_string(const std::string& text);
 
 }  // namespace oriel::tile

@@ -16,7 +16,8 @@ Program record(const std::string& name, const std::string& constants, const std:
   }
   std::vector<nl::tensor> tensors;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
-    tensors.push_back(recorder.add_tensor(inputs[i].shape, inputs[i].dtype, Space::hbm, {}));
+    tensors.push_back(recorder.add_tensor(inputs[i].shape, inputs[i].dtype, Space::hbm, {},
+                                          name + ": argument " + std::to_string(i + 1)));
     TensorInfo& info = program.tensors.back();
     info.name = "in" + std::to_string(i);
     info.parameter = static_cast<int>(i);

@@ -11,9 +11,9 @@ thread_local Recorder* recording = nullptr;
 
 Recorder::Recorder(std::string name) {
   if (recording != nullptr)
-    throw Failure("err_nested_kernel",
-                  "a kernel cannot be launched while '" + recording->program.name +
-                      "' is being recorded; call its function instead",
+    throw Failure("err_nested_kernel_with_spmd_grid",
+                  "a kernel cannot be launched on arrays while '" + recording->program.name +
+                      "' is being recorded; call it on that kernel's tensors, without a grid",
                   {});
   program.name = std::move(name);
   recording = this;
@@ -23,20 +23,27 @@ Recorder::~Recorder() { recording = nullptr; }
 
 Recorder& Recorder::current(const Where& where) {
   if (recording == nullptr)
-    throw Failure("err_outside_kernel", "functions of the tile language must be called inside a kernel", where);
+    throw Failure("err_nki_api_outside_of_nki_kernel", "functions of the tile language must be called inside a kernel",
+                  where);
   return *recording;
 }
 
-nl::tensor Recorder::add_tensor(const Extents& shape, Dtype dtype, Space space, const Place& where) {
+nl::tensor Recorder::add_tensor(const Extents& shape, Dtype dtype, Space space, const Place& where,
+                                const std::string& what) {
   if (dtype == Dtype::f64 || dtype == Dtype::i64 || dtype == Dtype::u64 || dtype == Dtype::boolean)
     throw Failure("err_unsupported_dtype",
-                  "a tile's dtype must be f32, f16, bf16 or an integer of at most 32 bits, but "
-                  "is " +
+                  (what.empty() ? "a tile" : what) +
+                      ": dtype must be f32, f16, bf16 or an integer of at most 32 bits, but is " +
                       std::string(name(dtype)),
                   where);
-  if (shape.empty()) throw Failure("err_rank", "a tensor must have at least one dimension, but has none", where);
+  if (shape.empty())
+    throw Failure("err_rank", (what.empty() ? "a tensor" : what) + " must have at least one dimension, but has none",
+                  where);
   for (const index_t n : shape)
-    if (n <= 0) throw Failure("err_rank", "a tensor's extents must be >= 1, but are " + oriel::to_string(shape), where);
+    if (n <= 0)
+      throw Failure("err_rank",
+                    (what.empty() ? "a tensor" : what) + ": extents must be >= 1, but are " + oriel::to_string(shape),
+                    where);
   const int id = static_cast<int>(program.tensors.size());
   TensorInfo t{.name = std::to_string(id), .dtype = dtype, .shape = shape, .space = space, .where = where};
   t.name = (t.on_chip() ? "t" : "h") + t.name;

@@ -19,7 +19,9 @@ class Recorder {
   /// The thread's recorder; throws Failure where no kernel is being recorded.
   static Recorder& current(const Where& where);
 
-  nl::tensor add_tensor(const Extents& shape, Dtype dtype, Space space, const Place& where);
+  /// `what`: how messages call it.
+  nl::tensor add_tensor(const Extents& shape, Dtype dtype, Space space, const Place& where,
+                        const std::string& what = "");
   void add(Instruction instruction);
   int open_loop(index_t begin, index_t step, index_t trips, bool ordered, const Place& where);
   void close_loop();

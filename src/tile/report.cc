@@ -48,10 +48,12 @@ Report report(const Program& program, const nki::machine& machine) {
       return;
     }
     ++r.dma;
-    const index_t bytes = elements * size_bytes(program.tensor(i.src[0].tensor).dtype);
-    const bool in = program.tensor(i.dst.tensor).on_chip();
-    (in ? r.bytes_in : r.bytes_out) += in ? bytes : elements * size_bytes(program.tensor(i.dst.tensor).dtype);
-    (in ? r.dma_in : r.dma_out) += 1;
+    const TensorInfo &from = program.tensor(i.src[0].tensor), &to = program.tensor(i.dst.tensor);
+    const index_t bytes = elements * size_bytes(from.dtype);
+    if (!from.on_chip()) r.bytes_in += bytes;
+    if (!to.on_chip()) r.bytes_out += elements * size_bytes(to.dtype);
+    r.dma_in += from.on_chip() ? 0 : 1;
+    r.dma_out += to.on_chip() ? 0 : 1;
     dma_bytes += static_cast<double>(bytes);
   });
   const Peak peak = sbuf_peak(program);

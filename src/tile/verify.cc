@@ -25,16 +25,19 @@ class Verifier {
       check_operand(i, i.dst);
       for (const Access& src : i.src) check_operand(i, src);
       if (i.dst.tensor >= 0 && program_.tensor(i.dst.tensor).parameter >= 0)
-        add("err_unsupported_memory",
-            fmt::format("an argument is immutable, but {} writes `{}`; return a new tensor in "
+        add("err_cannot_update_immutable_parameter",
+            fmt::format("Cannot update immutable parameter: {} writes the argument `{}`; return a new tensor in "
                         "shared_hbm",
                         name(i.opcode), program_.tensor(i.dst.tensor).name),
             i);
     }
     check_unwritten_tiles();
+    find_nests();
     if (found_.empty()) check_masked_bounds();
     if (found_.empty())
-      for (const int output : program_.outputs) check_writes(output);
+      for (std::size_t t = 0; t < program_.tensors.size() && found_.empty(); ++t)
+        if (program_.tensors[t].output >= 0 || in_parallel_.contains(static_cast<int>(t)))
+          check_writes(static_cast<int>(t));
     return std::move(found_);
   }
 
@@ -74,7 +77,7 @@ class Verifier {
       const Bounds b = bounds(i, access.along[d]);
       if (b.low < 0 || b.high >= t.shape[static_cast<int>(d)]) return out_of_bounds(i, t, d, b);
     }
-    if (!t.on_chip()) return;
+    if (!t.on_chip() || i.opcode == Opcode::dma_copy) return;  // DMA may go to any partition
     bool contiguous = true;
     for (std::size_t d = 0; d < access.along.size(); ++d) {
       for (std::size_t a = 0; a < access.along[d].step.size(); ++a) {
@@ -130,36 +133,65 @@ class Verifier {
     });
   }
 
-  // Iterations are told apart by the counters of unordered loops and of the grid.
-  index_t stamp_of(const Values& counters) const {
-    index_t stamp = 0;
-    for (std::size_t c = 0; c < counters.size(); ++c) {
-      const Counter& counter = program_.counters[c];
-      if (!counter.ordered) stamp = stamp * (counter.last() + 2) + counters[c] + 1;
+  // Where a write is: the counters of the loops around it, the grid's first, and their values.
+  struct Instance {
+    const std::vector<int>* nest;
+    Values counters;
+  };
+
+  // The loops around each instruction; tiles that were made before a parallel loop, and are written in it.
+  void find_nests() {
+    std::vector<int> open = program_.grid;
+    for (const Instruction& i : program_.instructions) {
+      if (i.opcode == Opcode::end) open.pop_back();
+      nests_.push_back(open);
+      if (i.opcode == Opcode::loop) open.push_back(i.counter);
+      if (i.dst.tensor < 0 || !program_.tensor(i.dst.tensor).on_chip()) continue;
+      for (std::size_t level = own_level(program_.tensor(i.dst.tensor)); level < open.size(); ++level)
+        if (!program_.counters[static_cast<std::size_t>(open[level])].ordered) in_parallel_.insert(i.dst.tensor);
     }
-    return stamp + 1;
   }
 
-  void mark(index_t& stamp_there, index_t stamp, index_t flat, const Instruction& i) {
-    if (stamp_there != 0 && stamp_there != stamp && found_.empty())
+  // A tile is a new one in each iteration of the loops around the place where it is made.
+  std::size_t own_level(const TensorInfo& t) const {
+    return t.on_chip() ? program_.grid.size() + static_cast<std::size_t>(t.depth) : 0;
+  }
+
+  // Nothing says which of two writes comes first: the outermost loop that tells them apart is a parallel one.
+  bool unordered(const Instance& a, const Instance& b, const TensorInfo& t) const {
+    for (std::size_t level = 0; level < std::min(a.nest->size(), b.nest->size()); ++level) {
+      const int counter = (*a.nest)[level];
+      if (counter != (*b.nest)[level]) return false;  // two loops, one after the other
+      if (a.counters[static_cast<std::size_t>(counter)] == b.counters[static_cast<std::size_t>(counter)]) continue;
+      return level >= own_level(t) && !program_.counters[static_cast<std::size_t>(counter)].ordered;
+    }
+    return false;
+  }
+
+  void mark(index_t& stamp, const std::vector<Instance>& writers, index_t flat, const Instruction& i) {
+    const auto now = static_cast<index_t>(writers.size());
+    const TensorInfo& t = program_.tensor(i.dst.tensor);
+    if (stamp != 0 && stamp != now && found_.empty() &&
+        unordered(writers[static_cast<std::size_t>(stamp - 1)], writers.back(), t))
       add("err_unexpected_output_dependencies",
           fmt::format(
               "element {} of `{}` is written by two iterations of a parallel loop; use nl::sequential_range, or "
               "let each iteration write its own part",
-              flat, program_.tensor(i.dst.tensor).name),
+              flat, t.name),
           i);
-    stamp_there = stamp;
+    stamp = now;
   }
 
   void check_writes(int output) {
     const TensorInfo& t = program_.tensor(output);
-    std::vector<index_t> stamps(static_cast<std::size_t>(element_count(t.shape)), 0);
+    std::vector<index_t> stamps(static_cast<std::size_t>(element_count(t.shape)), 0);  // the last writer, from 1 on
+    std::vector<Instance> writers;
     const Instruction* last = nullptr;
     walk(program_, [&](std::size_t at, const Values& counters) {
       const Instruction& i = program_.instructions[at];
       if (i.dst.tensor != output || !found_.empty()) return;
       last = &i;
-      const index_t stamp = stamp_of(counters);
+      writers.push_back({&nests_[at], counters});
       const Trimmed part = trim(i, counters);
       const Pattern pattern = lower(program_, i, i.dst);
       const index_t offset = pattern.offset.at(counters);
@@ -172,9 +204,10 @@ class Verifier {
       each_index(begin, end, [&](const Values& place) {
         index_t flat = offset;
         for (std::size_t a = 0; a <= row; ++a) flat += place[a] * pattern.steps[a].stride;
-        for (index_t k = 0; k < n; ++k, flat += stride) mark(stamps[static_cast<std::size_t>(flat)], stamp, flat, i);
+        for (index_t k = 0; k < n; ++k, flat += stride) mark(stamps[static_cast<std::size_t>(flat)], writers, flat, i);
       });
     });
+    if (t.on_chip()) return;
     const auto missing = std::count(stamps.begin(), stamps.end(), index_t{0});
     if (missing == 0 || !found_.empty()) return;
     const auto first = std::find(stamps.begin(), stamps.end(), index_t{0}) - stamps.begin();
@@ -188,6 +221,8 @@ class Verifier {
 
   const Program& program_;
   std::vector<Finding> found_;
+  std::vector<std::vector<int>> nests_;
+  std::set<int> in_parallel_;
 };
 
 }  // namespace

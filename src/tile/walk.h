@@ -18,8 +18,10 @@ inline std::size_t after_loop(const Program& program, std::size_t at) {
   return program.instructions.size();
 }
 
-template <class F>
-void walk_range(const Program& program, std::size_t begin, std::size_t end, Values& counters, const F& visit) {
+/// Calls visit(index of the instruction, counters), and enter(index of the loop) before each of its iterations.
+template <class F, class Enter>
+void walk_range(const Program& program, std::size_t begin, std::size_t end, Values& counters, const F& visit,
+                const Enter& enter) {
   for (std::size_t i = begin; i < end;) {
     const Instruction& instruction = program.instructions[i];
     if (instruction.opcode != Opcode::loop) {
@@ -31,7 +33,8 @@ void walk_range(const Program& program, std::size_t begin, std::size_t end, Valu
     const Counter& counter = program.counters[static_cast<std::size_t>(instruction.counter)];
     for (index_t trip = 0; trip < counter.trips; ++trip) {
       counters[static_cast<std::size_t>(instruction.counter)] = counter.begin + trip * counter.step;
-      walk_range(program, i + 1, next - 1, counters, visit);
+      enter(i);
+      walk_range(program, i + 1, next - 1, counters, visit, enter);
     }
     i = next;
   }
@@ -58,7 +61,9 @@ void walk_grid(const Program& program, const F& enter) {
 /// the other.
 template <class F>
 void walk(const Program& program, const F& visit) {
-  walk_grid(program, [&](Values& counters) { walk_range(program, 0, program.instructions.size(), counters, visit); });
+  walk_grid(program, [&](Values& counters) {
+    walk_range(program, 0, program.instructions.size(), counters, visit, [](std::size_t) {});
+  });
 }
 
 /// Calls body(index) for every index of the box [begin, end), in row-major order.

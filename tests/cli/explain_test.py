@@ -152,3 +152,29 @@ def test_colours_only_on_a_terminal_that_wants_them(oriel):
     assert b"\x1b[" in on_a_terminal(arguments, {"NO_COLOR": ""})
     assert b"\x1b[" not in on_a_terminal(arguments, {"NO_COLOR": "1"})
     assert "\x1b[" not in text_of(oriel, "max:f32:6:k3s2:ceil")
+
+
+def test_an_axis_divided_among_ranks(oriel, refusal, tmp_path):
+    """The example of docs/distributed.md by hand: rank 2 owns nothing, rank 1 makes nothing."""
+    text = text_of(oriel, "max:f32:10:k3s2p1:axes0", "--ranks", "0,5,6,6,10", "--svg", "halo.svg")
+    assert "axis 0 divided among 4 ranks" in text
+    rows = {line.split("  ")[1].strip(): line for line in text.splitlines() if line.startswith("  rank ")}
+    assert rows["rank 0"].count("■") == 5 and rows["rank 0"].count("○") == 1
+    assert rows["rank 0"].endswith("makes outputs 0 to 2, receives input 5 from rank 1")
+    assert rows["rank 1"].endswith("makes no output") and rows["rank 2"].count("■") == 0
+    assert rows["rank 3"].endswith("makes outputs 3 to 4, receives input 5 from rank 1")
+    svg = (tmp_path / "halo.svg").read_text()
+    assert svg.count('class="owned"') == 10 + 1 and svg.count('class="halo"') == 2 + 1  # and the legend
+    even = text_of(oriel, "avg:f32:12:k3s1p1:axes0", "--ranks", "3", "--ascii")
+    assert "receives input 3 from rank 0, receives input 8 from rank 2" in even and "■" not in even
+
+
+@pytest.mark.parametrize("code, ranks, wanted", [
+    (2, "four", "--ranks: 'four' is not understood; allowed: a number such as 4, or bounds such as 0,5,6,10"),
+    (2, "0", "cuts: the number of parts must be >= 1, but is 0"),
+    (2, "0,5,9", "--ranks: the last bound must be the number of inputs, 10, but is 9"),
+    (2, "0,6,5,10", "cuts: bounds must ascend, but 5 follows 6"),
+    (1, "99", "--ranks: draws at most 36 inputs among 32 ranks, but there are 10 among 99"),
+])
+def test_ranks_that_make_no_sense(refusal, code, ranks, wanted):
+    assert refusal("explain", "max:f32:10:k3s2p1:axes0", "--ranks", ranks, code=code) == f"oriel explain: {wanted}"

@@ -9,7 +9,7 @@ def text_of(oriel, *arguments, code=0):
 
 def test_all_parts(oriel):
     text = text_of(oriel, *TUTORIAL)
-    for part in ("ir", "picture", "checks", "report", "nki"):
+    for part in ("ir", "picture", "checks", "report", "nki", "cuda"):
         assert f"== {part}\n" in text
     assert "[[36,2],[12,3],[2,3],[6,2],[1,2]]" in text
     assert "trn2: nothing to complain of" in text
@@ -23,11 +23,23 @@ def test_one_part(oriel):
         compile(text, "emitted", "exec")
 
 
+def test_cuda(oriel):
+    text = text_of(oriel, *TUTORIAL, "--only", "cuda")
+    assert "__global__ void __launch_bounds__(32) tensor_avgpool_kernel(" in text
+    assert "  value = __fadd_rn(value, widened(in0[36*partition + 12*a1 + 2*a2 + 6*a3 + a4]));\n" in text
+
+
 def test_the_picture(oriel):
     text = text_of(oriel, *TUTORIAL, "--only", "picture")
     rows = [line.strip() for line in text.splitlines()[-6:]]
     assert rows == ["a a b b c c", "a a b b c c", "d d e e f f", "d d e e f f", "g g h h i i", "g g h h i i"]
-    assert "F3  [6, 2]  reduced" in text
+    assert text.splitlines()[1:6] == [
+        "  P   [36, 2]    the next partition",
+        "  F1  [12, 3]    2 rows down",
+        "  F2  [6, 2]     1 row down, reduced",  # the tutorial's figure: reduced on F2 and F4
+        "  F3  [2, 3]     2 columns to the right",
+        "  F4  [1, 2]     1 column to the right, reduced",
+    ]
 
 
 def test_a_machine_that_cannot(oriel):

@@ -394,6 +394,28 @@ TEST(Axis, S9_StandingTapsAreThoseThatReadAnOutput) {
       }
 }
 
+TEST(Axis, S9_TheFirstStandingTapIsTheFirstThatMeetsAnInput) {
+  for (index_t stride = 1; stride <= 14; ++stride)
+    for (index_t dilation = 1; dilation <= 14; ++dilation) {
+      const Axis a = Axis::uniform(60, 4, stride, 3, 2, dilation).adjoint();
+      for (index_t o = 0; o < a.out; ++o) {
+        index_t first = -1;
+        for (index_t t = 3; t >= 0; --t) {
+          if ((a.at(o, t) % stride + stride) % stride == 0) first = t;
+        }
+        EXPECT_EQ(a.first_standing(o), first) << stride << ' ' << dilation << ' ' << o;
+      }
+    }
+  // Far too many taps to try one by one, products that no index_t holds.
+  constexpr index_t kStride = 4'000'000'007, kDilation = 3'000'000'019;
+  const Axis a = Axis::uniform(index_t{1} << 62, kStride, kStride, 0, 0, kDilation % 1'000'003).adjoint();
+  for (index_t o : {index_t{0}, index_t{1}, index_t{12'345}, kStride + 7}) {
+    const index_t first = a.first_standing(o);
+    ASSERT_GE(first, 0);
+    EXPECT_EQ(a.at(o, first) % kStride, 0);
+  }
+}
+
 TEST(Axis, S2_WhoReadsAnInputWithATap) {
   for (index_t stride = 1; stride <= 5; ++stride)
     for (index_t dilation = 1; dilation <= 4; ++dilation)

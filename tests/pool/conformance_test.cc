@@ -39,11 +39,17 @@ TEST(Cases, FileIsThereAndCanonical) {
 
 TEST_P(Conformance, S1_S10_AllCases) {
   int wrongs = 0;
-  unsigned number = 0;
+  unsigned number = 0, cases = 0;
   for (const std::string& name : read_cases()) {
     const Problem p = with_dtype(name, GetParam());
+    const Data by_turns = kAllData[++cases % 4];
     for (Data data : kAllData) {
       std::mt19937_64 random(++number);
+#ifdef ORIEL_SANITIZED  // which takes several times as long: the release build's tests see all
+      if (data != Data::specials && data != by_turns) continue;
+#else
+      (void)by_turns;
+#endif
       const auto x = fill(p.dtype, element_count(p.shape), data, random);
       const bool no_backward = data == Data::specials && p.pool.op == Op::lp;  // only a bound, which these have not
       const auto dy = fill(p.dtype, no_backward ? 0 : outputs(p), data, random);

@@ -111,14 +111,106 @@ TEST(Kernels, MaxBackwardSelectsAndScatters) {
   for (const Case& c : cases()) {
     if (c.shape[0] > 10) continue;
     Windows w = c.windows;
-    w.rows = 0;
     const Pool pool = pool_of(Op::max, w);
     const nki::array x = numbers(Dtype::f32, c.shape), dy = numbers(Dtype::f32, output_shape(pool, c.shape), 2);
     nki::array dx(Dtype::f32, c.shape);
     backward(pool, x, dy, dx);
-    const nki::array tile = agreed(backward_kernel, x, dy, w);
-    ASSERT_EQ(tile.size(), dx.size());
-    for (index_t i = 0; i < dx.size(); ++i) ASSERT_EQ(tile.at(i), dx.at(i)) << kernels::to_string(w) << " " << i;
+    for (const int rows : {0, 1, 3}) {
+      w.rows = rows;
+      const nki::array tile = agreed(backward_kernel, x, dy, w);
+      ASSERT_EQ(tile.size(), dx.size());
+      for (index_t i = 0; i < dx.size(); ++i) ASSERT_EQ(tile.at(i), dx.at(i)) << kernels::to_string(w) << " " << i;
+    }
+  }
+}
+
+TEST(Kernels, GradientsOfLargeImagesInBands) {
+  const Windows resnet{.kernel = {3, 3}, .stride = {2, 2}, .padding = {1, 1}};
+  const nki::array x = numbers(Dtype::f32, {2, 224, 224}), dy = numbers(Dtype::f32, {2, 112, 112}, 2);
+  nki::array dx(Dtype::f32, x.shape());
+  backward(pool_of(Op::max, resnet), x, dy, dx);
+  for (const nki::machine& m : {nki::trn1, nki::trn2, nki::trn3}) {
+    for (const Finding& f : check(backward_kernel.trace(x, dy, resnet), m)) ADD_FAILURE() << m.name << f.id << f.text;
+    const nki::array tile = backward_kernel.with({.machine = m})(x, dy, resnet);
+    for (index_t i = 0; i < dx.size(); ++i) ASSERT_EQ(tile.at(i), dx.at(i)) << m.name << " " << i;
+  }
+  // Windows of 4 x 4 at a stride of 6: rows that no window touches.
+  const Windows apart{.kernel = {4, 4}, .stride = {6, 6}, .rows = 2};
+  const nki::array small = numbers(Dtype::f32, {2, 17, 12}), gradient = numbers(Dtype::f32, {2, 3, 2}, 3);
+  nki::array expected(Dtype::f32, small.shape());
+  backward(pool_of(Op::max, apart), small, gradient, expected);
+  const nki::array tile = agreed(backward_kernel, small, gradient, apart);
+  ASSERT_EQ(tile.size(), expected.size());
+  for (index_t i = 0; i < tile.size(); ++i) ASSERT_EQ(tile.at(i), expected.at(i)) << i;
+}
+
+TEST(Kernels, PaddingIsNoTapThoughItIsEqual) {  // an image of -inf, which is what the padding is filled with
+  const Windows w{.kernel = {3, 3}, .stride = {2, 2}, .padding = {1, 1}};
+  nki::array x(Dtype::f32, {1, 4, 4});
+  std::fill_n(x.data<float>(), 16, -std::numeric_limits<float>::infinity());
+  const Pool pool = pool_of(Op::max, w);
+  nki::array y(Dtype::f32, {1, 2, 2}), places(Dtype::i64, y.shape()), dx(Dtype::f32, x.shape());
+  forward(pool, x, y, places, IndexSpace::window);
+  const auto out = with_taps(x, w);
+  for (index_t i = 0; i < 4; ++i) EXPECT_EQ(out[1].at(i), places.at(i));
+  const nki::array dy = numbers(Dtype::f32, y.shape());
+  backward(pool, x, dy, dx);
+  EXPECT_TRUE(same_bits(agreed(backward_kernel, x, dy, w), dx));
+}
+
+TEST(Kernels, AWindowWithoutTapsHasNoPlace) {
+  const Windows w{.kernel = {1, 2}, .stride = {1, 1}, .padding = {1, 2}};
+  const nki::array x = numbers(Dtype::f32, {2, 3, 3});
+  const Pool pool = pool_of(Op::max, w);
+  nki::array y(Dtype::f32, output_shape(pool, x.shape())), places(Dtype::i64, y.shape());
+  forward(pool, x, y, places, IndexSpace::window);
+  const auto out = with_taps(x, w);
+  int none = 0;
+  for (index_t i = 0; i < y.size(); ++i) {
+    EXPECT_EQ(out[1].at(i), places.at(i)) << i;
+    EXPECT_EQ(out[0].at(i), y.at(i)) << i;
+    none += places.at(i) == -1 ? 1 : 0;
+  }
+  EXPECT_GT(none, 0);
+}
+
+TEST(Kernels, AdaptiveAveragesOfNkisSamples) {  // test_adaptive_avg_pool2d.py: 16 cases, with its tolerances
+  struct Sample {
+    index_t n, c, h, w;
+    int oh, ow;
+    Dtype dtype;
+  };
+  const Sample samples[] = {
+      {1, 64, 56, 56, 7, 7, Dtype::f32},   {2, 128, 28, 28, 7, 7, Dtype::f32},  {1, 256, 14, 14, 7, 7, Dtype::f16},
+      {1, 256, 14, 14, 7, 7, Dtype::bf16}, {4, 64, 56, 56, 7, 7, Dtype::f32},   {2, 128, 28, 28, 14, 14, Dtype::f32},
+      {1, 512, 7, 7, 1, 1, Dtype::f32},    {1, 64, 32, 32, 8, 8, Dtype::f16},   {3, 96, 24, 24, 6, 6, Dtype::bf16},
+      {2, 192, 16, 16, 4, 2, Dtype::f32},  {2, 2048, 32, 32, 3, 3, Dtype::f32}, {1, 1, 1, 1, 1, 1, Dtype::f32},
+      {1, 128, 7, 7, 7, 7, Dtype::f32},    {2, 64, 256, 256, 1, 1, Dtype::f32}, {1, 256, 13, 13, 6, 6, Dtype::f32},
+      {4, 512, 7, 7, 1, 1, Dtype::f32},
+  };
+  for (const Sample& s : samples) {
+    const index_t planes = s.n * s.c;
+    nki::array x(s.dtype, {planes, s.h, s.w});
+    std::mt19937 random(7);
+    std::normal_distribution<double> normal;
+    visit(s.dtype, [&]<class T>() {
+      for (index_t i = 0; i < x.size(); ++i) x.data<T>()[i] = detail::element_of<T>(normal(random));
+    });
+    const nki::array y = adaptive.with({.machine = nki::trn2})(x, s.oh, s.ow);
+    const double tolerance = s.dtype == Dtype::f32 ? 1e-5 : 1e-2;
+    for (index_t p = 0; p < planes; p += std::max<index_t>(1, planes / 16)) {
+      for (index_t o = 0; o < s.oh * s.ow; ++o) {
+        const index_t i = o / s.ow, j = o % s.ow;
+        const index_t top = i * s.h / s.oh, bottom = ((i + 1) * s.h + s.oh - 1) / s.oh;
+        const index_t left = j * s.w / s.ow, right = ((j + 1) * s.w + s.ow - 1) / s.ow;
+        double total = 0;
+        for (index_t r = top; r < bottom; ++r)
+          for (index_t k = left; k < right; ++k) total += x.at((p * s.h + r) * s.w + k);
+        const double mean = total / static_cast<double>((bottom - top) * (right - left));
+        ASSERT_NEAR(y.at((p * s.oh + i) * s.ow + j), mean, tolerance * (1 + std::abs(mean)))
+            << planes << "x" << s.h << "x" << s.w << " to " << s.oh << "x" << s.ow << " " << name(s.dtype);
+      }
+    }
   }
 }
 

@@ -1,6 +1,7 @@
 // Affine indices become the access patterns that NKI's later tutorials write by hand.
 #include <gtest/gtest.h>
 
+#include "oriel/tile/kernels.h"
 #include "tile/tutorial.h"
 
 namespace oriel::tile::test {
@@ -120,6 +121,22 @@ TEST(Lowering, HaloRowsOnPartitions) {  // nki-samples' contributed/maxpooling.p
       EXPECT_EQ(y.at(i * 6 + j), best);
     }
   }
+}
+
+TEST(Lowering, SelectAndScatter) {  // nki-samples' select_and_scatter: windows (p, 2*ik + y, 2*x + z), tap by tap
+  const auto kernel = nki::jit("max_pool2d_backward", kernels::max_pool2d_backward);
+  const kernels::Windows w{.kernel = {3, 3}, .stride = {2, 2}, .padding = {1, 1}};
+  const Program program = kernel.trace(nki::meta{Dtype::f32, {64, 8, 8}}, nki::meta{Dtype::f32, {64, 4, 4}}, w);
+  EXPECT_EQ(patterns(program, Opcode::tensor_reduce)[0], "[[90,64],[20,4],[2,4],[10,3],[1,3]]");  // 8 + 2 columns
+  std::vector<std::string> sums;
+  for (const Instruction& i : program.instructions)
+    if (i.opcode == Opcode::tensor_tensor && i.alu == Alu::add)
+      sums.push_back(to_string(lower(program, i, i.dst), program));
+  std::vector<std::string> expected;
+  for (int y = 0; y < 3; ++y)
+    for (int z = 0; z < 3; ++z)
+      expected.push_back((y + z == 0 ? "" : std::to_string(10 * y + z) + " + ") + "[[90,64],[20,4],[2,4]]");
+  EXPECT_EQ(sums, expected);
 }
 
 TEST(Lowering, PartsOfPartsCompose) {

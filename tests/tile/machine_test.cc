@@ -44,6 +44,14 @@ TEST(Machine, TheLargestSquareImages) {
   }
 }
 
+TEST(Machine, TheLargestSquareImagesOfOddSidesToo) {
+  const index_t fits[3] = {189, 206, 221};
+  for (std::size_t m = 0; m < 3; ++m) {
+    EXPECT_TRUE(check(tutorial(2, fits[m], fits[m], 2), kReal[m]).empty()) << kReal[m].name;
+    EXPECT_TRUE(refused(tutorial(2, fits[m] + 1, fits[m] + 1, 2), kReal[m], "SBUF1")) << kReal[m].name;
+  }
+}
+
 TEST(Machine, TwoHundredAndTwentyFourFitsNowhere) {
   for (const nki::machine& m : kReal) EXPECT_TRUE(refused(tutorial(2, 224, 224, 2), m, "SBUF1")) << m.name;
   const std::vector<Finding> found = check(tutorial(2, 224, 224, 2), nki::trn2);

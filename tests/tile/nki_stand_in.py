@@ -51,11 +51,10 @@ class Tensor:
     def part(self, subscripts):  # 0.1
         subscripts = subscripts if isinstance(subscripts, tuple) else (subscripts,)
         assert len(subscripts) == len(self.shape), (subscripts, self.shape)
-        flat, inside = 0, True
+        flat = 0
         for subscript, extent in zip(subscripts, self.shape):
-            inside = inside & (np.asarray(subscript) >= 0) & (np.asarray(subscript) < extent)
-            flat = flat * extent + np.asarray(subscript)
-        return Part(self, flat, inside)
+            flat = flat * extent + subscript
+        return Part(self, np.asarray(flat), list(zip(subscripts, self.shape)))
 
     def __getitem__(self, subscripts):
         return self.part(subscripts)
@@ -66,19 +65,24 @@ class Tensor:
 
 
 class Part:
-    """Elements of a tensor, by their flat index."""
+    """Elements of a tensor, by their flat index; `bounds` are the index along each dimension and its extent."""
 
-    def __init__(self, tensor, index, inside=True):
-        self.tensor, self.index, self.inside = tensor, index, inside
-
-    @property
-    def shape(self):
-        return np.shape(self.index)
+    def __init__(self, tensor, index, bounds=()):
+        self.tensor, self.index, self.shape = tensor, index, index.shape
+        self.bounds = [(np.asarray(i), extent) for i, extent in bounds or [(index, len(tensor.data))]]
+        self.is_checked = False
 
     def flat(self, mask=True):
-        inside = self.inside & (self.index >= 0) & (self.index < len(self.tensor.data))
-        assert np.all(inside | ~np.asarray(mask)), "out of bounds"
-        return np.where(np.broadcast_to(mask, self.shape), self.index, 0)
+        if mask is True:  # most of the time is spent here
+            if not self.is_checked:
+                for index, extent in self.bounds:
+                    assert index.min() >= 0 and index.max() < extent, "out of bounds"
+            self.is_checked = True
+            return self.index
+        mask = np.broadcast_to(mask, self.shape)
+        for index, extent in self.bounds:
+            assert np.all((index >= 0) & (index < extent) | ~mask), "out of bounds"
+        return np.where(mask, self.index, 0)
 
     def raw(self, mask=True):
         return self.tensor.data[self.flat(mask)]
@@ -91,15 +95,19 @@ class Part:
 
     def write(self, values, mask=True, dtype=None, written=True):
         """`values` are f32, or storage of `dtype` when that is the tensor's own."""
-        where = np.broadcast_to(mask, self.shape)
-        values = values if dtype == self.tensor.dtype else rounded(np.asarray(values).astype(np.float32), self.tensor.dtype)
-        index = self.flat(mask)[where]
+        if dtype != self.tensor.dtype:
+            values = rounded(np.asarray(values).astype(np.float32), self.tensor.dtype)
 
         def shaped(x):  # a number, or as many elements
-            return np.broadcast_to(np.reshape(x, self.shape) if np.ndim(x) else x, self.shape)[where]
+            return np.reshape(x, self.shape) if np.ndim(x) else x
 
-        self.tensor.data[index] = shaped(values)
-        self.tensor.written[index] = shaped(written)
+        index = self.flat(mask)
+        if mask is True:
+            self.tensor.data[index], self.tensor.written[index] = shaped(values), shaped(written)
+            return
+        where = np.broadcast_to(mask, self.shape)
+        self.tensor.data[index[where]] = np.broadcast_to(shaped(values), self.shape)[where]
+        self.tensor.written[index[where]] = np.broadcast_to(shaped(written), self.shape)[where]
 
 
 class Value:
@@ -135,6 +143,29 @@ def fold(op, values, axes):
     for tap in range(1, taps.shape[-1]):
         total = op(total, taps[..., tap])
     return total
+
+
+def largest8(rows):
+    """The 8 largest of each row, descending; a NaN is the largest."""
+    order = np.lexsort((-np.nan_to_num(rows, nan=0.0, posinf=np.inf, neginf=-np.inf), ~np.isnan(rows)), axis=1)
+    return np.take_along_axis(rows, order[:, :8], axis=1)
+
+
+def scan(a, b, initial, op0, op1):
+    """result[:, i] = op1(op0(a[:, i], result[:, i - 1]), b[:, i]) in f32, of two parts [P, F]."""
+    x, y = a.values(), b.values()
+    written = a.is_written() & b.is_written()
+    if isinstance(initial, Part):
+        assert initial.shape == (x.shape[0], 1)
+        before, known = initial.values()[:, 0], initial.is_written()[:, 0]
+    else:
+        before, known = np.full(x.shape[0], initial, np.float32), np.full(x.shape[0], True)
+    values, flags = np.empty_like(x), np.empty(x.shape, bool)
+    for i in range(x.shape[1]):
+        before = np.asarray(op1(op0(x[:, i], before), y[:, i])).astype(np.float32)
+        known = known & written[:, i]
+        values[:, i], flags[:, i] = before, known
+    return values, flags
 
 
 # ---------------------------------------------------------------------------------------------- nki.isa of 0.6
@@ -190,8 +221,23 @@ class Isa:
         part_of(dst).write(np.float32(1) / data.values(), written=data.is_written())
 
     @staticmethod
+    def max8(dst, src):
+        dst, src = part_of(dst), part_of(src)
+        partitions = src.shape[0]
+        assert dst.shape == (partitions, 8)
+        dst.write(largest8(src.values().reshape(partitions, -1)),
+                  written=np.repeat(src.is_written().reshape(partitions, -1).all(1), 8).reshape(partitions, 8))
+
+    @staticmethod
+    def tensor_tensor_scan(dst, data0, data1, initial, op0, op1):
+        a, b = part_of(data0), part_of(data1)
+        values, written = scan(a, b, initial, op0, op1)
+        part_of(dst).write(values, written=written)
+
+    @staticmethod
     def tensor_copy_predicated(dst, src, predicate):
         dst, src, predicate = part_of(dst), part_of(src), part_of(predicate)
+        assert max(len(dst.shape), len(src.shape), len(predicate.shape)) <= 4
         assert dst.tensor.dtype == src.tensor.dtype and predicate.tensor.dtype.startswith("uint")
         written = np.where(predicate.raw() != 0, src.is_written(), dst.is_written()) & predicate.is_written()
         dst.write(np.where(predicate.raw() != 0, src.raw(), dst.raw()), dtype=src.tensor.dtype, written=written)
@@ -217,27 +263,50 @@ def new_language():
     return nl
 
 
+class Grid:
+    """np.mgrid, which is slow, keeping what it has made."""
+
+    made = {}
+
+    def __getitem__(self, spans):
+        key = tuple((s.start, s.stop) for s in spans)
+        if key not in self.made:
+            self.made[key] = np.mgrid[spans]
+        return self.made[key]
+
+
 def old_language(ids):
     nl = language()
-    nl.mgrid = np.mgrid
+    nl.mgrid = Grid()
     nl.program_id = lambda axis: ids[axis]
     nl.affine_range = nl.sequential_range = range
 
-    def operand(x):
-        return (x.values(), x.is_written()) if isinstance(x, Part) else (np.float32(x), True)
+    def operand(x, mask):
+        return (x.raw(mask).astype(np.float32), x.is_written(mask)) if isinstance(x, Part) else (np.float32(x), True)
 
     def function(op):
-        def call(*operands, dtype):
-            read = [operand(x) for x in operands]
-            written = np.logical_and.reduce(np.broadcast_arrays(*[w for _, w in read]))
-            return Value(rounded(op(*[v for v, _ in read]), dtype), dtype, written=written)
+        def call(*operands, dtype, mask=True):
+            read = [operand(x, mask) for x in operands]
+            written = read[0][1]
+            for _, other in read[1:]:
+                written = written & other
+            return Value(rounded(op(*[v for v, _ in read]), dtype), dtype, mask, written)
+        call.plain = op  # as an argument of an instruction
         return call
 
     def reduction(op):
-        def call(x, axis, dtype):
-            written = x.is_written()
+        def call(x, axis, dtype, mask=True):
             kept = x.shape[:len(x.shape) - len(axis)]
-            return Value(rounded(fold(op, x.values(), axis), dtype), dtype, written=written.reshape(kept + (-1,)).all(-1))
+            assert list(axis) == list(range(len(kept), len(x.shape))), "only the last axes are reduced"
+            here = np.broadcast_to(mask, x.shape).reshape(kept + (-1,))
+            values = x.raw(mask).astype(np.float32).reshape(kept + (-1,))
+            total, seen = values[..., 0], here[..., 0]
+            for tap in range(1, values.shape[-1]):
+                now = here[..., tap]
+                total = np.where(now, np.where(seen, op(total, values[..., tap]), values[..., tap]), total)
+                seen = seen | now
+            written = (x.is_written(mask).reshape(kept + (-1,)) | ~here).all(-1)
+            return Value(rounded(total, dtype), dtype, seen, written)
         return call
 
     for name, op in OPS.items():
@@ -254,9 +323,33 @@ def old_language(ids):
         dst.write(value.raw(mask), mask, value.tensor.dtype, value.is_written(mask))
 
     nl.copy = nl.load = copied
+
+    def broadcast_to(x, shape):
+        return Value(np.broadcast_to(x.raw(), shape), x.tensor.dtype, written=np.broadcast_to(x.is_written(), shape))
+
+    nl.broadcast_to = broadcast_to
     nl.store = store
     nl.full = lambda shape, value, dtype: Value(rounded(np.full(shape, value, np.float32), dtype), dtype)
     return nl
+
+
+def old_isa():
+    def iota(expression, dtype):
+        return Value(rounded(np.asarray(expression, np.float32), dtype), dtype)
+
+    def max8(src, dtype):
+        rows = (src.shape[0], -1)
+        written = np.repeat(src.is_written().reshape(rows).all(1), 8).reshape(-1, 8)
+        return Value(rounded(largest8(src.values().reshape(rows)), dtype), dtype, written=written)
+
+    def tensor_tensor_scan(data0, data1, initial, op0, op1, dtype):
+        values, written = scan(data0, data1, initial, op0.plain, op1.plain)
+        return Value(rounded(values, dtype), dtype, written=written)
+
+    def dma_copy(dst, src, mask=True):
+        dst.write(src.raw(mask), mask, src.tensor.dtype, src.is_written(mask))
+
+    return types.SimpleNamespace(iota=iota, max8=max8, tensor_tensor_scan=tensor_tensor_scan, dma_copy=dma_copy)
 
 
 def run(text, inputs, grid=()):
@@ -267,8 +360,7 @@ def run(text, inputs, grid=()):
     for ids in programs:
         old = "neuronxcc" in text
         nl = old_language(ids) if old else new_language()
-        nisa = types.SimpleNamespace(iota=lambda values, dtype: Value(rounded(np.asarray(values, np.float32), dtype), dtype)) \
-            if old else Isa
+        nisa = old_isa() if old else Isa
         if old:  # HBM is shared between programs
             order = iter(range(1000))
             plain = nl.ndarray

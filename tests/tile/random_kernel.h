@@ -110,7 +110,9 @@ class RandomKernel {
   std::optional<Dtype> maybe_dtype() { return chance(40) ? std::optional<Dtype>(any_dtype()) : std::nullopt; }
 
   nl::tensor step(const nl::tensor& t) {
-    switch (pick(9)) {
+    switch (pick(10)) {
+      case 9:
+        return serial(t);
       case 0:
         return with_number(t);
       case 1:
@@ -172,6 +174,21 @@ class RandomKernel {
     const index_t which = pick(3);
     return which == 0 ? nl::abs(t, o) : which == 1 ? nl::square(t, o) : nl::sqrt(t, o);
   }
+  nl::tensor serial(const nl::tensor& t) {
+    index_t elements = 1;
+    for (std::size_t d = 1; d < t.shape().size(); ++d) elements *= t.shape()[d];
+    if (elements >= 8 && chance(50)) return nisa::max8(t, {.dtype = maybe_dtype()});
+    if (t.shape().size() != 2) return one(t);
+    constexpr Alu list[] = {Alu::add, Alu::multiply, Alu::max, Alu::subtract, Alu::less};
+    nl::operand initial(number());
+    if (chance(50)) initial = nl::operand(nl::tensor(t[{nl::all, nl::ds(0, 1)}]));
+    return nisa::tensor_tensor_scan({.data0 = t,
+                                     .data1 = chance(50) ? t : nl::copy(t),
+                                     .initial = initial,
+                                     .op0 = list[pick(5)],
+                                     .op1 = list[pick(5)],
+                                     .dtype = maybe_dtype()});
+  }
   nl::tensor folded(const nl::tensor& t, const nl::reduce_options& o) {
     switch (pick(5)) {
       case 0:
@@ -183,7 +200,7 @@ class RandomKernel {
       case 3:
         return nl::prod(t, o);
       default:
-        return nl::mean(t, o);
+        return o.mask.terms().empty() ? nl::mean(t, o) : nl::sum(t, o);
     }
   }
   nl::tensor reduce(const nl::tensor& t) {
@@ -191,7 +208,9 @@ class RandomKernel {
     if (rank < 3) return one(t);
     nl::axes axes(1 + static_cast<int>(pick(rank - 1)));
     if (rank > 3 && chance(50)) axes.values = {2, 1};
-    return folded(t, {.axis = axes, .dtype = maybe_dtype(), .keepdims = chance(30)});
+    const bool whole_axis = std::find(axes.values.begin(), axes.values.end(), 1) == axes.values.end();
+    const nl::mask mask = whole_axis || chance(60) ? nl::mask() : part_of_axis(t.shape().size(), t.shape()[1]);
+    return folded(t, {.axis = axes, .dtype = maybe_dtype(), .keepdims = chance(30), .mask = mask});
   }
   nl::tensor windows(const nl::tensor& t) {
     if (t.shape().size() != 3) return one(t);
@@ -211,6 +230,15 @@ class RandomKernel {
     const index_t step = 1 + pick(2);
     return nl::copy(t[{nl::all, nl::slice{from, from + n, step}}]);
   }
+  // Some of the n places of axis 1, one at least.
+  nl::mask part_of_axis(std::size_t rank, index_t n) {
+    Values extents(rank, 1), steps(rank, 0);
+    extents[1] = n;
+    steps[1] = 1;
+    const nl::index place(0, extents, steps, Where::current());
+    const index_t from = pick(static_cast<int>(n));
+    return chance(50) ? place >= from : (2 * place <= 2 * from + 1) & (place >= 0);
+  }
   nl::tensor assigned(const nl::tensor& t) {
     if (t.shape().size() < 2) return one(t);
     Extents shape;
@@ -218,7 +246,8 @@ class RandomKernel {
     auto whole = nl::full(shape, number(), {.dtype = t.dtype()});
     const index_t size = t.shape()[1], from = pick(static_cast<int>(size)), n = 1 + pick(static_cast<int>(size - from));
     const nl::tensor source = t[{nl::all, nl::ds(0, n)}];
-    whole[{nl::all, nl::ds(from, n)}] = nl::multiply(source, 3, {.dtype = t.dtype()});
+    const nl::mask mask = chance(40) ? part_of_axis(t.shape().size(), n) : nl::mask();
+    whole[{nl::all, nl::ds(from, n)}] = nl::multiply(source, 3, {.dtype = t.dtype(), .mask = mask});
     if (chance(50)) whole[{nl::all, nl::ds(0, n)}] = nl::tensor(whole[{nl::all, nl::ds(from, n)}]);
     return whole;
   }

@@ -106,7 +106,7 @@ TEST(Rows, EveryInstructionSetGivesTheInterpretersBits) {
 }
 
 TEST(RandomPrograms, TheyAreOfEveryKind) {
-  std::array<int, 12> seen{};
+  std::array<int, 14> seen{};
   int grids = 0, masks = 0;
   for (unsigned seed = 1; seed <= 300; ++seed) {
     const Program p = random_program(seed).program;
@@ -118,7 +118,7 @@ TEST(RandomPrograms, TheyAreOfEveryKind) {
   }
   for (const Opcode opcode :
        {Opcode::dma_copy, Opcode::memset, Opcode::iota, Opcode::tensor_copy, Opcode::tensor_reduce,
-        Opcode::tensor_scalar, Opcode::tensor_tensor, Opcode::select, Opcode::activation, Opcode::loop})
+        Opcode::tensor_scalar, Opcode::tensor_tensor, Opcode::select, Opcode::activation, Opcode::loop, Opcode::max8})
     EXPECT_GT(seen[static_cast<std::size_t>(opcode)], 20) << name(opcode);
   EXPECT_GT(grids, 20);
   EXPECT_GT(masks, 20);

@@ -18,6 +18,24 @@ TEST(Tutorial, TheThreeScriptsResults) {
   }
 }
 
+TEST(Tutorial, TheTwinOfMaxima) {  // NKI's index-case-3
+  const auto tensor_maxpool_kernel = nki::jit("tensor_maxpool_kernel", [](nl::tensor in_tensor, int sz_pool) {
+    auto [sz_p, sz_hin, sz_win] = in_tensor.shape<3>();
+    auto out_tensor =
+        nl::ndarray({sz_p, sz_hin / sz_pool, sz_win / sz_pool}, {.dtype = in_tensor.dtype(), .buffer = nl::shared_hbm});
+    auto [i0, i1, i2, i3, i4] = nl::mgrid(sz_p, sz_hin / sz_pool, sz_pool, sz_win / sz_pool, sz_pool);
+    auto in_tile = nl::load(in_tensor);
+    nl::store(out_tensor, nl::max(in_tile[{i0, sz_pool * i1 + i2, sz_pool * i3 + i4}], {.axis = {2, 4}}));
+    return out_tensor;
+  });
+  for (const Dtype dtype : {Dtype::f16, Dtype::bf16, Dtype::f32}) {
+    const nki::array y = agreed(tensor_maxpool_kernel, nki::array::arange(dtype, {2, 6, 6}), 2);
+    ASSERT_EQ(y.shape(), (Extents{2, 3, 3})) << name(dtype);
+    for (index_t i = 0; i < 18; ++i)
+      EXPECT_EQ(y.at(i), static_cast<double>(i / 9 * 36 + i % 9 / 3 * 12 + i % 3 * 2 + 7)) << name(dtype);
+  }
+}
+
 TEST(Tutorial, TheSameOnEveryMachine) {
   const nki::array x = nki::array::arange(Dtype::f16, {2, 6, 6});
   const nki::array y = tensor_avgpool_kernel(x, 2);

@@ -1,4 +1,4 @@
-// Floor 2: programs as NKI's Python.
+// Floor 2: programs as NKI's Python, and as CUDA C++.
 #pragma once
 
 #include <string>
@@ -20,5 +20,22 @@ ORIEL_API Program for_version(const Program& program, nki::nki_version version);
 /// The program, after for_version, as a Python module with one kernel. It follows the published documentation; no
 /// device has run it.
 ORIEL_API std::string emit_nki(const Program& program, nki::nki_version version = nki::nki_version::v0_6);
+
+/// A program as CUDA C++, and how to launch it.
+struct CudaText {
+  /// Headers, one `extern "C" __global__` function, and where nvcc compiles it launch_NAME(…, stream).
+  std::string text;
+  /// The function's name. Its parameters are the program's, its results, and scratch memory if there is any.
+  std::string kernel;
+  index_t blocks = 1;         // of a grid of one dimension
+  int threads = 32;           // of a block; any other number up to this one gives the same bits
+  index_t scratch_bytes = 0;  // of device memory, aligned as cudaMalloc does
+};
+/// The program as a CUDA kernel. Where partitions are independent each has a block (else iterations of the outermost
+/// parallel loop, or programs of the grid, have one); a block's threads share the elements of each instruction, with a
+/// barrier after it; tiles lie in shared memory where 48 KiB hold them, else in scratch memory, and those that are
+/// loaded once are read in place. The bits are the interpreter's: sums in order, no fused multiply-add. Tensors are
+/// dense device memory that does not overlap. Throws Failure for a program that `verify` refuses.
+ORIEL_API CudaText emit_cuda(const Program& program);
 
 }  // namespace oriel::tile

@@ -28,7 +28,7 @@ struct Place {
 /// `kernel.cc:12`.
 ORIEL_API std::string to_string(const Place& place);
 
-/// A tile program that cannot be recorded or run. `what()` reads
+/// A tile program that cannot be recorded or run. `what()` reads, with the line where the kernel's source has one,
 /// `err_num_partition_exceed_arch_limit: number of partitions 256 exceed … [kernel.cc:12]`; the id is NKI's own where
 /// its error page has one (SDK 2.26, nki.errors), and a short one of Oriel's otherwise (AP5, SBUF1, …).
 class ORIEL_API Failure : public Error {

@@ -80,6 +80,8 @@ enum class Opcode : std::uint8_t {
   tensor_tensor,
   select,
   activation,
+  tensor_tensor_scan,
+  max8,
   device_print,
   loop,
   end,
@@ -116,16 +118,17 @@ struct Counter {
   index_t last() const { return begin + step * (trips - 1); }
 };
 
-/// One instruction. Its iteration axes are `counts`; the last `reduced` of them are folded, in row-major order.
+/// One instruction. Its iteration axes are `counts`; the last `reduced` of them are folded, in row-major order. A max8
+/// folds all free axes; its eight results follow the place that `dst` says.
 struct Instruction {
   Opcode opcode = Opcode::end;
-  Alu alu = Alu::add;
+  Alu alu = Alu::add, alu1 = Alu::add;  // alu1: the second of a scan
   Access dst;
-  std::vector<Access> src;  // select: condition, then, else
+  std::vector<Access> src;  // select: condition, then, else; scan: two tiles, and the initial one if it is a tile
   Values counts;
   int reduced = 0;
   std::vector<Condition> mask;
-  double scalar = 0;          // memset, tensor_scalar
+  double scalar = 0;          // memset, tensor_scalar, a scan's initial number
   bool scalar_first = false;  // scalar - x instead of x - scalar
   int counter = -1;           // loop, end: which
   std::string text;           // device_print
@@ -167,6 +170,7 @@ ORIEL_API std::string to_string(const Pattern& pattern, const Program& program);
 ORIEL_API std::string to_string(const Affine& affine, const Program& program);
 /// The program's listing, one instruction a line.
 ORIEL_API std::string to_string(const Program& program);
+ORIEL_API std::string to_string(const Program& program, const Instruction& instruction);
 
 /// The part [begin, end) of each iteration axis that a mask leaves, for given counters; empty parts are {0, 0}.
 struct Trimmed {

@@ -18,6 +18,7 @@
 
 #include "oriel/tile/array.h"
 #include "oriel/tile/emit.h"
+#include "oriel/tile/isa.h"
 #include "oriel/tile/language.h"
 #include "oriel/tile/machine.h"
 
@@ -82,6 +83,7 @@ class specialised {
   ORIEL_API std::vector<Finding> findings() const;
   tile::Report report() const { return tile::report(program_, machine_); }
   std::string emit_nki(nki_version version = nki_version::v0_6) const { return tile::emit_nki(program_, version); }
+  CudaText emit_cuda() const { return tile::emit_cuda(program_); }
 
  private:
   Program program_;
@@ -122,6 +124,17 @@ class kernel {
       return results.empty() ? array() : results[0];
     else
       return results;
+  }
+
+  /// In another kernel, on its tensors: the function itself, as a part of that kernel. Throws Failure for a grid.
+  template <class... Args>
+  requires(std::derived_from<Args, nl::tensor> || ...) auto operator()(const Args&... args) const {
+    if (!launch_.grid.empty())
+      throw Failure("err_nested_kernel_with_spmd_grid",
+                    "Calling kernel with spmd grid inside another kernel is not supported: `" + shared_->name +
+                        "` must be called without [{…}]",
+                    {});
+    return shared_->function(args...);
   }
 
   /// `kernel[{4, 2}](x)`: as many programs as the grid has places, told apart by nl::program_id.

@@ -18,7 +18,7 @@ struct Windows {
   std::array<int, 2> padding_after{-1, -1};  // at the end; -1: as much as before
   bool ceil_mode = false;                    // whether a partial last window counts (S1)
   bool count_include_pad = true;             // averages
-  int rows = 0;                              // output rows of a band; 0: as many as fit the smallest machine
+  int rows = 0;                              // of the result, in a band; 0: as many as fit the smallest machine
 
   int after(std::size_t a) const { return padding_after[a] < 0 ? padding[a] : padding_after[a]; }
   /// Outputs along axis 0 or 1 for `n` inputs.
@@ -49,11 +49,13 @@ ORIEL_API nl::tensor max_pool2d(const nl::tensor& x, const Windows& windows);
 ORIEL_API nl::tensor avg_pool2d(const nl::tensor& x, const Windows& windows);
 
 /// The maxima, and for each the tap of its window that has it, counted row by row; of equal ones the first. f32 codes.
-/// For windows without NaN: a NaN has no place, and gives the code kernel_h * kernel_w.
+/// A window without any tap (only padding) has the code -1. For windows without NaN: a NaN has no place, and gives the
+/// code kernel_h * kernel_w.
 ORIEL_API std::vector<nl::tensor> max_pool2d_with_taps(const nl::tensor& x, const Windows& windows);
 
 /// The gradient of max_pool2d: each gradient dy goes to the first maximum of its window (select and scatter). Terms are
-/// added in the order of the taps. Whole planes at once.
+/// added in the order of the taps. For windows without NaN. Bands are of rows of the gradient (`rows`); windows that
+/// reach over a band's end are looked at by both.
 ORIEL_API nl::tensor max_pool2d_backward(const nl::tensor& x, const nl::tensor& dy, const Windows& windows);
 
 /// [p, h, w] -> [p, oh, ow]: window o covers [floor(o*n/out), ceil((o+1)*n/out)); windows larger than SBUF are summed

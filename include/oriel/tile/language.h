@@ -69,7 +69,8 @@ class view : public tensor {
  public:
   view(tensor part, const where_t& where) : tensor(std::move(part)), where_(where) {}
   view(const view&) = default;
-  /// Copies; an intermediate result that nothing else names is computed into its place instead.
+  /// Copies, repeating free axes of one element; an intermediate result that nothing else names is computed into its
+  /// place instead (a masked one where its mask is true).
   ORIEL_API void operator=(const tensor& value) const;
   ORIEL_API void operator=(tensor&& value) const;
   void operator=(const view& value) const { *this = static_cast<const tensor&>(value); }
@@ -106,6 +107,7 @@ struct ndarray_options {
   Space buffer = Space::sbuf;
 };
 /// An unwritten tensor. `hbm` and `shared_hbm` ones belong to the kernel's outermost level; results are `shared_hbm`.
+/// `full` and `zeros` are tiles in SBUF.
 ORIEL_API tensor ndarray(const Extents& shape, const ndarray_options& options = {},
                          const where_t& where = where_t::current());
 ORIEL_API tensor full(const Extents& shape, double value, const ndarray_options& options = {},
@@ -125,19 +127,28 @@ struct load_options {
 ORIEL_API tensor load(const tensor& source, const load_options& options = {},
                       const where_t& where = where_t::current());
 struct store_options {
-  tensor value;
+  operand value;  // a tile, or a number for every element
   nl::mask mask{};
 };
-/// Writes a tile to a part of an HBM tensor of the same shape, converting to its dtype.
+/// Writes a tile to a part of an HBM tensor of the same shape, converting to its dtype; free axes of one element are
+/// repeated.
 ORIEL_API void store(const tensor& target, const store_options& options, const where_t& where = where_t::current());
 inline void store(const tensor& target, const tensor& value, const where_t& where = where_t::current()) {
-  store(target, {.value = value}, where);
+  store(target, {.value = {value, where}}, where);
 }
+template <class T>
+requires std::is_arithmetic_v<T>
+inline void store(const tensor& target, T value, const where_t& where = where_t::current()) {
+  store(target, {.value = {value, where}}, where);
+}
+/// A tile of that shape: x with axes of one element repeated. Repeating partitions is a DMA.
+ORIEL_API tensor broadcast_to(const tensor& x, const Extents& shape, const where_t& where = where_t::current());
 
 // Arithmetic ----------------------------------------------------------------------------------------------------------
 
 struct math_options {
   std::optional<Dtype> dtype{};
+  nl::mask mask{};  // where it is false the result stays unwritten
 };
 ORIEL_API tensor add(const operand& a, const operand& b, const math_options& options = {});
 ORIEL_API tensor subtract(const operand& a, const operand& b, const math_options& options = {});
@@ -180,6 +191,7 @@ struct reduce_options {
   axes axis = {};
   std::optional<Dtype> dtype{};
   bool keepdims = false;
+  nl::mask mask{};  // of x's axes: what it leaves out is not folded, and a result of nothing stays unwritten
 };
 /// Folds free axes of a tile in f32, in row-major order of the axes as listed; the partition axis stays.
 ORIEL_API tensor sum(const tensor& x, const reduce_options& options, const where_t& where = where_t::current());

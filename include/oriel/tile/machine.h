@@ -56,7 +56,7 @@ ORIEL_API void require(const std::vector<Finding>& findings);
 
 /// Facts of a program, and what it costs in a model of the machine.
 struct Report {
-  index_t bytes_in = 0, bytes_out = 0;  // HBM to SBUF, SBUF to HBM, all loops run
+  index_t bytes_in = 0, bytes_out = 0;  // out of HBM, into HBM, all loops run
   index_t dma = 0, compute = 0;         // instructions that run
   index_t dma_in = 0, dma_out = 0;
   index_t lanes = 0;               // most partitions of one instruction
@@ -70,8 +70,8 @@ ORIEL_API Report report(const Program& program, const nki::machine& machine);
 /// The report as text, facts apart from the model.
 ORIEL_API std::string to_string(const Report& report, const Program& program, const nki::machine& machine);
 
-/// A picture of how an instruction reads its first operand: the axes of its pattern, and one partition's elements with
-/// a letter for the output that each goes to.
+/// A picture of how an instruction reads its first operand: the axes of its pattern, from the longest step to the
+/// shortest, and one partition's elements with a letter for the output that each goes to.
 ORIEL_API std::string draw(const Program& program, const Instruction& instruction);
 
 }  // namespace oriel::tile

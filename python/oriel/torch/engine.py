@@ -1,4 +1,5 @@
-"""Calls of the engine on plain CPU tensors, with as many threads as PyTorch uses: no gradients, no transforms."""
+"""Calls of the engine on plain tensors: no gradients, no transforms. On the CPU with as many threads as PyTorch uses,
+on a CUDA device on its current stream."""
 
 from __future__ import annotations
 
@@ -65,7 +66,7 @@ def result_unlike(dy: Tensor, shape: Sequence[int], channels_last: bool) -> Tens
     """A tensor for the gradient of the input where it is not to lie in memory as `dy` does, else None."""
     if channels_last == is_channels_last(dy):
         return None
-    return torch.empty(shape, dtype=dy.dtype, memory_format=memory_format(channels_last, len(shape)))
+    return torch.empty(shape, dtype=dy.dtype, device=dy.device, memory_format=memory_format(channels_last, len(shape)))
 
 
 def backward(pool: _core.Pool, dy: Tensor, x: Tensor | None, shape: Sequence[int] | None,

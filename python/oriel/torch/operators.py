@@ -1,5 +1,5 @@
-"""The operators of the namespace `oriel`: schemas, kernels for the CPU, kernels for fake tensors, gradients and
-batching rules.
+"""The operators of the namespace `oriel`: schemas, kernels for the CPU and CUDA, kernels for fake tensors, gradients
+and batching rules.
 
     oriel::pool(Tensor x, WINDOWS) -> Tensor
     oriel::pool_with_indices(Tensor x, WINDOWS) -> (Tensor, Tensor)
@@ -20,6 +20,7 @@ from torch import Tensor
 from torch._functorch.utils import enable_single_level_autograd_function
 from torch.autograd import Function, forward_ad
 
+from oriel import _core
 from oriel.torch import engine, gradients
 from oriel.torch.arguments import WINDOWS_SCHEMA, core_pool, output_shape
 
@@ -158,12 +159,26 @@ def _autograd_kernel(operator: Any, setup: Any, gradient: Any, tangent: Any) -> 
     return kernel
 
 
+def on_cuda(kernel: Any) -> Any:
+    """The kernel for tensors on a CUDA device: that device is the current one while the call is put on its stream."""
+
+    def kernel_on_cuda(x: Tensor, *arguments: Any) -> Any:
+        if not _core.has_cuda():
+            raise ValueError(f"oriel.torch: tensors must be on the CPU, but one is on {x.device}: this build of oriel "
+                             "runs on the CPU only (docs/cuda.md says how to build the rest)")
+        with torch.cuda.device(x.device):
+            return kernel(x, *arguments)
+
+    return kernel_on_cuda
+
+
 def _define(name: str, schema: str, kernel: Any, fake: Any, batched: Any, setup: Any, gradient: Any,
             tangent: Any) -> Any:
     """Register an operator; its overload, which is what to call."""
     _library.define(f"{name}{schema}", tags=_TAGS)
     operator = getattr(torch.ops.oriel, name).default
     _library.impl(name, kernel, "CPU")
+    _library.impl(name, on_cuda(kernel), "CUDA")
     _library.impl(name, _autograd_kernel(operator, setup, gradient, tangent), "Autograd", with_keyset=True)
     torch.library.register_fake(f"oriel::{name}", fake, lib=_library)
     torch.library.register_vmap(f"oriel::{name}", batched, lib=_library)

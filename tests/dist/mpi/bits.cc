@@ -67,6 +67,42 @@ void check_case(Ranks& ranks, const Whole& whole, const Partition& inputs, const
   ranks.expect_equal(wrong, "", what);
 }
 
+// What `oriel plan` counts, from ranks of each kind, is what all ranks together were given.
+void check_kinds(Ranks& ranks) {
+  std::mt19937_64 random(53);
+  for (const char* name :
+       {"max:f32:1x2x31x33:k3s2p1", "avg:f32:1x1x20x9x24:k4x3x5s2x3x1p2x1x2", "lp2:f32:200:k7s3p3:axes0"}) {
+    const Whole whole(parse_problem(name), Data::spread, random);
+    Extents grid(whole.problem.shape.size(), 1);
+    grid[grid.size() - 1] = ranks.size % 2 == 0 && grid.size() > 1 ? 2 : ranks.size;
+    if (grid.size() > 1) grid[grid.size() - 2] = ranks.size / grid[grid.size() - 1];
+    const Partition inputs = Partition::balanced(whole.problem.shape, grid);
+    const Partition outputs = centred_outputs(whole.problem, inputs);
+    DistributedPool pool = dist::make_mpi_pool(whole.problem, inputs, outputs, MPI_COMM_WORLD,
+                                               {.passes = passes_of(whole), .deadline = kDeadline});
+    RankParts parts(whole, pool.local(), false);
+    const std::int64_t sends = shim().sends, bytes = shim().bytes;
+    std::int64_t mine[2] = {0, 0}, real[2], predicted[2] = {0, 0};
+    ranks.expect_equal(check_passes(whole, parts,
+                                    [&](Pass pass, const dist::Operands& operands) {
+                                      pool.run(pass, operands, {.threads = 1});
+                                      for (const auto& kind : pool.local().plan().kinds()) {
+                                        const dist::Traffic t =
+                                            dist::LocalPool(whole.problem, inputs, outputs, kind.rank).traffic(pass);
+                                        predicted[0] += kind.count * t.messages_sent;
+                                        predicted[1] += kind.count * t.bytes_sent;
+                                      }
+                                    }),
+                       "", name);
+    mine[0] = shim().sends - sends;
+    mine[1] = shim().bytes - bytes;
+    MPI_Allreduce(mine, real, 2, MPI_INT64_T, MPI_SUM, MPI_COMM_WORLD);
+    ranks.expect(real[0] == predicted[0] && real[1] == predicted[1],
+                 fmt::format("{}: MPI was given {} messages and {} bytes, {} and {} were predicted", name, real[0],
+                             real[1], predicted[0], predicted[1]));
+  }
+}
+
 // The same on every rank, since the seed is.
 void check_random_cases(Ranks& ranks, int cases, unsigned seed) {
   std::mt19937_64 random(seed);
@@ -166,6 +202,7 @@ void check_reversed_ranks(Ranks& ranks) {
 
 void check_bits(Ranks& ranks) {
   check_known_cases(ranks);
+  check_kinds(ranks);
   check_several_at_once(ranks);
   check_reversed_ranks(ranks);
   // Many ranks on few cores wait for each other's turns.

@@ -12,7 +12,8 @@ int main(int count, char** words) {
       {"bits", check_bits},           {"disturbed", check_disturbed_bits},
       {"agreement", check_agreement}, {"faults", check_faults},
       {"soak", check_soak},           {"overhead", check_overhead},
-      {"overlap", check_overlap},     {"die", die_in_exchange},
+      {"overlap", check_overlap},     {"exchange", check_exchange},
+      {"die", die_in_exchange},
   };
   const auto part = parts.find(count == 2 ? words[1] : "");
   if (part == parts.end()) {

@@ -75,6 +75,7 @@ void check_faults(Ranks& ranks);
 void check_soak(Ranks& ranks);
 void check_overhead(Ranks& ranks);
 void check_overlap(Ranks& ranks);
+void check_exchange(Ranks& ranks);
 void die_in_exchange(Ranks& ranks);
 
 }  // namespace oriel::test

@@ -139,4 +139,96 @@ void check_overlap(Ranks& ranks) {
   ranks.expect(hidden >= kLeast, fmt::format("the interior hides {:.2f} of the latency", hidden));
 }
 
+namespace {
+
+// The messages of a pass, sent as plainly as MPI can.
+class RawExchange {
+ public:
+  explicit RawExchange(const dist::Buffers& buffers) {
+    for (const dist::Message& m : buffers.send) send_.push_back({static_cast<int>(m.peer), std::vector<char>(m.bytes)});
+    for (const dist::Message& m : buffers.receive)
+      receive_.push_back({static_cast<int>(m.peer), std::vector<char>(m.bytes)});
+    requests_.resize(send_.size() + receive_.size());
+  }
+  void run() {
+    std::size_t n = 0;
+    for (Part& p : receive_)
+      MPI_Irecv(p.bytes.data(), static_cast<int>(p.bytes.size()), MPI_BYTE, p.peer, 7, MPI_COMM_WORLD, &requests_[n++]);
+    for (Part& p : send_)
+      MPI_Isend(p.bytes.data(), static_cast<int>(p.bytes.size()), MPI_BYTE, p.peer, 7, MPI_COMM_WORLD, &requests_[n++]);
+    MPI_Waitall(static_cast<int>(n), requests_.data(), MPI_STATUSES_IGNORE);
+  }
+
+ private:
+  struct Part {
+    int peer;
+    std::vector<char> bytes;
+  };
+  std::vector<Part> send_, receive_;
+  std::vector<MPI_Request> requests_;
+};
+
+}  // namespace
+
+// Two ranks: what a pool's exchange takes (its run, less the same work without messages) beside a raw exchange of the
+// same bytes; and two ranks beside one, on as much work in all.
+void check_exchange(Ranks& ranks) {
+  constexpr double kMost = 3;  // of the raw exchange; and what a call costs beside it
+  constexpr double kCall = 10e-6;
+  std::mt19937_64 random(37);
+  const std::pair<const char*, bool> problems[] = {{"max:f32:1x16x64x64x64:k3s2p1", true},
+                                                   {"avg:f32:1x4x512x512:k3s1p1", true},
+                                                   {"avg:f32:1x64x16x512:k5s1p2", true},
+                                                   // so much work that its noise hides the exchange: for the scaling
+                                                   {"avg:f32:1x16x1024x1024:k3s2p1", false}};
+  for (const auto& [name, judged] : problems) {
+    const Whole whole(parse_problem(name), Data::spread, random);
+    const Problem& p = whole.problem;
+    Extents grid(p.shape.size(), 1);
+    grid[2] = ranks.size;
+    const Partition inputs = Partition::balanced(p.shape, grid), outputs = centred_outputs(p, inputs);
+    DistributedPool pool = dist::make_mpi_pool(p, inputs, outputs, MPI_COMM_WORLD, {.deadline = 60});
+    RankParts parts(whole, pool.local(), false);
+    const dist::Operands o = parts.operands(Pass::forward);
+    dist::LocalPool silent(p, inputs, outputs, ranks.rank);
+    silent.allocate(Pass::forward);
+    RawExchange raw(silent.buffers(Pass::forward));
+    const Options one{.threads = 1};
+    std::vector<char> memory(static_cast<std::size_t>(element_count(p.output_shape) * size_bytes(p.dtype)) + 64);
+    const Tensor y(memory.data(), p.dtype, p.output_shape);
+    std::vector<double> times[4];  // of one attempt: a neighbour that works for seconds spoils one
+    double over = 1e9;
+    for (int attempt = 0; attempt < (judged ? 40 : 1) && over > 1; ++attempt) {
+      for (std::vector<double>& t : times) t.clear();
+      for (int i = 0; i < 30; ++i) {
+        MPI_Barrier(MPI_COMM_WORLD);
+        times[0].push_back(seconds([&] { pool.run(Pass::forward, o, one); }));
+        MPI_Barrier(MPI_COMM_WORLD);
+        times[1].push_back(seconds([&] {
+          silent.pack(Pass::forward, o);
+          silent.interior(Pass::forward, o, one);
+          silent.finish(Pass::forward, o, one);
+        }));
+        MPI_Barrier(MPI_COMM_WORLD);
+        times[2].push_back(seconds([&] { raw.run(); }));
+        MPI_Barrier(MPI_COMM_WORLD);
+        if (i % 3 == 0 && ranks.rank == 0)
+          times[3].push_back(seconds([&] { forward(p, ConstTensor(whole.x.data(), p.dtype, p.shape), y, one); }));
+      }
+      double mine = (quiet(times[0]) - quiet(times[1])) / (kMost * quiet(times[2]) + kCall);
+      MPI_Allreduce(&mine, &over, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+    }
+    if (ranks.rank == 0) {
+      const double divided = quiet(times[0]);
+      if (judged) {
+        fmt::print("{}: {:.0f} kB each way; exchange {:.1f} us, raw {:.1f} us\n", name,
+                   static_cast<double>(silent.traffic(Pass::forward).bytes_sent) / 1e3,
+                   1e6 * (divided - quiet(times[1])), 1e6 * quiet(times[2]));
+      }
+      fmt::print("{}: {} ranks take {:.2f} of the time of one\n", name, ranks.size, divided / quiet(times[3]));
+    }
+    if (judged) ranks.expect(over <= 1, fmt::format("{}: the exchange takes {:.2f} of what is allowed", name, over));
+  }
+}
+
 }  // namespace oriel::test

@@ -1,8 +1,9 @@
-#include "tile/cpu_plan.h"
+#include "tile/plan.h"
 
 #include <algorithm>
 
 #include "tile/element.h"
+#include "tile/serial.h"
 
 namespace oriel::tile {
 namespace {
@@ -110,7 +111,8 @@ bool may_write(const Instruction& first, const Access& dst) {
 bool passes_on(const Program& program, const std::vector<Uses>& uses, const Instruction& first, const Instruction& now,
                const Instruction& next) {
   if (!may_write(first, next.dst)) return false;
-  if (!is_elementwise(next) || now.dst.tensor < 0 || !program.tensor(now.dst.tensor).on_chip()) return false;
+  if (is_serial(now) || !is_elementwise(next) || now.dst.tensor < 0 || !program.tensor(now.dst.tensor).on_chip())
+    return false;
   if (!now.mask.empty() || !next.mask.empty() || next.src[0].tensor != now.dst.tensor) return false;
   const Uses& u = uses[static_cast<std::size_t>(now.dst.tensor)];
   if (u.reads != 1 || u.writes != 1) return false;
@@ -121,8 +123,8 @@ bool passes_on(const Program& program, const std::vector<Uses>& uses, const Inst
 
 }  // namespace
 
-CpuPlan plan_cpu(const Program& program) {
-  CpuPlan plan{program, {}, std::vector<bool>(program.tensors.size(), false)};
+Plan plan_of(const Program& program) {
+  Plan plan{program, {}, std::vector<bool>(program.tensors.size(), false)};
   read_in_place(plan.program);
   const std::vector<Instruction>& list = plan.program.instructions;
   const std::vector<Uses> uses = count_uses(plan.program);

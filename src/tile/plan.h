@@ -1,4 +1,5 @@
-// A program as the CPU runs it: loads that are read in place, and chains of instructions that pass rows on in cache.
+// A program as the CPU and the GPU run it: loads that are read in place, and instructions that pass elements on without
+// memory between them.
 #pragma once
 
 #include "oriel/tile/ir.h"
@@ -6,12 +7,12 @@
 namespace oriel::tile {
 
 /// The program, rewritten: its tiles that were loaded once are read where they lie, their loads are gone.
-struct CpuPlan {
+struct Plan {
   Program program;
-  /// chain[i]: how many instructions from i on are run row by row as one; 0 for those inside a chain.
+  /// chain[i]: how many instructions from i on are run as one, by elements or by rows; 0 for those inside a chain.
   std::vector<int> chain;
   std::vector<bool> has_memory;  // of each tensor: whether anything still touches its memory
 };
-CpuPlan plan_cpu(const Program& program);
+Plan plan_of(const Program& program);
 
 }  // namespace oriel::tile

@@ -1,0 +1,170 @@
+#include "cli/blocks.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+
+namespace oriel::cli {
+namespace {
+
+// Sizes are searched before the grid of blocks is made.
+class Search {
+ public:
+  Search(const dist::HaloPlan& plan, const BlockRules& rules) : plan_(plan), rules_(rules) {
+    const Problem& p = plan.problem();
+    size_ = p.output_shape;
+    for (int d = 0; d < size_.size(); ++d) {
+      inputs_.push_back(most_needed(d, size_[d]));
+      size_[d] = std::max<index_t>(size_[d], 1);
+    }
+  }
+
+  // The largest blocks that fit, cut along the outermost axes of the file, where boxes are few runs.
+  Extents find() {
+    for (const index_t axis : rules_.order) {
+      const int d = static_cast<int>(axis);
+      if (size_[d] > 1 && (!fits() || count() < rules_.parts)) cut(d);
+    }
+    if (!fits()) {
+      constexpr index_t mib = index_t{1} << 20;
+      throw Error(
+          fmt::format("--memory: {} MiB do not suffice: one result needs {} inputs at once, {} bytes, and the "
+                      "program itself {} MiB; allowed: at least {}MiB",
+                      rules_.memory / mib, product(inputs_), bytes(), rules_.held / mib,
+                      (rules_.held + bytes() / 3 * 4) / mib + 2));
+    }
+    return size_;
+  }
+
+ private:
+  void cut(int d) {
+    const index_t n = plan_.problem().output_shape[d];
+    const index_t others = count();  // along the axes that are cut already
+    index_t low = 1, high = n;       // the largest size that fits, or 1
+    while (low < high) {
+      const index_t middle = low + (high - low + 1) / 2;
+      set(d, middle);
+      if (fits())
+        low = middle;
+      else
+        high = middle - 1;
+    }
+    // As many blocks along the axis as give each rank the same number.
+    const index_t step = rules_.parts / std::gcd(rules_.parts, others);
+    const index_t blocks = ceil_div(ceil_div(n, low), step) * step;
+    index_t even = std::max<index_t>(ceil_div(n, blocks), 1);
+    const index_t chunk = rules_.chunk.empty() ? 1 : rules_.chunk[d];
+    if (even >= 2 * chunk) even = even / chunk * chunk;
+    set(d, even);
+  }
+
+  void set(int d, index_t size) {
+    size_[d] = size;
+    inputs_[d] = most_needed(d, size);
+  }
+
+  index_t most_needed(int d, index_t size) const {
+    const Extents& outputs = plan_.problem().output_shape;
+    index_t most = 0;
+    dist::Box box{Extents(outputs.size(), 0), outputs};
+    for (index_t o = 0; o < outputs[d]; o += size) {
+      box.begin[d] = o;
+      box.end[d] = std::min(o + size, outputs[d]);
+      most = std::max(most, plan_.needs(box).along(d).size());
+      if (o / size > kMostLooked) break;  // later ones are alike; buffers are of the size that all ask for
+    }
+    return most;
+  }
+
+  static index_t product(const Extents& sizes) {
+    index_t all = 1;
+    for (const index_t n : sizes)
+      if (__builtin_mul_overflow(all, n, &all)) return std::numeric_limits<index_t>::max() / 64;
+    return all;
+  }
+
+  index_t bytes() const {
+    const index_t element = size_bytes(plan_.problem().dtype);
+    const index_t inputs = product(inputs_), outputs = product(size_);
+    constexpr index_t most = std::numeric_limits<index_t>::max() / 64;
+    if (inputs > most || outputs > most) return most;
+    return inputs * element + outputs * (element + (rules_.indices ? index_t{8} : 0));
+  }
+  // A quarter is for what the pool and the file libraries take for themselves.
+  bool fits() const { return bytes() <= (rules_.memory - rules_.held) / 4 * 3; }
+
+  index_t count() const {
+    index_t all = 1;
+    for (int d = 0; d < size_.size(); ++d)
+      all *= std::max<index_t>(ceil_div(plan_.problem().output_shape[d], size_[d]), 1);
+    return all;
+  }
+
+  static constexpr index_t kMostLooked = 4096;
+
+  const dist::HaloPlan& plan_;
+  const BlockRules& rules_;
+  Extents size_, inputs_;
+};
+
+dist::Partition grid_of(const dist::HaloPlan& plan, const BlockRules& rules) {
+  const Extents size = Search(plan, rules).find();
+  const Extents& outputs = plan.problem().output_shape;
+  std::vector<dist::Cuts> cuts;
+  for (int d = 0; d < outputs.size(); ++d) {
+    std::vector<index_t> bounds = {0};
+    for (index_t o = 0; o < outputs[d]; o += size[d]) bounds.push_back(std::min(o + size[d], outputs[d]));
+    if (bounds.size() == 1) bounds.push_back(0);
+    cuts.emplace_back(std::move(bounds));
+  }
+  return dist::Partition(std::move(cuts));
+}
+
+}  // namespace
+
+Blocks::Blocks(const dist::HaloPlan& plan, const BlockRules& rules) : grid_(grid_of(plan, rules)) {
+  most_outputs_ = most_inputs_ = 1;
+  dist::Box box{Extents(grid_.rank(), 0), plan.problem().output_shape};
+  for (int d = 0; d < grid_.rank(); ++d) {
+    index_t outputs = 0, inputs = 0;
+    const Range whole = box.along(d);
+    for (index_t part = 0; part < grid_.along(d).parts(); ++part) {
+      const Range range = grid_.along(d).part(part);
+      box.begin[d] = range.begin;
+      box.end[d] = range.end;
+      outputs = std::max(outputs, range.size());
+      inputs = std::max(inputs, plan.needs(box).along(d).size());
+    }
+    box.begin[d] = whole.begin;
+    box.end[d] = whole.end;
+    most_outputs_ *= outputs;
+    most_inputs_ *= inputs;
+  }
+}
+
+Extents output_chunk(const Problem& problem, const Extents& chunk) {
+  if (chunk.empty()) return {};
+  constexpr index_t least = index_t{1} << 18;
+  const Extents& out = problem.output_shape;
+  Extents made;
+  index_t bytes = size_bytes(problem.dtype);
+  for (int d = 0; d < out.size(); ++d) {
+    const index_t chunks = std::max<index_t>(ceil_div(problem.shape[d], chunk[d]), 1);
+    made.push_back(std::clamp<index_t>(ceil_div(out[d], chunks), 1, std::max<index_t>(out[d], 1)));
+    bytes *= made[d];
+  }
+  while (bytes < least) {  // the axis that is cut most often is cut half as often
+    int widest = 0;
+    for (int d = 1; d < out.size(); ++d)
+      if (ceil_div(out[d], made[d]) > ceil_div(out[widest], made[widest])) widest = d;
+    if (out[widest] <= made[widest]) break;
+    const index_t grown = std::min(2 * made[widest], out[widest]);
+    bytes = bytes / made[widest] * grown;
+    made[widest] = grown;
+  }
+  return made;
+}
+
+}  // namespace oriel::cli

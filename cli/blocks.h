@@ -1,0 +1,41 @@
+// A result cut into blocks that are made one after another, each from the inputs that it needs, in bounded memory.
+#pragma once
+
+#include <vector>
+
+#include "oriel/dist.h"
+
+namespace oriel::cli {
+
+/// How a result is cut.
+struct BlockRules {
+  index_t memory = 0;    ///< bytes that the process may hold
+  index_t held = 0;      ///< what it holds already
+  index_t parts = 1;     ///< at least as many blocks, where there are as many results, so that each rank has work
+  bool indices = false;  ///< whether places of maxima are made too
+  Extents order;         ///< axes from outermost to innermost in the input's file
+  Extents chunk;         ///< of the output's file: blocks end where its chunks do, as far as they can; empty: none
+};
+
+/// A result as a grid of blocks of one size, but for the last ones along each axis.
+class Blocks {
+ public:
+  /// Throws Error naming --memory when not even the inputs of one result fit.
+  Blocks(const dist::HaloPlan& plan, const BlockRules& rules);
+
+  index_t count() const { return grid_.ranks(); }
+  dist::Box block(index_t i) const { return grid_.part(i); }
+  /// Elements of the largest block, and of the inputs that one needs at most.
+  index_t most_outputs() const { return most_outputs_; }
+  index_t most_inputs() const { return most_inputs_; }
+
+ private:
+  dist::Partition grid_;
+  index_t most_outputs_ = 0, most_inputs_ = 0;
+};
+
+/// Chunks for a result whose input has chunks of `chunk`: as many, but of 256 KiB at least. Empty for an input in one
+/// piece.
+Extents output_chunk(const Problem& problem, const Extents& chunk);
+
+}  // namespace oriel::cli

@@ -1,0 +1,63 @@
+#include "cli/ranks_start.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <string>
+
+#include "cli/options.h"
+
+namespace oriel::cli {
+namespace {
+
+std::string variable(const char* name) {
+  const char* const value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+struct Started {
+  std::string mpi;  // empty: by no mpirun, or alone
+  std::string ranks, rank;
+};
+
+// Open MPI's mpirun sets OMPI_COMM_WORLD_SIZE, MPICH's (and Slurm's, for MPICH) PMI_SIZE.
+Started who_started() {
+  Started by;
+  for (const auto& [mpi, size, rank] :
+       {std::array{"openmpi", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK"}, {"mpich", "PMI_SIZE", "PMI_RANK"}}) {
+    if (variable(size).empty() || !by.ranks.empty()) continue;
+    by = {mpi, variable(size), variable(rank)};
+  }
+  if (by.ranks == "1") by = {};
+  const std::string asked = variable("ORIEL_MPI");
+  if (asked.empty()) return by;
+  if (asked != "openmpi" && asked != "mpich" && asked != "none")
+    throw UsageError("oriel", fmt::format("ORIEL_MPI: '{}' is not known; allowed: openmpi, mpich, none", asked));
+  by.mpi = asked == "none" ? "" : asked;
+  return by;
+}
+
+}  // namespace
+
+void start_ranks(int argc, char** argv) {
+  if (argc < 2 || std::strcmp(argv[1], "pool") != 0) return;
+  const Started by = who_started();
+  if (by.mpi.empty()) return;
+  std::error_code none;
+  const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", none);
+  const std::filesystem::path program = self.parent_path().parent_path() / "libexec" / "oriel" / ("oriel-" + by.mpi);
+  ::execv(program.c_str(), argv);
+  if (!by.rank.empty() && by.rank != "0") std::exit(kExitFailure);  // one of them speaks
+  throw UsageError(
+      "oriel pool",
+      fmt::format("mpirun of {} started {} ranks, but {} cannot run: {}; allowed: a build where that MPI's development "
+                  "files are (lib{}-dev), one rank, or ORIEL_MPI=none for ranks that each do the whole work",
+                  by.mpi, by.ranks.empty() ? "some" : by.ranks, program.string(), std::strerror(errno), by.mpi));
+}
+
+}  // namespace oriel::cli

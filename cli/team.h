@@ -1,0 +1,56 @@
+// The processes that work on one command: one alone, or the ranks that mpirun started.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "cli/options.h"
+
+namespace oriel::cli {
+
+/// Every rank makes the same calls in the same order.
+class Team {
+ public:
+  virtual ~Team() = default;
+  virtual int rank() const { return 0; }
+  virtual int size() const { return 1; }
+  /// Ranks on this machine, which share its cores.
+  virtual int local_size() const { return 1; }
+  /// What rank 0 says, at most 4000 bytes.
+  virtual std::string from_first(const std::string& text) { return text; }
+  /// Throws Error with the text of the first rank that has a failure (empty: none), on every rank.
+  virtual void agree(const std::string& failure) {
+    if (!failure.empty()) throw Error(failure);
+  }
+  /// The greatest and the sum of what the ranks give.
+  virtual index_t greatest(index_t mine) { return mine; }
+  virtual index_t sum(index_t mine) { return mine; }
+  /// Makes an HDF5 file access property list one for ranks that open a file together; null where there is one rank.
+  using UseRanks = void (*)(std::int64_t list);
+  virtual UseRanks use_ranks() const { return nullptr; }
+};
+
+/// Runs a step that other ranks run too; when it fails on any, all throw the same Error or UsageError.
+template <class Step>
+void together(Team& team, const Step& step) {
+  constexpr char usage = '\x01';  // what the text of a UsageError begins with on its way
+  std::string failure;
+  try {
+    step();
+  } catch (const UsageError& e) {
+    failure = usage + std::string(e.what());
+  } catch (const std::bad_alloc&) {
+    failure = "memory: there is not enough for this";
+  } catch (const std::exception& e) {
+    failure = e.what();
+  }
+  try {
+    team.agree(failure);
+  } catch (const Error& e) {
+    const std::string text = e.what();
+    if (text.starts_with(usage)) throw UsageError("oriel pool", text.substr(1));
+    throw;
+  }
+}
+
+}  // namespace oriel::cli

@@ -1,0 +1,15 @@
+# The files of the CUDA backend, relative to src/: nvcc compiles them for the device, the host compiler for the emulator.
+set(oriel_cuda_sources
+  cuda/apart.cu
+  cuda/gather.cu
+  cuda/gradient.cu
+  cuda/lanes.cu
+  cuda/rows.cc
+  cuda/run.cu
+  cuda/stream.cu
+  cuda/strip.cu
+  cuda/unpool.cu
+)
+
+# No fused multiply-add that the source does not spell (S8), as for the CPU; constexpr functions run on the device too.
+set(oriel_cuda_flags --fmad=false --expt-relaxed-constexpr)

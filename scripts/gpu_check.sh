@@ -1,0 +1,47 @@
+#!/bin/sh
+# Builds the CUDA backend with nvcc and CMake alone, runs its tests on the device bit for bit against the reference, times
+# the suite beside a device copy and other libraries, writes docs/performance-gpu.md, and prints a short table last. Ends
+# within 8 minutes. Usage: scripts/gpu_check.sh; JOBS, PYTHON and BUILD (a folder) may be set.
+set -u
+cd "$(dirname "$0")/.." || exit 1
+build=${BUILD:-build-gpu}
+python=${PYTHON:-python3}
+jobs=${JOBS:-$(nproc)}
+started=$(date +%s)
+failed=
+
+left() { echo $((460 - ($(date +%s) - started))); }
+step() { printf '\n== %s (after %d s)\n' "$1" $(($(date +%s) - started)); }
+stop() { echo "gpu_check: $1"; exit 1; }
+
+command -v cmake >/dev/null || stop "cmake is needed"
+PATH=$PATH:/usr/local/cuda/bin
+command -v nvcc >/dev/null || stop "nvcc is needed (on the path or in /usr/local/cuda/bin)"
+test -e /dev/nvidiactl || command -v nvidia-smi >/dev/null || stop "there is no NVIDIA GPU"
+nvidia-smi --query-gpu=name,driver_version,memory.total --format=csv,noheader 2>/dev/null
+
+step "building"
+cmake -S . -B "$build" -DORIEL_CPU=OFF -DORIEL_CUDA=ON -DCMAKE_CUDA_ARCHITECTURES=native >"$build.log" 2>&1 &&
+  timeout 240 cmake --build "$build" -j"$jobs" >>"$build.log" 2>&1 || { tail -40 "$build.log"; stop "the build failed"; }
+rm "$build.log"
+
+step "conformance on the device"
+for list in tests/cuda/cases.txt tests/pool/cases.txt; do
+  timeout 100 "$build/bin/cuda_conformance" $list f32 f16 bf16 u8 f64 i32 || failed="$failed $list"
+done
+
+step "timing"
+if "$python" -c 'import torch; assert torch.cuda.is_available()' 2>/dev/null; then
+  seconds=$(($(left) - 40))
+  timeout $(($(left))) "$python" bench/gpu.py "$build/lib/liboriel_cuda_bridge.so" --seconds "$seconds" >"$build/table.txt" 2>"$build/errors.txt" ||
+    failed="$failed timing"
+  tail -5 "$build/errors.txt"
+else
+  failed="$failed timing"
+  echo "SKIPPED: $python has no PyTorch with CUDA, so nothing was timed" | tee "$build/table.txt"
+fi
+
+step "done"
+test -z "$failed" || echo "FAILED:$failed"
+cat "$build/table.txt"
+test -z "$failed"

@@ -1,0 +1,25 @@
+// A build without the CPU backend: for machines that have nvcc and CMake alone.
+#include "cpu/parallel.h"
+#include "cpu/run.h"
+#include "cpu/targets.h"
+
+namespace oriel::cpu {
+namespace {
+[[noreturn]] void refuse() { throw Error("cpu: this build pools on CUDA devices only; build with ORIEL_CPU=ON"); }
+}  // namespace
+
+int default_threads() { return 1; }
+std::vector<std::string> supported_targets() { return {}; }
+std::string active_target() { return "none"; }
+void set_target(std::string_view) { refuse(); }
+void run(const Problem&, const ConstTensor&, const Tensor&, const Tensor*, IndexSpace, int) { refuse(); }
+void run(const Problem&, const RowReduction&, const ConstTensor&, const Tensor&, int) { refuse(); }
+Course course_of(const Problem&) { refuse(); }
+void run_sum_backward(const Problem&, const ConstTensor*, const ConstTensor&, const Tensor&, int) { refuse(); }
+void run_extremum_backward(const Problem&, const ConstTensor&, const ConstTensor&, const Tensor&, int) { refuse(); }
+void run_indexed_backward(const Problem&, const ConstTensor&, const ConstTensor&, IndexSpace, const Tensor&, int) {
+  refuse();
+}
+void run_unpool(const Problem&, const ConstTensor&, const ConstTensor&, IndexSpace, const Tensor&, int) { refuse(); }
+
+}  // namespace oriel::cpu

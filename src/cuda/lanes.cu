@@ -1,0 +1,81 @@
+#include "cuda/lanes.cuh"
+
+#include "cuda/launch.cuh"
+#include "cuda/rows.h"
+#include "cuda/ways.h"
+
+namespace oriel::cuda {
+namespace {
+
+template <class T, int K>
+bool launch_lanes(const Forward& call, const Planes& planes, index_t channels) {
+  constexpr int kOut = kLanes<T>;
+  const auto element = static_cast<index_t>(sizeof(T));
+  const PlanePitches &px = planes.x, &py = planes.y;
+  const index_t groups = channels / kOut, count = groups * planes.w.out * planes.h.out * planes.count;
+  if (channels % kOut != 0 || !is_small(count) ||
+      !is_aligned(call.x.data, kWidest, element, {px.plane, px.row, px.column}) ||
+      !is_aligned(call.y.data, kWidest, element, {py.plane, py.row, py.column}) ||
+      (call.index != nullptr && !is_aligned(call.index->data, kOut, 1, {py.plane, py.row, py.column}))) {
+    return false;
+  }
+  if (call.ask_only) return true;
+  LaneGeometry g;
+  g.count = static_cast<std::uint32_t>(count);
+  g.groups = Divider<std::uint32_t>(groups);
+  g.columns = Divider<std::uint32_t>(planes.w.out);
+  g.rows = Divider<std::uint32_t>(planes.h.out);
+  g.h = planes.h;
+  g.w = planes.w;
+  g.x_plane = px.plane;
+  g.y_plane = py.plane;
+  g.x_row = px.row;
+  g.y_row = py.row;
+  g.x_column = px.column;
+  g.y_column = py.column;
+  g.count_include_pad = call.problem.pool.count_include_pad;
+  g.divisor = call.problem.pool.divisor;
+  if (call.index != nullptr) g.code = static_cast<std::uint8_t*>(call.index->data);
+  const auto start = [&](auto kernel, auto reduction) {
+    launch(kernel, count, kBlock, 0, call.stream, g, static_cast<const T*>(call.x.data), static_cast<T*>(call.y.data),
+           reduction);
+    return true;
+  };
+  const Extreme<T> extreme{call.problem.pool.op == Op::min};
+  if (call.index != nullptr) return start(&lanes<Extreme<T>, T, K, kOut, true>, extreme);
+  if (is_extremum(call.problem)) return start(&lanes<Extreme<T>, T, K, kOut, false>, extreme);
+  return start(&lanes<Total<T>, T, K, kOut, false>, Total<T>{call.problem.pool.op == Op::avg});
+}
+
+template <class T>
+bool launch_kernel_size(const Forward& call, const Planes& planes, index_t channels) {
+  return planes.w.kernel == 2 ? launch_lanes<T, 2>(call, planes, channels) : launch_lanes<T, 3>(call, planes, channels);
+}
+
+}  // namespace
+
+bool lanes_forward(const Forward& call) {
+  const Problem& p = call.problem;
+  Planes planes;
+  index_t channels = 1;
+  if (p.pool.op == Op::lp || p.pool.nan == NanPolicy::omit) return false;
+  if (!make_planes(p, call.x.pitch, call.y.pitch, planes, &channels) || planes.pooled != 2 || channels == 1)
+    return false;
+  if (planes.w.kernel != planes.h.kernel || planes.w.kernel < 2 || planes.w.kernel > 3) return false;
+  if (!all_have_taps(planes.h) || !all_have_taps(planes.w)) return false;
+  if (call.index != nullptr && (call.kind != IndexKind::code8 || !(call.index->pitch == call.y.pitch))) return false;
+  switch (p.dtype) {
+    case Dtype::f32:
+      return launch_kernel_size<float>(call, planes, channels);
+    case Dtype::f16:
+      return launch_kernel_size<half>(call, planes, channels);
+    case Dtype::bf16:
+      return launch_kernel_size<bfloat16>(call, planes, channels);
+    case Dtype::u8:
+      return launch_kernel_size<std::uint8_t>(call, planes, channels);
+    default:
+      return false;
+  }
+}
+
+}  // namespace oriel::cuda

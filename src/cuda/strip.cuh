@@ -1,0 +1,297 @@
+// Kernel "strip": windows of 2 or 3 along rows that are contiguous (NCHW). A thread makes kOut neighbouring outputs of
+// several rows of outputs, one row below the other: what two windows share stays in registers. A row is read in
+// accesses of 16 bytes; the column beside them comes from the neighbouring thread.
+#pragma once
+
+#include "cuda/divider.h"
+#include "cuda/reductions.cuh"
+
+namespace oriel::cuda {
+
+/// The outputs of a strip, and where they are.
+struct StripGeometry {
+  std::uint32_t count = 0;           // threads that have work
+  Divider<std::uint32_t> groups;     // of outputs along a row
+  Divider<std::uint32_t> strips;     // of rows of outputs in a plane
+  Divider<std::uint32_t> depths;     // planes of outputs of a volume
+  Axis d, h, w;                      // d: one output where there is no depth
+  index_t x_plane = 0, y_plane = 0;  // pitches
+  index_t x_depth = 0, y_depth = 0;
+  int x_row = 0, y_row = 0;
+  bool y_aligned = false;  // every group of outputs can be stored in one access
+  bool count_include_pad = true;
+  index_t divisor = 0;           // fixed; 0: none
+  std::uint8_t* code = nullptr;  // of extrema: where each came from; dense as y
+};
+
+/// Rows of outputs that one thread makes.
+template <int S>
+inline constexpr int kStripRows = S == 1 ? 8 : 4;
+
+/// A window's shape along a row: K taps, S apart, PL places of padding before, kOut outputs of one thread.
+template <class T, int K, int S, int PL, int kOut>
+struct StripRow {
+  static constexpr int kColumns = (kOut - 1) * S + K;
+  static constexpr int kRight = K - S - PL > 0 ? K - S - PL : 0;
+  static constexpr bool kVector = kOut > 1;
+  static constexpr int kOwn =
+      kOut * S;  // columns that no other thread begins with: one access, next to its neighbours'
+  static_assert(PL <= 1 && kRight <= 1 && (!kVector || PL + kOwn + kRight == kColumns));
+
+  /// The columns from `left` on of a row, lifted; what is not there is r.none(). All threads of a warp call it.
+  template <class R, class A>
+  static __device__ __forceinline__ void read(const R& r, const T* row, bool there, int left, int width,
+                                              A (&v)[kColumns]) {
+    if constexpr (!kVector) {
+#pragma unroll
+      for (int i = 0; i < kColumns; ++i) {
+        const int c = left + i;
+        v[i] = there && c >= 0 && c < width ? r.lift(load(row + c)) : r.none();
+      }
+    } else {
+      const int lane = static_cast<int>(threadIdx.x) & 31;
+      const bool inside = there && left + PL < width;  // the width is a multiple of kOwn
+      Pack<T, kOwn> pack{};
+      if (inside) pack = load_pack<kOwn>(row + left + PL);
+#pragma unroll
+      for (int i = 0; i < kOwn; ++i) v[PL + i] = inside ? r.lift(pack.at[i]) : r.none();
+      if constexpr (PL == 1) {
+        v[0] = from_lane_above(v[kColumns - kRight - 1]);
+        if (left < 0)
+          v[0] = r.none();
+        else if (lane == 0)
+          v[0] = there && left < width ? r.lift(load(row + left)) : r.none();
+      }
+      if constexpr (kRight == 1) {
+        const int c = left + kColumns - 1;
+        v[kColumns - 1] = from_lane_below(v[PL]);
+        if (c >= width)
+          v[kColumns - 1] = r.none();
+        else if (lane == 31)
+          v[kColumns - 1] = there ? r.lift(load(row + c)) : r.none();
+      }
+    }
+  }
+
+ private:
+  template <class A>
+  static __device__ __forceinline__ A from_lane_above(A v) {
+    if constexpr (sizeof(A) < 4)
+      return static_cast<A>(__shfl_up_sync(0xffffffffU, static_cast<int>(v), 1));
+    else
+      return __shfl_up_sync(0xffffffffU, v, 1);
+  }
+  template <class A>
+  static __device__ __forceinline__ A from_lane_below(A v) {
+    if constexpr (sizeof(A) < 4)
+      return static_cast<A>(__shfl_down_sync(0xffffffffU, static_cast<int>(v), 1));
+    else
+      return __shfl_down_sync(0xffffffffU, v, 1);
+  }
+};
+
+/// Stores kOut neighbouring elements, those below `end`.
+template <int kOut, class T>
+__device__ __forceinline__ void store_group(T* at, const Pack<T, kOut>& out, int first, int end, bool aligned) {
+  if (aligned && first + kOut <= end) return store_pack<kOut>(at, out);
+#pragma unroll
+  for (int i = 0; i < kOut; ++i) {
+    if (first + i < end) store(at + i, out.at[i]);
+  }
+}
+
+/// Taps of one output along an axis that an average counts: all K of a window inside.
+template <int K>
+__device__ __forceinline__ index_t counted_taps(const Axis& axis, const StripGeometry& g, index_t o) {
+  if (axis.full().contains(o)) return K;
+  return axis.divisor(o < axis.out ? o : axis.out - 1, g.count_include_pad);
+}
+
+/// Where a thread works.
+struct StripPlace {
+  int group = 0;      // first output along the row, in groups
+  int first_row = 0;  // first row of outputs
+  int depth = 0;      // plane of outputs of a volume
+  index_t plane = 0;
+  bool active = false;  // threads beyond the last one work with it, and store nothing
+};
+
+template <int S>
+__device__ __forceinline__ StripPlace strip_place(const StripGeometry& g) {
+  StripPlace place;
+  std::uint32_t n = thread_number<std::uint32_t>();
+  place.active = n < g.count;
+  if (!place.active) n = g.count - 1;
+  place.group = static_cast<int>(g.groups.take(n));
+  place.first_row = static_cast<int>(g.strips.take(n)) * kStripRows<S>;
+  place.depth = static_cast<int>(g.depths.take(n));
+  place.plane = static_cast<index_t>(n);
+  return place;
+}
+
+template <class R, class T, int KD, int K, int S, int PL, int kOut>
+__global__ void __launch_bounds__(256)
+    strip(const __grid_constant__ StripGeometry g, const T* __restrict__ x, T* __restrict__ y, const R r) {
+  using Row = StripRow<T, K, S, PL, kOut>;
+  using A = typename R::A;
+  constexpr int kKept = R::kRowsFirst ? kOut : Row::kColumns;  // of a row: its folds, or its elements
+  const StripPlace place = strip_place<S>(g);
+  const int first = place.group * kOut, left = static_cast<int>(g.w.start(first));
+  const int width = static_cast<int>(g.w.in), height = static_cast<int>(g.h.in);
+  const T* volume = x + place.plane * g.x_plane + g.d.start(place.depth) * g.x_depth;
+  T* out = y + place.plane * g.y_plane + place.depth * g.y_depth + first;
+
+  A rows[KD][K][kKept];  // of the window's rows, what is kept
+  const auto read = [&](int d, int row, A(&kept)[kKept]) {
+    A v[Row::kColumns];
+    const bool there = row >= 0 && row < height;
+    Row::read(r, volume + d * g.x_depth + static_cast<index_t>(row) * g.x_row, there, left, width, v);
+    if constexpr (R::kRowsFirst) {
+#pragma unroll
+      for (int o = 0; o < kOut; ++o) {
+        A a = v[o * S];
+#pragma unroll
+        for (int k = 1; k < K; ++k) a = r.combine(a, v[o * S + k]);
+        kept[o] = a;
+      }
+    } else {
+#pragma unroll
+      for (int i = 0; i < Row::kColumns; ++i) kept[i] = v[i];
+    }
+  };
+  index_t along[kOut] = {};
+#pragma unroll
+  for (int o = 0; o < kOut; ++o) along[o] = g.divisor > 0 ? g.divisor : counted_taps<K>(g.w, g, first + o) * KD;
+
+  int row = static_cast<int>(g.h.start(place.first_row));
+#pragma unroll
+  for (int d = 0; d < KD; ++d) {
+#pragma unroll
+    for (int k = 0; k < K - S; ++k) read(d, row + k, rows[d][k]);
+  }
+#pragma unroll 2  // loads of two rows of outputs are under way together
+  for (int i = 0; i < kStripRows<S>; ++i, row += S) {
+    const int o_row = place.first_row + i;
+#pragma unroll
+    for (int d = 0; d < KD; ++d) {
+#pragma unroll
+      for (int k = K - S < 0 ? 0 : K - S; k < K; ++k) read(d, row + k, rows[d][k]);
+    }
+    A folded[kKept];  // the window's rows into one
+#pragma unroll
+    for (int c = 0; c < kKept; ++c) {
+      if constexpr (R::kRowsFirst) {  // plane after plane
+        A a = rows[0][0][c];
+#pragma unroll
+        for (int dk = 1; dk < KD * K; ++dk) a = r.combine(a, rows[dk / K][dk % K][c]);
+        folded[c] = a;
+      } else {
+        A column[K];
+#pragma unroll
+        for (int k = 0; k < K; ++k) {
+          A a = rows[0][k][c];
+#pragma unroll
+          for (int d = 1; d < KD; ++d) a = r.combine(a, rows[d][k][c]);
+          column[k] = a;
+        }
+        folded[c] = fold_values<K>(r, column);
+      }
+    }
+    const index_t across = g.divisor > 0 ? 1 : counted_taps<K>(g.h, g, o_row);
+    Pack<T, kOut> result;
+#pragma unroll
+    for (int o = 0; o < kOut; ++o) {
+      A a = folded[R::kRowsFirst ? o : o * S];
+      if constexpr (!R::kRowsFirst) {
+#pragma unroll
+        for (int k = 1; k < K; ++k) a = r.combine(a, folded[o * S + k]);
+      }
+      result.at[o] = r.lower(a, along[o] * across);
+    }
+    if (place.active && o_row < g.h.out) {
+      store_group<kOut>(out + static_cast<index_t>(o_row) * g.y_row, result, first, static_cast<int>(g.w.out),
+                        g.y_aligned);
+    }
+#pragma unroll
+    for (int d = 0; d < KD; ++d) {
+#pragma unroll
+      for (int k = 0; k + S < K; ++k) {
+#pragma unroll
+        for (int c = 0; c < kKept; ++c) rows[d][k][c] = rows[d][k + S][c];
+      }
+    }
+  }
+}
+
+/// The same for extrema with their places: the code of the tap, row-major in the window, as one byte.
+template <class T, int K, int S, int PL, int kOut>
+__global__ void __launch_bounds__(256) strip_codes(const __grid_constant__ StripGeometry g, const T* __restrict__ x,
+                                                   T* __restrict__ y, const Extreme<T> r) {
+  using Row = StripRow<T, K, S, PL, kOut>;
+  using A = typename Extreme<T>::A;
+  const StripPlace place = strip_place<S>(g);
+  const int first = place.group * kOut, left = static_cast<int>(g.w.start(first));
+  const int width = static_cast<int>(g.w.in), height = static_cast<int>(g.h.in);
+  const T* plane = x + place.plane * g.x_plane;
+  A best[K][kOut];   // of each of the window's rows
+  int tap[K][kOut];  // -1: the row has no tap
+  const auto read = [&](int row, A(&b)[kOut], int(&t)[kOut]) {
+    A v[Row::kColumns];
+    const bool there = row >= 0 && row < height;
+    Row::read(r, plane + static_cast<index_t>(row) * g.x_row, there, left, width, v);
+#pragma unroll
+    for (int o = 0; o < kOut; ++o) {
+      t[o] = -1;
+      b[o] = r.none();
+#pragma unroll
+      for (int k = 0; k < K; ++k) {
+        const int c = left + o * S + k;
+        if (there && c >= 0 && c < width && (t[o] < 0 || beats(v[o * S + k], b[o]))) {
+          b[o] = v[o * S + k];
+          t[o] = k;
+        }
+      }
+    }
+  };
+  int row = static_cast<int>(g.h.start(place.first_row));
+#pragma unroll
+  for (int k = 0; k < K - S; ++k) read(row + k, best[k], tap[k]);
+#pragma unroll 2  // loads of two rows of outputs are under way together
+  for (int i = 0; i < kStripRows<S>; ++i, row += S) {
+    const int o_row = place.first_row + i;
+#pragma unroll
+    for (int k = K - S < 0 ? 0 : K - S; k < K; ++k) read(row + k, best[k], tap[k]);
+    Pack<T, kOut> result;
+    Pack<std::uint8_t, kOut> code;
+#pragma unroll
+    for (int o = 0; o < kOut; ++o) {
+      A b = best[0][o];
+      int t = tap[0][o];
+#pragma unroll
+      for (int k = 1; k < K; ++k) {
+        if (tap[k][o] >= 0 && (t < 0 || beats(best[k][o], b))) {
+          b = best[k][o];
+          t = k * K + tap[k][o];
+        }
+      }
+      result.at[o] = r.lower(b, 1);
+      code.at[o] = static_cast<std::uint8_t>(t);
+    }
+    if (place.active && o_row < g.h.out) {
+      const index_t at = place.plane * g.y_plane + static_cast<index_t>(o_row) * g.y_row + first;
+      const int end = static_cast<int>(g.w.out);
+      if (y != nullptr) store_group<kOut>(y + at, result, first, end, g.y_aligned);
+      store_group<kOut>(g.code + at, code, first, end, g.y_aligned);
+    }
+#pragma unroll
+    for (int k = 0; k + S < K; ++k) {
+#pragma unroll
+      for (int o = 0; o < kOut; ++o) {
+        best[k][o] = best[k + S][o];
+        tap[k][o] = tap[k + S][o];
+      }
+    }
+  }
+}
+
+}  // namespace oriel::cuda

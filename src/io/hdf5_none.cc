@@ -1,0 +1,23 @@
+// In builds without HDF5.
+#include "io/hdf5.h"
+
+namespace oriel::io {
+namespace {
+
+[[noreturn]] void refuse(const Hdf5Path& path) {
+  throw Error(path.file +
+              ": this build of oriel has no HDF5; allowed: .npy, or a build where libhdf5-dev is (and for "
+              "mpirun libhdf5-openmpi-dev or libhdf5-mpich-dev)");
+}
+
+}  // namespace
+
+std::string hdf5_version() { return ""; }
+std::unique_ptr<VolumeIn> open_hdf5_volume(const Hdf5Path& path, std::optional<Dtype>) { refuse(path); }
+void check_hdf5_output(const std::string&, const Hdf5Path& path) { refuse(path); }
+void create_hdf5_volume(const std::string&, const Hdf5Path& path, const VolumeSpec&, bool) { refuse(path); }
+std::unique_ptr<VolumeOut> open_hdf5_output(const std::string&, const Hdf5Path& path, const VolumeSpec&, UseRanks) {
+  refuse(path);
+}
+
+}  // namespace oriel::io

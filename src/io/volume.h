@@ -1,0 +1,69 @@
+// Tensors in files, read and written a box at a time: what does not fit into memory passes through it in blocks.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "io/array.h"
+
+namespace oriel::io {
+
+/// A tensor in an open file.
+class VolumeIn {
+ public:
+  virtual ~VolumeIn() = default;
+  /// Fills `to` with the box that begins at `begin` and has its shape; its memory is dense in `order`. Throws Error.
+  virtual void read(const Extents& begin, const Tensor& to) = 0;
+
+  Dtype dtype = Dtype::f32;
+  Extents shape;
+  Extents order;  ///< axes from outermost to innermost in the file; boxes in memory have the same
+  Extents chunk;  ///< of the file's own blocks; empty where it has none
+};
+
+/// A tensor in a file that is being written, in C order. Boxes may come in any order, each once.
+class VolumeOut {
+ public:
+  virtual ~VolumeOut() = default;
+  /// Writes `from`, dense in C order, as the box that begins at `begin`. Throws Error.
+  virtual void write(const Extents& begin, const ConstTensor& from) = 0;
+  /// Brings everything to the disk and closes the file. Throws Error.
+  virtual void close() = 0;
+};
+
+/// What a tensor to be written is.
+struct VolumeSpec {
+  Dtype dtype = Dtype::f32;
+  Extents shape;
+  Extents chunk;             ///< blocks that the file is made of; empty: one piece
+  std::string problem;       ///< the name of the problem that made it, kept as an attribute where the format has any
+  VolumeIn* like = nullptr;  ///< whose attributes are taken over, where both formats have any
+};
+
+/// A file and a dataset's path in it, `FILE.h5:/path` or `FILE.hdf5:/path`.
+struct Hdf5Path {
+  std::string file;
+  std::string dataset;  ///< begins with a slash; empty where none is given
+};
+/// The parts of such a path; nothing where the name is not one of an HDF5 file.
+std::optional<Hdf5Path> split_hdf5_path(const std::string& path);
+
+/// The longest runs of a box that lie together, both in a tensor of `shape` (dense in `order`) and in the box itself:
+/// calls run(element in the tensor, element in the box, count) for each.
+void for_each_run(const Extents& shape, const Extents& order, const Extents& begin, const Extents& box,
+                  const std::function<void(index_t, index_t, index_t)>& run);
+
+/// An array in memory as a volume.
+std::unique_ptr<VolumeIn> volume_of(Array array);
+
+/// The array of a .npy file, which must be a regular one. Throws Error naming the file.
+std::unique_ptr<VolumeIn> open_npy_volume(const std::string& path, std::optional<Dtype> dtype);
+
+/// Makes the file at `place` a .npy file of that size, its data zeros. Throws Error, which calls it `file`.
+void create_npy_volume(const std::string& place, const std::string& file, const VolumeSpec& spec);
+/// The file that create_npy_volume made, to be written to; several processes may open it at once.
+std::unique_ptr<VolumeOut> open_npy_output(const std::string& place, const std::string& file, const VolumeSpec& spec);
+
+}  // namespace oriel::io

@@ -1,0 +1,157 @@
+"""`mpirun -n N oriel pool` on each MPI that is there: the bytes of the files are those that one process writes."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import h5py
+import numpy as np
+import pytest
+
+from conftest import COMMAND
+
+MPIS = {
+    # Ranks share the few cores; containers forbid reading other processes' memory; no network is needed.
+    "openmpi": ["mpirun.openmpi", "--oversubscribe", "--bind-to", "none", "--mca", "btl", "self,vader",
+                "--mca", "btl_vader_single_copy_mechanism", "none"],
+    "mpich": ["mpirun.mpich"],
+}
+ENVIRONMENT = dict(os.environ, LC_ALL="C.UTF-8", OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
+
+
+@pytest.fixture(params=MPIS)
+def mpi(request):
+    program = Path(COMMAND).parents[1] / "libexec" / "oriel" / f"oriel-{request.param}"
+    if shutil.which(MPIS[request.param][0]) is None or not program.exists():
+        pytest.skip(f"NOT TESTED: there is no {MPIS[request.param][0]} or no {program}")
+    return request.param
+
+
+@pytest.fixture
+def ranks(mpi, tmp_path):
+    """ranks(number, *arguments, code=0): runs the command on so many ranks."""
+
+    def run(number, *arguments, code=0, command=COMMAND):
+        words = [*MPIS[mpi], "-n", str(number), str(command), *map(str, arguments)]
+        done = subprocess.run(words, cwd=tmp_path, capture_output=True, env=ENVIRONMENT, timeout=120)
+        assert (done.returncode == 0) == (code == 0), done.stderr.decode()
+        return done
+
+    return run
+
+
+@pytest.fixture
+def volume(tmp_path):
+    x = np.random.default_rng(3).standard_normal((41, 50, 60)).astype("f4")
+    x[7, 8, 9] = np.nan
+    with h5py.File(tmp_path / "x.h5", "w") as file:
+        file.create_dataset("data", data=x, chunks=(8, 16, 16), compression="gzip").attrs["units"] = "mm"
+    np.save(tmp_path / "x.npy", x)
+    return x
+
+
+@pytest.mark.parametrize("number", [1, 2, 4, 7])
+def test_the_same_bytes_on_any_number_of_ranks(oriel, ranks, volume, tmp_path, number):
+    for source, out, *options in [
+        ["x.h5:/data", "y.h5:/pooled", "--op", "avg", "--kernel", "2x2x2"],
+        ["x.npy", "y.npy", "--op", "max", "--kernel", "3x3x3", "--stride", "2", "--padding", "1", "--ceil"],
+    ]:
+        oriel("pool", source, out, *options)
+        file = tmp_path / out.split(":")[0]
+        wanted = file.read_bytes()
+        file.unlink()
+        report = json.loads(ranks(number, "pool", source, out, *options, "--json").stdout)
+        if number > 1:
+            assert report["ranks"] == number and report["blocks"] >= number
+        assert file.read_bytes() == wanted
+
+
+def test_more_ranks_than_planes(oriel, ranks, tmp_path):
+    np.save(tmp_path / "x.npy", np.random.default_rng(1).standard_normal((2, 3, 40)).astype("f4"))
+    oriel("pool", "x.npy", "wanted.npy", "-k", 2, "--axes", "2", "--indices", "wanted_i.npy")
+    ranks(7, "pool", "x.npy", "y.h5:/y", "-k", 2, "--axes", "2", "--indices", "i.npy")
+    with h5py.File(tmp_path / "y.h5") as file:
+        np.testing.assert_array_equal(file["y"], np.load(tmp_path / "wanted.npy"))
+    assert (tmp_path / "i.npy").read_bytes() == (tmp_path / "wanted_i.npy").read_bytes()
+
+
+def test_other_datasets_stay(ranks, volume, tmp_path):
+    ranks(3, "pool", "x.h5:/data", "x.h5:/small/data", "-k", "2x2x2", "--op", "avg")
+    with h5py.File(tmp_path / "x.h5") as file:
+        np.testing.assert_array_equal(file["data"], volume)
+        assert file["small/data"].attrs["units"] == "mm"
+
+
+@pytest.mark.parametrize("code, arguments, wanted", [
+    (1, ["x.h5:/dta", "y.h5:/y", "-k", 2], "oriel pool: x.h5: has no dataset '/dta'; allowed: /data"),
+    (2, ["x.h5:/data", "y.h5:/y", "-k", "2x2x2x2"], "oriel pool: x.h5:/data: "),
+    (2, ["x.h5:/data", "y.h5:/y"], "oriel pool: --kernel: is needed"),
+    (1, ["x.h5:/data", "none/y.h5:/y", "-k", 2], "oriel pool: none/y.h5: cannot write here: No such file or directory"),
+    (1, ["x.h5:/data", "y.h5:/y", "-k", 2, "--memory", "5MiB"], "oriel pool: --memory: 5 MiB do not suffice: "),
+    (2, ["x.npz", "y.npy", "-k", 2], "oriel pool: IN: 'x.npz' cannot be read in parts"),
+])
+def test_one_line_for_all_ranks(ranks, volume, tmp_path, code, arguments, wanted):
+    before = sorted(p.name for p in tmp_path.iterdir())
+    text = ranks(3, "pool", *arguments, code=code).stderr.decode()
+    assert text.count("oriel pool: ") == 1 and wanted in text  # mpirun adds words of its own
+    assert sorted(p.name for p in tmp_path.iterdir()) == before
+
+
+def test_a_failure_of_one_rank_ends_all(ranks, tmp_path):
+    """The last rank may write files of 32 MiB only, and its part lies behind that."""
+    np.lib.format.open_memmap(tmp_path / "x.npy", "w+", "f4", (256, 256, 256))
+    command = tmp_path / "limited.sh"
+    command.write_text('#!/bin/sh\n[ "${OMPI_COMM_WORLD_RANK:-$PMI_RANK}" = 2 ] && ulimit -f 65536\n'
+                       f'exec {COMMAND} "$@"\n')
+    command.chmod(0o755)
+    text = ranks(3, "pool", "x.npy", "y.npy", "-k", "1x1x1", code=1, command=command).stderr.decode()
+    assert text.count("oriel pool: ") == 1 and "oriel pool: y.npy: cannot write: File too large" in text
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["limited.sh", "x.npy"]
+
+
+def test_a_killed_rank_leaves_what_was_there(mpi, tmp_path):
+    np.lib.format.open_memmap(tmp_path / "x.npy", "w+", "f4", (256, 512, 512))
+    (tmp_path / "y.npy").write_bytes(b"before")
+    words = [*MPIS[mpi], "-n", "2", COMMAND, "pool", "x.npy", "y.npy", "-k", "9x9x9", "-s", "1", "--memory", "80MiB"]
+    process = subprocess.Popen(words, cwd=tmp_path, env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    deadline = time.monotonic() + 60
+    while not list(tmp_path.glob(".y.npy.*.tmp")) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    time.sleep(0.3)
+    assert process.poll() is None
+    os.kill(descendants(process.pid, f"oriel-{mpi}")[-1], signal.SIGKILL)
+    process.communicate(timeout=60)
+    assert process.returncode != 0
+    assert (tmp_path / "y.npy").read_bytes() == b"before"
+
+
+def descendants(pid, name):
+    """Processes of that name below `pid`, which this test started."""
+    found = []
+    for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split():
+        if Path(f"/proc/{child}/comm").read_text().strip() == name[:15]:
+            found.append(int(child))
+        found += descendants(int(child), name)
+    return found
+
+
+def test_progress(ranks, volume):
+    text = ranks(2, "pool", "x.npy", "y.npy", "-k", "2x2x2", "--progress").stderr.decode()
+    assert "oriel pool: " in text and "Traceback" not in text
+
+
+def test_a_build_without_the_programs_for_ranks(ranks, volume, tmp_path):
+    alone = tmp_path / "bin" / "oriel"
+    alone.parent.mkdir()
+    shutil.copy(COMMAND, alone)
+    text = ranks(2, "pool", "x.npy", "y.npy", "-k", 2, code=2, command=alone).stderr.decode()
+    assert text.count("oriel pool: mpirun of ") == 1 and "started 2 ranks, but " in text and "ORIEL_MPI=none" in text
+    assert not (tmp_path / "y.npy").exists()
+
+
+def test_other_subcommands_are_not_divided(ranks):
+    assert ranks(2, "info", "--json").stdout.count(b'"version"') == 2

@@ -1,0 +1,147 @@
+// The runtime's calls: memory, errors, failures that tests ask for.
+#include <map>
+
+#include "grid.h"
+#include "memory.h"
+
+namespace grid {
+
+void forget_sectors();
+
+namespace {
+cudaError_t last_error = cudaSuccess;
+int device_count = 2;
+std::map<std::string, cudaError_t>& asked() {
+  static std::map<std::string, cudaError_t> a;
+  return a;
+}
+}  // namespace
+
+Options& options() {
+  static Options o;
+  return o;
+}
+Report& report() {
+  static Report r;
+  return r;
+}
+void reset() {
+  report() = Report{};
+  forget_sectors();
+}
+
+void fail(const std::string& text) {
+  std::vector<std::string>& failures = report().failures;
+  if (failures.size() < 20) failures.push_back(text + where());
+}
+
+void fail_next(const char* call, cudaError_t error) { asked()[call] = error; }
+void set_device_count(int count) { device_count = count; }
+
+cudaError_t asked_failure(const char* call) {
+  const auto it = asked().find(call);
+  if (it == asked().end()) return device_count > 0 ? cudaSuccess : remember(cudaErrorNoDevice);
+  const cudaError_t error = it->second;
+  asked().erase(it);
+  return remember(error);
+}
+
+cudaError_t remember(cudaError_t error) {
+  if (error != cudaSuccess) last_error = error;
+  return error;
+}
+
+}  // namespace grid
+
+using grid::asked_failure;
+
+const char* cudaGetErrorName(cudaError_t error) {
+  switch (error) {
+    case cudaSuccess:
+      return "cudaSuccess";
+    case cudaErrorInvalidValue:
+      return "cudaErrorInvalidValue";
+    case cudaErrorMemoryAllocation:
+      return "cudaErrorMemoryAllocation";
+    case cudaErrorInvalidConfiguration:
+      return "cudaErrorInvalidConfiguration";
+    case cudaErrorNoDevice:
+      return "cudaErrorNoDevice";
+    case cudaErrorInvalidDevice:
+      return "cudaErrorInvalidDevice";
+    case cudaErrorIllegalAddress:
+      return "cudaErrorIllegalAddress";
+    case cudaErrorLaunchOutOfResources:
+      return "cudaErrorLaunchOutOfResources";
+    case cudaErrorLaunchFailure:
+      return "cudaErrorLaunchFailure";
+  }
+  return "unrecognized error code";
+}
+
+const char* cudaGetErrorString(cudaError_t error) {
+  switch (error) {
+    case cudaSuccess:
+      return "no error";
+    case cudaErrorInvalidValue:
+      return "invalid argument";
+    case cudaErrorMemoryAllocation:
+      return "out of memory";
+    case cudaErrorInvalidConfiguration:
+      return "invalid configuration argument";
+    case cudaErrorNoDevice:
+      return "no CUDA-capable device is detected";
+    case cudaErrorInvalidDevice:
+      return "invalid device ordinal";
+    case cudaErrorIllegalAddress:
+      return "an illegal memory access was encountered";
+    case cudaErrorLaunchOutOfResources:
+      return "too many resources requested for launch";
+    case cudaErrorLaunchFailure:
+      return "unspecified launch failure";
+  }
+  return "unrecognized error code";
+}
+
+cudaError_t cudaGetLastError() {
+  const cudaError_t error = grid::last_error;
+  grid::last_error = cudaSuccess;
+  return error;
+}
+
+cudaError_t cudaGetDevice(int* device) {
+  *device = 0;
+  return asked_failure("cudaGetDevice");
+}
+
+cudaError_t cudaGetDeviceCount(int* count) {
+  *count = grid::device_count;
+  return asked_failure("cudaGetDeviceCount");
+}
+
+cudaError_t cudaMalloc(void** p, std::size_t bytes) {
+  if (const cudaError_t e = asked_failure("cudaMalloc"); e != cudaSuccess) return e;
+  *p = grid::allocate(bytes, "cudaMalloc");
+  return *p == nullptr && bytes != 0 ? grid::remember(cudaErrorMemoryAllocation) : cudaSuccess;
+}
+
+cudaError_t cudaFree(void* p) {
+  return p == nullptr || grid::release(p) ? cudaSuccess : grid::remember(cudaErrorInvalidValue);
+}
+
+cudaError_t cudaMallocAsync(void** p, std::size_t bytes, cudaStream_t) {
+  if (const cudaError_t e = asked_failure("cudaMallocAsync"); e != cudaSuccess) return e;
+  *p = grid::allocate(bytes, "cudaMallocAsync");
+  return *p == nullptr && bytes != 0 ? grid::remember(cudaErrorMemoryAllocation) : cudaSuccess;
+}
+
+cudaError_t cudaFreeAsync(void* p, cudaStream_t) { return cudaFree(p); }
+
+cudaError_t cudaDeviceSynchronize() { return asked_failure("cudaDeviceSynchronize"); }
+
+cudaError_t cudaMemcpy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind) {
+  if (const cudaError_t e = asked_failure("cudaMemcpy"); e != cudaSuccess) return e;
+  std::memcpy(to, from, bytes);
+  if (kind == cudaMemcpyHostToDevice) grid::mark_written(to, bytes);
+  return cudaSuccess;
+}

@@ -1,0 +1,149 @@
+// What CUDA refuses, and what the door refuses before it: every error names what it is about, with CUDA's own text.
+#include <gtest/gtest.h>
+
+#include "cuda/device_tensor.h"
+#include "emulator/grid.h"
+#include "oriel/pool.h"
+
+namespace oriel::test {
+namespace {
+
+const Pool kPool{.op = Op::max, .kernel = {3}, .stride = {1}};
+
+struct Sum {
+  using Input = float;
+  using Accumulator = float;
+  using Output = float;
+  static float identity() { return 0; }
+  static float lift(float v) { return v; }
+  static float combine(float a, float b) { return a + b; }
+  static float lower(float v, WindowCount) { return v; }
+};
+
+class CudaErrors : public testing::Test {
+ protected:
+  void SetUp() override {
+    grid::options() = {};
+    grid::reset();
+  }
+
+  template <class F>
+  static std::string error(F f) {
+    try {
+      f();
+    } catch (const Error& e) {
+      return e.what();
+    }
+    return "no error";
+  }
+
+  std::vector<float> numbers_ = std::vector<float>(64, 1.0F);
+  DeviceTensor x_{Dtype::f32, {1, 1, 8, 8}, Layout::dense, numbers_.data()};
+  DeviceTensor y_{Dtype::f32, {1, 1, 6, 6}, Layout::dense, nullptr};
+  DeviceTensor dx_{Dtype::f32, {1, 1, 8, 8}, Layout::dense, nullptr};
+};
+
+TEST_F(CudaErrors, PointersOfTheHost) {
+  Tensor host(numbers_.data(), Dtype::f32, {1, 1, 8, 8});
+  host.device = Device::cuda;
+  EXPECT_EQ(error([&] { forward(kPool, host, y_.view()); }),
+            "max_pool: x must point to device memory, but its pointer is one of the host (invalid argument)");
+}
+
+TEST_F(CudaErrors, TensorsOnTwoDevices) {
+  const Tensor host(numbers_.data(), Dtype::f32, {1, 1, 6, 6});
+  EXPECT_EQ(error([&] { forward(kPool, x_.view(), host); }),
+            "max_pool: x and y must be on the same device, but are on a CUDA device and the CPU");
+  grid::move_to_device(y_.view().data, 1);
+  EXPECT_EQ(error([&] { forward(kPool, x_.view(), y_.view()); }),
+            "max_pool: y must be on the current CUDA device, 0, but is on device 1");
+}
+
+TEST_F(CudaErrors, MisalignedPointers) {
+  Tensor odd = x_.view();
+  odd.shape = {1, 1, 7, 8};
+  odd.data = static_cast<std::byte*>(odd.data) + 2;
+  EXPECT_EQ(error([&] { forward(kPool, odd, y_.view()); }),
+            "max_pool: x must be aligned to its elements, 4 bytes, but its address is 2 beyond that");
+}
+
+TEST_F(CudaErrors, WhatTheRuntimeSays) {
+  const auto forward_now = [&] { forward(kPool, x_.view(), y_.view()); };
+  grid::fail_next("cudaLaunchKernel", cudaErrorLaunchFailure);
+  EXPECT_EQ(error(forward_now),
+            "cuda: the launch of a kernel failed: unspecified launch failure (cudaErrorLaunchFailure)");
+  EXPECT_EQ(error(forward_now), "no error") << "the next call is not hurt";
+  grid::fail_next("cudaGetDevice", cudaErrorNoDevice);
+  EXPECT_EQ(error(forward_now), "cuda: cudaGetDevice failed: no CUDA-capable device is detected (cudaErrorNoDevice)");
+  grid::fail_next("cudaPointerGetAttributes", cudaErrorInvalidValue);
+  EXPECT_EQ(error(forward_now), "cuda: cudaPointerGetAttributes failed: invalid argument (cudaErrorInvalidValue)");
+  grid::fail_next("cudaMallocAsync", cudaErrorMemoryAllocation);
+  EXPECT_EQ(error([&] { backward(kPool, x_.view(), y_.view(), dx_.view()); }),
+            "cuda: cudaMallocAsync failed: out of memory (cudaErrorMemoryAllocation)");
+  grid::fail_next("cudaFuncSetAttribute", cudaErrorInvalidValue);
+  const std::vector<float> many(200 * 300, 1.0F);
+  const DeviceTensor wide(Dtype::f32, {1, 1, 200, 300}, Layout::dense, many.data());
+  const DeviceTensor out(Dtype::f32, {1, 1, 200, 300}, Layout::dense, nullptr);
+  EXPECT_EQ(
+      error([&] { forward({.op = Op::max, .kernel = {63}, .stride = {1}, .pad_lo = {31}}, wide.view(), out.view()); }),
+      "cuda: cudaFuncSetAttribute failed: invalid argument (cudaErrorInvalidValue)");
+}
+
+TEST_F(CudaErrors, ReductionsOfTheCallersOwn) {
+  EXPECT_EQ(
+      error([&] { forward<Sum>({.op = Op::sum, .kernel = {3}, .stride = {1}}, x_.view(), y_.view()); }),
+      "forward with a reduction of the caller's: x must be on the CPU: a reduction of the caller's is code for it, "
+      "but x is on a CUDA device");
+}
+
+// Offsets beyond 2^31, by memory that is only reserved: the last blocks of a grid run, the others are skipped.
+TEST_F(CudaErrors, MoreThan2To31Elements) {
+  const index_t width = (index_t{1} << 31) + 96;
+  auto* x = static_cast<std::uint8_t*>(grid::allocate(static_cast<std::size_t>(width), "x"));
+  auto* y = static_cast<std::uint8_t*>(grid::allocate(static_cast<std::size_t>(width), "y"));
+  ASSERT_NE(x, nullptr);
+  ASSERT_NE(y, nullptr);
+  for (index_t i = width - 2000; i < width; ++i) x[i] = static_cast<std::uint8_t>(i * 7);
+  grid::mark_written(x + width - 2000, 2000);
+  grid::options().first_block = static_cast<std::uint64_t>(width / 256 - 2);
+  forward({.op = Op::max, .kernel = {3}, .stride = {1}, .pad_lo = {1}, .axes = {0}},
+          ConstTensor(x, Dtype::u8, {width}, {1}, Device::cuda), Tensor(y, Dtype::u8, {width}, {1}, Device::cuda));
+  EXPECT_TRUE(grid::report().failures.empty()) << grid::report().failures[0];
+  for (index_t i = width - 500; i < width; ++i) {
+    const std::uint8_t next = i + 1 < width ? x[i + 1] : std::uint8_t{0};
+    ASSERT_EQ(y[i], std::max({x[i - 1], x[i], next})) << i;
+  }
+  grid::release(x);
+  grid::release(y);
+}
+
+// Planes that begin beyond 2^31 elements take the fast kernels too.
+TEST_F(CudaErrors, PlanesBeyond2To31Elements) {
+  const index_t planes = (index_t{1} << 31) / (64 * 64) + 3;
+  const Extents shape{planes, 64, 64}, out_shape{planes, 32, 32};
+  const auto count = static_cast<std::size_t>(planes * 64 * 64);
+  auto* x = static_cast<std::uint8_t*>(grid::allocate(count, "x"));
+  auto* y = static_cast<std::uint8_t*>(grid::allocate(count / 4, "y"));
+  for (std::size_t i = count - 16 * 4096; i < count; ++i) x[i] = static_cast<std::uint8_t>(i * 5);
+  grid::mark_written(x + count - 16 * 4096, 16 * 4096);
+  const std::uint64_t threads = static_cast<std::uint64_t>(planes) * 4 * 8;  // 4 groups in a row, 8 strips of 4 rows
+  grid::options().first_block = threads / 256 - 1;
+  grid::options().count = true;
+  forward({.op = Op::max, .kernel = {2, 2}}, ConstTensor(x, Dtype::u8, shape, dense_pitch(shape), Device::cuda),
+          Tensor(y, Dtype::u8, out_shape, dense_pitch(out_shape), Device::cuda));
+  EXPECT_TRUE(grid::report().failures.empty()) << grid::report().failures[0];
+  EXPECT_GT(grid::report().reads_by_width[4], 0U);
+  const std::uint8_t* in = x + (count - 4096);
+  const std::uint8_t* out = y + (count / 4 - 1024);
+  for (int r = 0; r < 32; ++r) {
+    for (int c = 0; c < 32; ++c) {
+      const std::uint8_t* at = in + 128 * r + 2 * c;
+      ASSERT_EQ(out[32 * r + c], std::max({at[0], at[1], at[64], at[65]}));
+    }
+  }
+  grid::release(x);
+  grid::release(y);
+}
+
+}  // namespace
+}  // namespace oriel::test

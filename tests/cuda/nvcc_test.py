@@ -1,0 +1,79 @@
+"""What nvcc makes of the kernels, for each architecture: registers do not go to memory, and accesses are vectors.
+
+nvcc is the one that ORIEL_NVCC names, else that of the path or of /usr/local/cuda. Without one the test is skipped,
+and pytest says so.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+NVCC = os.environ.get("ORIEL_NVCC") or shutil.which("nvcc") or shutil.which("nvcc", path="/usr/local/cuda/bin")
+FLAGS = ["-std=c++20", "-O3", "--fmad=false", "--expt-relaxed-constexpr", f"-I{ROOT}/src", f"-I{ROOT}/include"]
+ARCHITECTURES = ["80", "89", "90", "100", "120"]
+# Windows of any rank need arrays that are indexed; the others keep everything in registers, but for a few around the
+# call that nvcc makes for a division of floats (averages).
+IN_MEMORY = ["gather_extremum"]
+AVERAGES = ["Total"]
+MOST_AROUND_DIVISIONS = 32  # bytes
+
+
+def words_of(kernel):
+    """How the mangled name of a kernel of the probe spells it."""
+    return f"{len(kernel)}{kernel}"
+
+
+@pytest.fixture(scope="module")
+def nvcc():
+    if not NVCC:
+        pytest.skip("NOT CHECKED: there is no nvcc, so registers and accesses of the CUDA kernels were not looked at")
+    return NVCC
+
+
+def run(*words):
+    done = subprocess.run(words, capture_output=True, text=True, timeout=900)
+    assert done.returncode == 0, done.stderr
+    return done.stdout + done.stderr
+
+
+def known(nvcc):
+    return {a.strip().removeprefix("sm_") for a in run(nvcc, "--list-gpu-code").split()}
+
+
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
+def test_no_register_goes_to_memory(nvcc, architecture, tmp_path):
+    if architecture not in known(nvcc):
+        pytest.skip(f"NOT CHECKED: {nvcc} does not know sm_{architecture}")
+    report = run(nvcc, *FLAGS, "-arch", f"sm_{architecture}", "-cubin", "-Xptxas", "-v", ROOT / "tests/cuda/probe.cu",
+                 "-o", tmp_path / "probe.cubin")
+    kernels = re.findall(r"Function properties for (\S+)\s+(\d+) bytes stack frame, (\d+) bytes spill stores, "
+                         r"(\d+) bytes spill loads", report)
+    names = [name for name, *_ in kernels]
+    for kernel in ("strip", "lanes", "stream", "apart", "gather_extremum"):
+        assert any(words_of(kernel) in name for name in names), f"{kernel} is missing: {report}"
+    for name, stack, stores, loads in kernels:
+        if any(words_of(kernel) in name for kernel in IN_MEMORY):
+            continue
+        most = MOST_AROUND_DIVISIONS if any(words_of(word) in name for word in AVERAGES) else 0
+        assert max(int(stores), int(loads)) <= most, f"{name} spills {stores} and {loads} bytes"
+        assert int(stack) <= most, f"{name} has {stack} bytes of local memory"
+
+
+def test_accesses_are_vectors(nvcc, tmp_path):
+    text = tmp_path / "probe.ptx"
+    run(nvcc, *FLAGS, "-arch", "sm_90", "-ptx", ROOT / "tests/cuda/probe.cu", "-o", text)
+    bodies = re.split(r"\.entry\s+", text.read_text())[1:]
+    found = 0
+    for body in bodies:
+        name = body.split("(", 1)[0]
+        if not any(words_of(kernel) in name for kernel in ("strip", "lanes", "apart")):
+            continue
+        found += 1
+        assert "ld.global.nc.v4" in body, f"{name} does not read 16 bytes at once"
+        assert re.search(r"st\.global\.cs\.v[24]", body), f"{name} does not store vectors"
+    assert found == 6

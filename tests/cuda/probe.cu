@@ -1,0 +1,24 @@
+// Kernels that nvcc_test.py compiles for every architecture and looks at: one of each kind and element size.
+#include "cuda/apart.cuh"
+#include "cuda/gather.cuh"
+#include "cuda/lanes.cuh"
+#include "cuda/stream.cuh"
+#include "cuda/strip.cuh"
+
+namespace oriel::cuda {
+
+// Taking their addresses makes them.
+extern void* const kProbed[];
+void* const kProbed[] = {
+    reinterpret_cast<void*>(&strip<Extreme<float>, float, 1, 2, 2, 0, 2>),
+    reinterpret_cast<void*>(&strip<Extreme<half>, half, 1, 3, 1, 1, 8>),
+    reinterpret_cast<void*>(&strip<Total<bfloat16>, bfloat16, 1, 3, 2, 1, 4>),
+    reinterpret_cast<void*>(&strip<Extreme<std::uint8_t>, std::uint8_t, 1, 2, 2, 0, 8>),
+    reinterpret_cast<void*>(&lanes<Extreme<half>, half, 3, 8, false>),
+    reinterpret_cast<void*>(&stream<Extreme<float>, float>),
+    reinterpret_cast<void*>(&stream<Total<half>, half>),
+    reinterpret_cast<void*>(&apart<float, 2, true>),
+    reinterpret_cast<void*>(&gather_extremum<float, std::uint32_t>),
+};
+
+}  // namespace oriel::cuda

@@ -1,0 +1,130 @@
+// What each kernel moves, counted by the emulator: which kernel a problem takes, 32-byte sectors against the bound
+// (every input and output once), the width of accesses. docs/cuda.md shows the table that ORIEL_WRITE_TRAFFIC=file
+// writes.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <fstream>
+#include <random>
+
+#include "cuda/device_tensor.h"
+#include "cuda/run.h"
+#include "emulator/grid.h"
+#include "oriel/pool.h"
+#include "pool/fill.h"
+
+namespace oriel::test {
+namespace {
+
+struct Traffic {
+  const char* kernel;
+  const char* problem;
+  double asked;  // sectors that warps ask for over those of the bound, at most
+  double wide;   // share of the bytes read that come in accesses of 16, at least
+};
+
+struct Counted {
+  std::string kernel;
+  double bound = 0;  // sectors of every operand once
+  double distinct = 0, asked = 0, wide = 0;
+};
+
+double sectors(const ConstTensor& t) {
+  return static_cast<double>((element_count(t.shape) * size_bytes(t.dtype) + 31) / 32);
+}
+
+Counted count(const Problem& p) {
+  std::mt19937_64 random(5);
+  const auto x_values = fill(p.dtype, element_count(p.shape), Data::reals, random);
+  const auto dy_values = fill(p.dtype, element_count(p.output_shape), Data::reals, random);
+  const bool backward = p.direction == Direction::backward;
+  Counted c;
+  std::vector<std::byte> first;
+  for (const grid::Order order : {grid::Order::forward, grid::Order::reverse, grid::Order::random}) {
+    grid::options() = {.order = order,
+                       .seed = 11,
+                       .poison = order == grid::Order::reverse ? std::uint8_t{0} : std::uint8_t{0xdb},
+                       .count = true};
+    DeviceTensor x(p.dtype, p.shape, Layout::dense, x_values.data(), p.order);
+    DeviceTensor y(p.dtype, p.output_shape, Layout::dense, backward ? dy_values.data() : nullptr, p.order);
+    DeviceTensor dx(p.dtype, p.shape, Layout::dense, nullptr, p.order);
+    grid::reset();
+    if (backward) {
+      p.pool.op == Op::max ? oriel::backward(p, x.view(), y.view(), dx.view())
+                           : oriel::backward(p, y.view(), dx.view());
+      c.kernel = "";
+      c.bound = sectors(y.view()) + sectors(dx.view()) + (p.pool.op == Op::max ? sectors(x.view()) : 0);
+    } else {
+      oriel::forward(p, x.view(), y.view());
+      c.kernel = cuda::kernel_of(p, x.view(), y.view(), nullptr);
+      c.bound = sectors(x.view()) + sectors(y.view());
+    }
+    const grid::Report& r = grid::report();
+    EXPECT_TRUE(r.failures.empty()) << r.failures[0];
+    EXPECT_EQ(r.rewritten, 0U);
+    c.distinct = static_cast<double>(r.distinct_read_sectors + r.distinct_write_sectors);
+    c.asked = static_cast<double>(r.read_sectors + r.write_sectors);
+    double bytes = 0;
+    for (int i = 0; i < 5; ++i) bytes += static_cast<double>(r.reads_by_width[i] << i);
+    c.wide = static_cast<double>(r.reads_by_width[4] << 4) / bytes;
+    const std::vector<std::byte> bits = (backward ? dx : y).fetch().dense();
+    if (first.empty()) first = bits;
+    EXPECT_EQ(bits, first) << to_string(p) << ": the order of threads or what memory held before changes the result";
+  }
+  return c;
+}
+
+class TrafficTest : public testing::TestWithParam<Traffic> {};
+
+TEST_P(TrafficTest, IsThatOfTheBound) {
+  const Traffic& t = GetParam();
+  const Counted c = count(parse_problem(t.problem));
+  EXPECT_EQ(c.kernel, t.kernel);
+  EXPECT_LE(c.distinct, 1.001 * c.bound) << "of " << c.bound << " sectors";
+  EXPECT_LE(c.asked, t.asked * c.bound) << "of " << c.bound << " sectors, " << c.asked / c.bound;
+  EXPECT_GE(c.wide, t.wide);
+  if (const char* path = std::getenv("ORIEL_WRITE_TRAFFIC")) {
+    std::ofstream file(path, std::ios::app);
+    char line[256];
+    std::snprintf(line, sizeof line, "| `%s` | %s | %.2f | %.2f | %.0f%% |\n", t.problem,
+                  c.kernel.empty() ? "backward" : c.kernel.c_str(), c.distinct / c.bound, c.asked / c.bound,
+                  100 * c.wide);
+    file << line;
+  }
+}
+
+constexpr Traffic kTraffic[] = {
+    {"strip", "max:f32:2x4x56x128:k2", 1.01, 1.0},
+    {"strip", "max:f16:2x4x56x128:k2", 1.01, 1.0},
+    {"strip", "avg:bf16:2x4x56x128:k2", 1.01, 1.0},
+    {"strip", "max:u8:2x4x56x512:k2", 1.01, 1.0},
+    {"strip", "max:f32:2x4x57x112:k2", 1.01, 1.0},
+    {"strip", "max:f32:2x4x55x55:k2", 2.3, 0},  // rows that are not aligned: two scalars for each output
+    {"strip", "max:f32:2x4x56x128:k3s2p1", 1.15, 0.97},
+    {"strip", "avg:f16:2x4x56x256:k3s2p1", 1.15, 0.97},
+    {"strip", "max:f32:2x4x56x128:k3s1p1", 1.15, 0.97},
+    {"strip", "max:u8:2x4x56x512:k3s1p1", 1.15, 0.97},
+    {"strip", "max:f32:1x4x8x16x128:k2", 1.01, 1.0},
+    {"lanes", "max:f32:2x28x28x64:k2s2:axes1,2", 1.01, 1.0},
+    {"lanes", "avg:f16:2x28x28x64:k2s2:axes1,2", 1.01, 1.0},
+    {"lanes", "max:f16:2x28x28x64:k3s2p1:axes1,2", 2.0, 1.0},  // shared taps from the caches
+    {"lanes", "max:u8:2x28x28x64:k3s1p1:axes1,2", 5.0, 1.0},
+    {"stream", "max:f32:1x1x300x256:k15s1p7", 1.5, 0},
+    {"stream", "max:f32:1x1x300x256:k31s1p15", 1.5, 0},
+    {"stream", "avg:f16:1x1x300x256:k31s1p15", 1.6, 0},
+    {"", "max:f32:2x4x56x128:k2:backward", 1.01, 0.8},
+    {"", "max:f16:2x4x57x128:k2:backward", 1.01, 0.8},
+    {"", "avg:bf16:2x4x56x128:k2:backward", 1.01, 0},
+    {"gather", "max:f32:1x1x64x64:k3s1p2d2", 7.5, 0},
+};
+
+INSTANTIATE_TEST_SUITE_P(Kernels, TrafficTest, testing::ValuesIn(kTraffic), [](const auto& of) {
+  std::string name = of.param.problem;
+  std::replace_if(
+      name.begin(), name.end(), [](char c) { return !std::isalnum(static_cast<unsigned char>(c)); }, '_');
+  return name;
+});
+
+}  // namespace
+}  // namespace oriel::test

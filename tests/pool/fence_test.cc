@@ -1,0 +1,108 @@
+// Tensors that end, or begin, where memory does: whatever reads or writes beyond them ends the program. Sanitizers are
+// built for one instruction set alone; this looks at all.
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <fstream>
+
+#include "cpu/targets.h"
+#include "oriel/pool.h"
+#include "pool/fill.h"
+
+namespace oriel::test {
+namespace {
+
+enum class End { left, right };  // at which there is nothing
+
+// Bytes with a page before and after them that may not be touched.
+class Fenced {
+ public:
+  Fenced(index_t bytes, End end) {
+    const std::size_t page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE)), n = static_cast<std::size_t>(bytes);
+    const std::size_t room = (n + page - 1) / page * page;
+    all_ = room + 2 * page;
+    memory_ = mmap(nullptr, all_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    EXPECT_NE(memory_, MAP_FAILED);
+    std::byte* first = static_cast<std::byte*>(memory_) + page;
+    EXPECT_EQ(room == 0 ? 0 : mprotect(first, room, PROT_READ | PROT_WRITE), 0);
+    data_ = end == End::left ? first : first + room - n;
+  }
+  Fenced(const std::vector<std::byte>& elements, End end) : Fenced(static_cast<index_t>(elements.size()), end) {
+    if (!elements.empty()) std::memcpy(data_, elements.data(), elements.size());
+  }
+  Fenced(const Fenced&) = delete;
+  Fenced& operator=(const Fenced&) = delete;
+  ~Fenced() { munmap(memory_, all_); }
+
+  std::byte* data() const { return data_; }
+
+ private:
+  void* memory_;
+  std::size_t all_;
+  std::byte* data_;
+};
+
+void pool(const Problem& p, Data data, End end, std::mt19937_64& random) {
+  const index_t inputs = element_count(p.shape), outputs = element_count(p.output_shape), bytes = size_bytes(p.dtype);
+  const Fenced x(fill(p.dtype, inputs, data, random), end), dy(fill(p.dtype, outputs, data, random), end);
+  const Fenced y(outputs * bytes, end), dx(inputs * bytes, end), places(outputs * 8, end);
+  const auto tensor = [&](const Fenced& at, const Extents& shape) {
+    return Tensor(at.data(), p.dtype, shape, dense_pitch(shape, p.order));
+  };
+  const Options options{.threads = 1};
+  forward(p.pool, tensor(x, p.shape), tensor(y, p.output_shape), options);
+  const bool picks = p.pool.op == Op::max || p.pool.op == Op::min;
+  if (picks) {
+    const Tensor index(places.data(), Dtype::i64, p.output_shape);
+    forward(p.pool, tensor(x, p.shape), tensor(y, p.output_shape), index, IndexSpace::plane, options);
+    backward(p.pool, tensor(dy, p.output_shape), index, IndexSpace::plane, tensor(dx, p.shape), options);
+  }
+  if (is_floating(p.dtype) || picks || p.pool.op == Op::sum) {
+    backward(p.pool, tensor(x, p.shape), tensor(dy, p.output_shape), tensor(dx, p.shape), options);
+  }
+}
+
+TEST(Fence, NothingBeyondATensorIsTouched) {
+  std::ifstream file(ORIEL_CASES);
+  std::vector<std::string> names;
+  for (std::string line; std::getline(file, line);)
+    if (!line.empty() && line[0] != '#') names.push_back(line);
+  ASSERT_GT(names.size(), 80U);
+  unsigned number = 0;
+  for (const std::string& target : cpu::supported_targets()) {
+    cpu::set_target(target);
+    for (Dtype dtype : {Dtype::f32, Dtype::f64, Dtype::f16, Dtype::bf16, Dtype::u8, Dtype::i16, Dtype::i32}) {
+      for (const std::string& name : names) {
+        Problem p = parse_problem(name);
+        p.dtype = dtype;
+        if (p.pool.op == Op::lp && p.pool.norm != 2) continue;  // slow, and of the same ways
+        std::mt19937_64 random(++number);
+        SCOPED_TRACE(name);
+        for (End end : {End::left, End::right}) pool(p, number % 4 == 0 ? Data::specials : Data::reals, end, random);
+      }
+    }
+  }
+  cpu::set_target("");
+}
+
+using FenceDeathTest = testing::Test;
+
+TEST(FenceDeathTest, TheFencesStand) {
+  EXPECT_DEATH(
+      {
+        Fenced at(5, End::right);
+        (void)*static_cast<volatile std::byte*>(at.data() + 5);
+      },
+      "");
+  EXPECT_DEATH(
+      {
+        Fenced at(5, End::left);
+        (void)*static_cast<volatile std::byte*>(at.data() - 1);
+      },
+      "");
+}
+
+}  // namespace
+}  // namespace oriel::test
