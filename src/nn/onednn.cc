@@ -50,7 +50,9 @@ dnnl::primitive_attr attributes(bool relu) {
 
 using Description = dnnl::convolution_forward::primitive_desc;
 
-Description describe_convolution(const ConvolutionShape& s, dnnl::algorithm algorithm) {
+// Calls `each` with every implementation of the algorithm that takes the shape. Throws dnnl::error when there is none.
+void each_implementation(const ConvolutionShape& s, dnnl::algorithm algorithm,
+                         const std::function<void(const Description&)>& each) {
   const Type type = type_of(s.arithmetic);
   const memory::desc input({1, s.inputs, s.height, s.width}, type, s.plain ? Tag::nchw : blocks_tag(s.arithmetic));
   const memory::desc output({1, s.outputs, s.height, s.width}, type, blocks_tag(s.arithmetic));
@@ -58,11 +60,17 @@ Description describe_convolution(const ConvolutionShape& s, dnnl::algorithm algo
   const memory::desc bias = s.bias ? memory::desc({s.outputs}, Type::f32, Tag::x) : memory::desc();
   const memory::dims step{1, 1}, pad{s.taps / 2, s.taps / 2};
   const auto kind = dnnl::prop_kind::forward_inference;
+  const dnnl::primitive_attr attr = attributes(s.relu);
 #if DNNL_VERSION_MAJOR >= 3
-  return {engine(), kind, algorithm, input, weights, bias, output, step, pad, pad, attributes(s.relu)};
+  Description found(engine(), kind, algorithm, input, weights, bias, output, step, pad, pad, attr);
 #else
-  return {{kind, algorithm, input, weights, bias, output, step, pad, pad}, attributes(s.relu), engine()};
+  // Version 2 looks for the next implementation by a pointer to this.
+  const dnnl::convolution_forward::desc wanted(kind, algorithm, input, weights, bias, output, step, pad, pad);
+  Description found(wanted, attr, engine());
 #endif
+  do {
+    each(found);
+  } while (found.next_impl());
 }
 
 std::string implementation(const Description& description) { return description.impl_info_str(); }
@@ -140,21 +148,19 @@ struct Convolution::Way {
 std::vector<Convolution> Convolution::ways(const ConvolutionShape& shape) {
   std::vector<Convolution> out;
   execute([&] {
-    for (const auto& [algorithm, text] : {std::pair(dnnl::algorithm::convolution_winograd, "winograd"),
-                                          {dnnl::algorithm::convolution_direct, "direct"}}) {
+    for (const bool winograd : {true, false}) {
+      const auto algorithm = winograd ? dnnl::algorithm::convolution_winograd : dnnl::algorithm::convolution_direct;
       try {
-        Description description = describe_convolution(shape, algorithm);
-        do {
+        each_implementation(shape, algorithm, [&](const Description& description) {
           const std::string found = implementation(description);
           const bool slow = found.starts_with("ref") || found.find("gemm:ref") != std::string::npos;
-          if (slow && !out.empty()) continue;
-          if (slow && shape.plain) continue;  // blocks with empty channels are faster
+          if (slow && (shape.plain || !out.empty()))
+            return;  // blocks with empty channels are faster than a plain image
           Convolution way;
-          way.way_ = std::make_shared<Way>(Way{shape, fmt::format("{} {}", text, found),
-                                               algorithm == dnnl::algorithm::convolution_winograd, description,
-                                               dnnl::convolution_forward(description)});
+          way.way_ = std::make_shared<Way>(Way{shape, fmt::format("{} {}", winograd ? "winograd" : "direct", found),
+                                               winograd, description, dnnl::convolution_forward(description)});
           out.push_back(std::move(way));
-        } while (description.next_impl());
+        });
       } catch (const dnnl::error&) {  // no implementation of this algorithm takes the shape
       }
     }
