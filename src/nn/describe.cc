@@ -179,6 +179,7 @@ UNetDescription describe(const Weights& weights) {
   d.input_channels = static_cast<int>(inputs > kMost ? kAny : inputs);
   d.classes = static_cast<int>(classes > kMost ? kAny : classes);
   for (index_t& width : d.widths) width = width > kMost ? kAny : width;
+  d.convolution_bias = weights.find(names->level(0, 0).convolution + ".bias") != nullptr;
   check_keys(weights, expected_keys(d, *names), *names, levels);
   const auto too_many = [&](index_t channels) { return channels < 1; };
   if (too_many(d.input_channels) || too_many(d.classes) || std::any_of(d.widths.begin(), d.widths.end(), too_many))
@@ -192,7 +193,8 @@ index_t UNetDescription::parameters() const {
   for (const Expected& e : expected_keys(*this, names)) {
     const bool statistics =
         e.key.ends_with(".running_mean") || e.key.ends_with(".running_var") || e.key.ends_with(".num_batches_tracked");
-    if (!statistics) count += element_count(e.shape);
+    const bool absent = !convolution_bias && e.optional && e.key.find("double_conv") != std::string::npos;
+    if (!statistics && !absent) count += element_count(e.shape);
   }
   return count;
 }

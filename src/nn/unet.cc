@@ -155,6 +155,7 @@ void UNet::prepare(index_t height, index_t width) {
                               s.description.levels(), multiple, kMost));
   const ThreadScope threads(s.options.threads);
   s.prepared = nullptr;
+  s.height = s.width = 0;
   s.arena = Arena();
   s.prepared =
       std::make_shared<const Prepared>(oriel::nn::prepare(*s.weights, s.description, s.options, height, width));

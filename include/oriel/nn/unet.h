@@ -38,10 +38,11 @@ struct UNetOptions {
 /// output is joined with the level's own on the way down; a 1x1 convolution makes the result.
 struct UNetDescription {
   int input_channels = 3;
-  int classes = 1;              ///< channels of the result
-  std::vector<index_t> widths;  ///< channels by level; the last is the deepest. The source's: 64 128 256 512 1024
-  bool skip_first = false;      ///< order of the joined channels: the skip before the up-sampled ones
-  std::string key_names;        ///< whose key names the file has: `source` or `milesial`
+  int classes = 1;               ///< channels of the result
+  std::vector<index_t> widths;   ///< channels by level; the last is the deepest. The source's: 64 128 256 512 1024
+  bool convolution_bias = true;  ///< of the 3x3 convolutions; the public U-Net has none
+  bool skip_first = false;       ///< order of the joined channels: the skip before the up-sampled ones
+  std::string key_names;         ///< whose key names the file has: `source` or `milesial`
 
   int levels() const { return static_cast<int>(widths.size()); }
   /// Heights and widths of images must be multiples of it: 2^(levels-1).
@@ -110,8 +111,8 @@ class UNet {
   /// Blocks' values as they come, for comparisons: `values` is [channels][height][width] in C order, valid in the call.
   using Observer = std::function<void(const std::string& block, const Extents& shape, std::span<const float> values)>;
 
-  /// image [input_channels][height][width] -> logits [classes][height][width], both dense binary32; no sigmoid. No
-  /// allocation without an observer. Throws Error when nothing was prepared.
+  /// image [input_channels][height][width] -> logits [classes][height][width], both dense binary32; no
+  /// sigmoid. Throws Error when nothing was prepared.
   ORIEL_API void run(const float* image, float* logits);
   ORIEL_API void run(const float* image, float* logits, const Observer& observer);
 
