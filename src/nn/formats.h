@@ -16,6 +16,9 @@ using Keep = std::shared_ptr<const void>;
 /// A name from a file, fit for one line of an error.
 std::string shown(std::string_view name);
 
+/// The elements of a shape; the Error of one too large begins with `what`.
+index_t count_of(const Extents& shape, const std::string& what);
+
 /// A safetensors file's tensors and metadata.
 Weights read_safetensors(Bytes bytes, Keep memory, const std::string& file);
 

@@ -108,7 +108,7 @@ class Archive {
 
 // The last element that a tensor reaches lies in its storage.
 void check_reach(const PickledTensor& t, const std::string& what) {
-  if (element_count(t.shape) == 0) return;
+  if (count_of(t.shape, what) == 0) return;
   index_t last = t.offset;
   for (int axis = 0; axis < t.shape.size(); ++axis) {
     index_t reach = 0;
@@ -148,7 +148,7 @@ Weights read_pth(Bytes bytes, const std::string& file) {
         static_cast<std::uint64_t>(size) != storage->size())
       throw Error(fmt::format("{}: its storage says {} elements of {}, but data/{} has {} bytes", what, t.elements,
                               oriel::name(t.dtype), shown(t.storage), storage->size()));
-    const bool empty = element_count(t.shape) == 0;  // may begin anywhere
+    const bool empty = count_of(t.shape, what) == 0;  // may begin anywhere
     out.add(name,
             ConstTensor(storage->data() + (empty ? 0 : t.offset * size_bytes(t.dtype)), t.dtype, t.shape, t.pitch));
   }

@@ -107,7 +107,7 @@ std::pair<ConstTensor, Place> parse_entry(const std::string& name, const json& e
     throw Error(fmt::format("{}: data_offsets [{}, {}] are not within the {} bytes of data", what, place.begin,
                             place.end, data));
   index_t bytes = 0;
-  if (__builtin_mul_overflow(element_count(shape), size_bytes(dtype), &bytes) ||
+  if (__builtin_mul_overflow(count_of(shape, what), size_bytes(dtype), &bytes) ||
       place.end - place.begin != static_cast<std::uint64_t>(bytes))
     throw Error(fmt::format("{}: {} {} does not fill the {} bytes of its data_offsets", what, to_string(shape),
                             oriel::name(dtype), place.end - place.begin));

@@ -71,8 +71,9 @@ TEST(Pth, LooksThroughNestingAndPrefix) {
     EXPECT_NE(parse(archive(checkpoint)).find("w"), nullptr) << key;
   }
   // Values beside the tensors, and one that does not have the prefix.
-  const std::string mixed = dict(text("module.w") + tensor(storage("0", 4), 0, number(4), number(1)) + text("b") +
-                                 tensor(storage("0", 4), 0, "", "") + text("mask_values") + "](K\0K\1e");
+  const std::string mixed =
+      dict(text("module.w") + tensor(storage("0", 4), 0, number(4), number(1)) + text("b") +
+           tensor(storage("0", 4), 0, "", "") + text("mask_values") + "](" + number(0) + number(1) + "e");
   EXPECT_NE(parse(archive(mixed)).find("module.w"), nullptr);
 }
 
@@ -101,8 +102,10 @@ TEST(Pth, RefusesBrokenPickles) {
   for (const std::string& value :
        {std::string("t"), std::string("u"), std::string("R"), std::string("Q"), std::string("K\1u"),
         std::string("(K\1u"), std::string("h\5"), std::string("K\1Q"), std::string(")Q"),
-        std::string("\x8a\x0912345678\x7f"), std::string("X\xff\xff\xff\xff"), std::string("ctorch"), std::string("}b"),
-        std::string("(}}bb"), std::string("](K\1"), std::string("K\1K\1R"), std::string("\x85"), std::string("")})
+        std::string("\x8a\x09"
+                    "12345678\x7f"),
+        std::string("X\xff\xff\xff\xff"), std::string("ctorch"), std::string("}b"), std::string("(}}bb"),
+        std::string("](K\1"), std::string("K\1K\1R"), std::string("\x85"), std::string("")})
     EXPECT_NE(error_of_file(archive(value)).find("file: "), std::string::npos);
   std::string whole = archive(one_tensor(0, number(4), number(1)));
   const std::string data = pickle(one_tensor(0, number(4), number(1)));

@@ -176,11 +176,5 @@ TEST(UNet, BadValues) {
   }
 }
 
-TEST(UNet, WithoutOneDnnAnErrorSaysSo) {
-  if (supports(Arithmetic::fp32)) GTEST_SKIP() << "this build has oneDNN";
-  const std::string text = error_of([] { UNet(NaiveUNet{.widths = {4, 4}}.weights()); });
-  EXPECT_NE(text.find("no oneDNN"), std::string::npos) << text;
-}
-
 }  // namespace
 }  // namespace oriel::nn
