@@ -16,6 +16,8 @@
 namespace oriel::nn {
 namespace {
 
+constexpr int kLastProtocol = 5;  // of pickle
+
 [[noreturn]] void fail(const std::string& file, std::string_view what) {
   throw Error(fmt::format("{}: cannot {}: {}", file, what, std::strerror(errno)));
 }
@@ -83,9 +85,10 @@ void refuse_unknown(Bytes bytes, const std::string& file) {
 
 Weights Weights::parse(std::span<const std::byte> bytes, std::shared_ptr<const void> memory, const std::string& file) {
   if (is_zip(bytes)) return read_pth(bytes, file);
-  // A header's length of at most 100 MB leaves the upper four of eight bytes zero.
-  const bool length_first = begins(bytes, {0, 0, 0, 0}, 4);
-  if (length_first || begins(bytes, {'{'}, 8)) return read_safetensors(bytes, std::move(memory), file);
+  // A header's length of at most 100 MB leaves the upper four of eight bytes zero; so may a pickle's first ones.
+  const bool pickle = begins(bytes, {0x80}) && bytes.size() > 1 && std::to_integer<int>(bytes[1]) <= kLastProtocol;
+  if (begins(bytes, {'{'}, 8) || (begins(bytes, {0, 0, 0, 0}, 4) && !pickle))
+    return read_safetensors(bytes, std::move(memory), file);
   refuse_unknown(bytes, file);
 }
 
