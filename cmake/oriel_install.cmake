@@ -7,7 +7,8 @@ set(oriel_package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/oriel)
 
 install(TARGETS oriel oriel_tile ${ORIEL_MPI_TARGETS} EXPORT oriel_targets
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
-install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/oriel DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/oriel DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
+  PATTERN nn EXCLUDE)  # oriel_nn is for the programs here, and not installed
 install(EXPORT oriel_targets NAMESPACE oriel:: FILE oriel_targets.cmake DESTINATION ${oriel_package_dir})
 
 # A shared library brings what it needs; a static one leaves it to the program that links it.
