@@ -10,7 +10,7 @@
 namespace oriel::nn {
 namespace {
 
-constexpr index_t kBands = 4;  // of rows, in which a block of channels is divided among threads
+constexpr index_t kPieces = 64;  // in which work is at least divided among threads
 
 // Conversions of the inner loops: the compiler makes vectors of them, which it does not of bfloat16's own.
 float widen(bfloat16 value) { return std::bit_cast<float>(static_cast<std::uint32_t>(value.bits) << 16); }
@@ -39,10 +39,11 @@ void visit_element(Dtype dtype, F&& f) {
 // body(block of channels, first row, last row + 1) over all blocks and bands of `rows`.
 template <class Body>
 void for_bands(index_t blocks, index_t rows, const Body& body) {
-  share_out(blocks * kBands, [&](index_t begin, index_t end) {
+  const index_t bands = std::min(rows, (kPieces + blocks - 1) / blocks);
+  share_out(blocks * bands, [&](index_t begin, index_t end) {
     for (index_t i = begin; i < end; ++i) {
-      const index_t band = i % kBands, first = rows * band / kBands, last = rows * (band + 1) / kBands;
-      if (first < last) body(i / kBands, first, last);
+      const index_t band = i % bands;
+      body(i / bands, rows * band / bands, rows * (band + 1) / bands);
     }
   });
 }
@@ -51,14 +52,15 @@ template <class T, int B>
 void head_pixels(const Blocks& in, const float* weights, float bias, float* out, index_t begin, index_t end) {
   constexpr index_t kChunk = 64;
   const index_t pixels = in.height * in.width;
+  const index_t block_pitch = in.block == B ? pixels * B : B;  // channels last: a pixel's blocks lie side by side
   for (index_t p = begin; p < end; p += kChunk) {
     const index_t count = std::min(kChunk, end - p);
     alignas(64) float sum[kChunk * B] = {};
     for (index_t block = 0; block < in.channels / B; ++block) {
-      const T* const x = static_cast<const T*>(in.data) + (block * pixels + p) * B;
+      const T* const x = static_cast<const T*>(in.data) + block * block_pitch + p * in.block;
       const float* const w = weights + block * B;
       for (index_t i = 0; i < count; ++i)
-        for (int lane = 0; lane < B; ++lane) sum[i * B + lane] += w[lane] * widen(x[i * B + lane]);
+        for (int lane = 0; lane < B; ++lane) sum[i * B + lane] += w[lane] * widen(x[i * in.block + lane]);
     }
     for (index_t i = 0; i < count; ++i) {
       float* const s = sum + i * B;
@@ -120,14 +122,15 @@ void pool(const Blocks& in, const Blocks& out) {
 
 void spread(const Blocks& row, int dy, std::span<const float> bias, const Blocks& out) {
   const index_t b = out.block;
+  const index_t apart = row.block == b ? out.channels * row.height * row.width : out.channels;
   visit_element(out.dtype, [&]<class T>() {
     for_bands(out.channels / b, row.height, [&](index_t block, index_t first, index_t last) {
       const float* const add = bias.data() + block * b;
       for (index_t y = first; y < last; ++y) {
         T* to = static_cast<T*>(out.data) + (block * out.height + 2 * y + dy) * out.width * b;
-        const T* left = static_cast<const T*>(row.data) + (block * row.height + y) * row.width * b;
-        const T* right = left + out.channels * row.height * row.width;
-        for (index_t x = 0; x < row.width; ++x, to += 2 * b, left += b, right += b)
+        const T* left = static_cast<const T*>(row.data) + (block * row.height + y) * row.width * row.block;
+        const T* right = left + apart;
+        for (index_t x = 0; x < row.width; ++x, to += 2 * b, left += row.block, right += row.block)
           for (index_t lane = 0; lane < b; ++lane) {
             to[lane] = narrow<T>(widen(left[lane]) + add[lane]);
             to[b + lane] = narrow<T>(widen(right[lane]) + add[lane]);
@@ -144,7 +147,7 @@ void head(const Blocks& in, std::span<const float> weights, std::span<const floa
       for (std::size_t k = 0; k < bias.size(); ++k) {
         const float* const w = weights.data() + k * static_cast<std::size_t>(in.channels);
         float* const to = out + static_cast<index_t>(k) * pixels;
-        if (in.block == 16)
+        if (in.block % 16 == 0)
           head_pixels<T, 16>(in, w, bias[k], to, begin, end);
         else
           head_pixels<T, 8>(in, w, bias[k], to, begin, end);

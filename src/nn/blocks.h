@@ -1,4 +1,5 @@
-// What a network does beside convolutions, on tensors in blocks of channels [C/b][H][W][b] of f32 or bf16. Every
+// What a network does beside convolutions, on tensors in blocks of channels [C/b][H][W][b] of f32 or bf16; b = C is
+// channels last. Every
 // function shares its work out on the convolutions' threads.
 #pragma once
 
@@ -31,7 +32,7 @@ void blocks_to_plain(const Blocks& in, index_t channels, float* out);
 void pool(const Blocks& in, const Blocks& out);
 
 /// One row of taps of a transposed 2x2 convolution, put where it belongs: out(c, 2y + dy, 2x + dx) = bias(c) +
-/// row(dx C + c, y, x), C the channels of `out`.
+/// row(dx C + c, y, x), C the channels of `out`. Where `out` is one block of C channels, `row` is one of 2C.
 void spread(const Blocks& row, int dy, std::span<const float> bias, const Blocks& out);
 
 /// 1x1 convolution to few channels: out[k][y][x] = bias[k] + sum over c of weights[k][c] in(c, y, x), f32.

@@ -19,6 +19,9 @@ std::string convolution_missing(Arithmetic arithmetic);
 /// Channels are held in blocks of this many, [C/b][H][W][b]: 16 where the CPU has vectors of 16 floats, else 8.
 int channel_block(Arithmetic arithmetic);
 
+/// Whether channels last are the faster layout.
+bool prefers_channels_last(Arithmetic arithmetic);
+
 /// Sets how many threads the library uses in the calling thread, until the end of the scope.
 class ThreadScope {
  public:
@@ -44,7 +47,9 @@ struct ConvolutionShape {
   int taps = 3;  ///< along each axis: 3 or 1
   bool relu = true;
   bool bias = true;
-  bool plain = false;  ///< the input is an image [inputs][height][width]
+  bool plain = false;          ///< the input is an image [inputs][height][width]
+  bool channels_last = false;  ///< input and output are [height][width][channels], not blocks
+  bool accumulate = false;     ///< added to what the output holds, before ReLU
   Arithmetic arithmetic = Arithmetic::fp32;
 
   friend bool operator==(const ConvolutionShape&, const ConvolutionShape&) = default;
@@ -53,8 +58,8 @@ struct ConvolutionShape {
 /// One way to carry out a convolution.
 class Convolution {
  public:
-  /// The ways that there are, the library's preferred ones first; never empty for a shape of blocks, and empty for a
-  /// plain one that it cannot read. To be called, as run(), in a ThreadScope of the same number of threads.
+  /// The ways that there are, the library's preferred ones first; empty only for a plain image, or one with
+  /// few channels last, that it cannot read. To be called, as run(), in a ThreadScope of the same number of threads.
   static std::vector<Convolution> ways(const ConvolutionShape& shape);
 
   const std::string& name() const;  ///< e.g. `winograd jit_wino_4x3:avx512_core`
@@ -68,7 +73,7 @@ class Convolution {
   void pack(const float* weights, const float* bias);
   /// Until pack: weights of zeros, for a trial.
   void pack_zeros();
-  /// From and to blocks; `scratch` has scratch_bytes(). All begin at multiples of 64.
+  /// From and to blocks, or channels last; `scratch` has scratch_bytes(). All begin at multiples of 64.
   void run(const void* input, void* output, void* scratch) const;
 
  private:

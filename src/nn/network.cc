@@ -49,6 +49,7 @@ class Builder {
 
   int tensor(index_t channels, int level, bool plain, Dtype dtype, int after = -1) {
     NetworkTensor t{channels, form_.height >> level, form_.width >> level, 0, plain, dtype, after};
+    if (form_.channels_last) t.after = -1;
     t.bytes = t.channels * t.height * t.width * size_bytes(dtype);
     net_.tensors.push_back(t);
     return static_cast<int>(net_.tensors.size()) - 1;
@@ -71,7 +72,7 @@ class Builder {
 
   int image() {
     const index_t channels = form_.plain_image ? d_.input_channels : padded(d_.input_channels);
-    const int out = tensor(channels, 0, form_.plain_image, form_.dtype);
+    const int out = tensor(channels, 0, form_.plain_image && !form_.channels_last, form_.dtype);
     step(StepKind::copy_in, "down_1", "in", -1, out).channels = d_.input_channels;
     return out;
   }

@@ -48,9 +48,10 @@ struct Network {
 struct NetworkForm {
   index_t height = 0;
   index_t width = 0;
-  int block = 16;            ///< channels of a block
-  Dtype dtype = Dtype::f32;  ///< of activations
-  bool plain_image = true;   ///< whether the first convolution reads a plain image, or blocks
+  int block = 16;              ///< channels of a block
+  Dtype dtype = Dtype::f32;    ///< of activations
+  bool channels_last = false;  ///< each tensor is one block of all its channels
+  bool plain_image = true;     ///< whether the first convolution reads an image without padded channels
 };
 
 Network make_network(const UNetDescription& description, const NetworkForm& form);

@@ -32,17 +32,20 @@ bool has_isa(dnnl::cpu_isa least) { return dnnl::get_effective_cpu_isa() >= leas
 
 Type type_of(Arithmetic arithmetic) { return arithmetic == Arithmetic::bf16 ? Type::bf16 : Type::f32; }
 
-Tag blocks_tag(Arithmetic arithmetic) { return channel_block(arithmetic) == 16 ? Tag::nChw16c : Tag::nChw8c; }
+Tag layout_of(const ConvolutionShape& s) {
+  if (s.channels_last) return Tag::nhwc;
+  return channel_block(s.arithmetic) == 16 ? Tag::nChw16c : Tag::nChw8c;
+}
 
-dnnl::primitive_attr attributes(bool relu) {
+dnnl::primitive_attr attributes(const ConvolutionShape& s) {
   dnnl::primitive_attr out;
   out.set_scratchpad_mode(dnnl::scratchpad_mode::user);
-  if (!relu) return out;
   dnnl::post_ops after;
+  if (s.accumulate) after.append_sum();
 #if DNNL_VERSION_MAJOR >= 3
-  after.append_eltwise(dnnl::algorithm::eltwise_relu, 0, 0);
+  if (s.relu) after.append_eltwise(dnnl::algorithm::eltwise_relu, 0, 0);
 #else
-  after.append_eltwise(1, dnnl::algorithm::eltwise_relu, 0, 0);
+  if (s.relu) after.append_eltwise(1, dnnl::algorithm::eltwise_relu, 0, 0);
 #endif
   out.set_post_ops(after);
   return out;
@@ -54,13 +57,13 @@ using Description = dnnl::convolution_forward::primitive_desc;
 void each_implementation(const ConvolutionShape& s, dnnl::algorithm algorithm,
                          const std::function<void(const Description&)>& each) {
   const Type type = type_of(s.arithmetic);
-  const memory::desc input({1, s.inputs, s.height, s.width}, type, s.plain ? Tag::nchw : blocks_tag(s.arithmetic));
-  const memory::desc output({1, s.outputs, s.height, s.width}, type, blocks_tag(s.arithmetic));
+  const memory::desc input({1, s.inputs, s.height, s.width}, type, s.plain ? Tag::nchw : layout_of(s));
+  const memory::desc output({1, s.outputs, s.height, s.width}, type, layout_of(s));
   const memory::desc weights({s.outputs, s.inputs, s.taps, s.taps}, type, Tag::any);
   const memory::desc bias = s.bias ? memory::desc({s.outputs}, Type::f32, Tag::x) : memory::desc();
   const memory::dims step{1, 1}, pad{s.taps / 2, s.taps / 2};
   const auto kind = dnnl::prop_kind::forward_inference;
-  const dnnl::primitive_attr attr = attributes(s.relu);
+  const dnnl::primitive_attr attr = attributes(s);
 #if DNNL_VERSION_MAJOR >= 3
   Description found(engine(), kind, algorithm, input, weights, bias, output, step, pad, pad, attr);
 #else
@@ -84,6 +87,10 @@ bool convolution_supported(Arithmetic arithmetic) {
 }
 
 std::string convolution_missing(Arithmetic) { return "bf16 needs a CPU with AVX-512; allowed here: fp32"; }
+
+bool prefers_channels_last(Arithmetic arithmetic) {
+  return arithmetic == Arithmetic::bf16 && has_isa(dnnl::cpu_isa::avx512_core_amx);
+}
 
 int channel_block(Arithmetic) { return has_isa(dnnl::cpu_isa::avx512_core) ? 16 : 8; }
 
@@ -147,6 +154,7 @@ struct Convolution::Way {
 
 std::vector<Convolution> Convolution::ways(const ConvolutionShape& shape) {
   std::vector<Convolution> out;
+  const bool few = shape.plain || shape.inputs % channel_block(shape.arithmetic) != 0;
   execute([&] {
     for (const bool winograd : {true, false}) {
       const auto algorithm = winograd ? dnnl::algorithm::convolution_winograd : dnnl::algorithm::convolution_direct;
@@ -165,7 +173,7 @@ std::vector<Convolution> Convolution::ways(const ConvolutionShape& shape) {
       }
     }
   });
-  if (out.empty() && !shape.plain)
+  if (out.empty() && !few)
     throw Error(fmt::format("oneDNN has no convolution {}x{} -> {} at {}x{} on this machine", shape.taps, shape.inputs,
                             shape.outputs, shape.height, shape.width));
   return out;

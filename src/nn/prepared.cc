@@ -70,6 +70,9 @@ class Preparation {
     form_.height = height;
     form_.width = width;
     form_.block = channel_block(options.arithmetic);
+    form_.channels_last = options.layout == UNetLayout::pick ? prefers_channels_last(options.arithmetic)
+                                                             : options.layout == UNetLayout::channels_last;
+    out_.channels_last = form_.channels_last;
     form_.dtype = options.arithmetic == Arithmetic::bf16 ? Dtype::bf16 : Dtype::f32;
   }
 
@@ -90,6 +93,7 @@ class Preparation {
     shape.height = at.height;
     shape.width = at.width;
     shape.arithmetic = options_.arithmetic;
+    shape.channels_last = form_.channels_last;
     return shape;
   }
 
@@ -99,7 +103,7 @@ class Preparation {
     at.height = form_.height;
     at.width = form_.width;
     ConvolutionShape shape = shape_of(d_.input_channels, outputs, at);
-    shape.plain = true;
+    shape.plain = !form_.channels_last;
     return !Convolution::ways(shape).empty();
   }
 
@@ -130,11 +134,27 @@ class Preparation {
     const index_t more = step.input_more < 0 ? 0 : tensor(step.input_more).channels;
     ConvolutionShape shape = shape_of(tensor(step.input).channels + more, output.channels, output);
     shape.plain = tensor(step.input).plain;
+    if (more > 0 && form_.channels_last) return two_convolutions(step, number, shape, work);
     Choice choice = chooser_.choose(shape);
-    const Folded folded = fold(weights_, step.keys, shape.outputs, shape.inputs, step.runs);
-    take(choice, folded, work);
+    take(choice, fold(weights_, step.keys, shape.outputs, shape.inputs, step.runs), work);
     work.milliseconds = choice.milliseconds;
     work.scratch = only_in(number, choice.way.scratch_bytes());
+  }
+
+  // Joined inputs that do not lie side by side: the second is convolved onto the first one's result.
+  void two_convolutions(const NetworkStep& step, int number, ConvolutionShape shape, Work& work) {
+    index_t scratch = 0;
+    for (int part : {0, 1}) {
+      shape.inputs = tensor(part == 0 ? step.input : step.input_more).channels;
+      shape.relu = shape.bias = shape.accumulate = part == 1;
+      ChannelRun run = step.runs[static_cast<std::size_t>(part)];
+      run.to = 0;
+      Choice choice = chooser_.choose(shape);
+      take(choice, fold(weights_, step.keys, shape.outputs, shape.inputs, {run}), work);
+      work.milliseconds += choice.milliseconds;
+      scratch = std::max(scratch, choice.way.scratch_bytes());
+    }
+    work.scratch = only_in(number, scratch);
   }
 
   void up(const NetworkStep& step, int number, Work& work) {

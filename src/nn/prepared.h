@@ -11,7 +11,7 @@ namespace oriel::nn {
 
 /// A step with what it needs to run.
 struct Work {
-  std::vector<Convolution> convolutions{};  ///< one; of a transposed one, the two rows of taps
+  std::vector<Convolution> convolutions{};  ///< one; two rows of taps of a transposed one, or two joined inputs
   std::vector<float> weights{};             ///< of the head
   std::vector<float> bias{};                ///< of the head and of transposed convolutions
   int scratch = -1;                         ///< numbers of tensors of the plan that live in this step only
@@ -25,6 +25,7 @@ struct Prepared {
   std::vector<Work> works;
   MemoryPlan plan;
   index_t weight_bytes = 0;
+  bool channels_last = false;
 };
 
 /// Picks the convolutions, lays out their weights, plans the memory. To be called in the ThreadScope that the network

@@ -45,7 +45,8 @@ struct UNet::State {
 
   Blocks blocks(int i) const {
     const NetworkTensor& t = prepared->network.tensors[static_cast<std::size_t>(i)];
-    return {at(i), t.dtype, channel_block(options.arithmetic), t.channels, t.height, t.width};
+    const int block = prepared->channels_last ? static_cast<int>(t.channels) : channel_block(options.arithmetic);
+    return {at(i), t.dtype, block, t.channels, t.height, t.width};
   }
 
   void count_copy(const NetworkStep& step) {
@@ -84,6 +85,7 @@ void UNet::State::up(const NetworkStep& step, const Work& work) {
   const Blocks out = blocks(step.output);
   row.data = at(work.row);
   row.channels = 2 * out.channels;
+  row.block = prepared->channels_last ? 2 * out.block : out.block;
   for (int dy : {0, 1}) {
     work.convolutions[static_cast<std::size_t>(dy)].run(at(step.input), row.data, at(work.scratch));
     spread(row, dy, work.bias, out);
@@ -95,7 +97,10 @@ void UNet::State::run_step(const NetworkStep& step, const Work& work, const floa
     case StepKind::copy_in:
       return copy_in(step, image);
     case StepKind::convolution:
-      return work.convolutions.front().run(at(step.input), at(step.output), at(work.scratch));
+      work.convolutions.front().run(at(step.input), at(step.output), at(work.scratch));
+      if (work.convolutions.size() == 2)
+        work.convolutions.back().run(at(step.input_more), at(step.output), at(work.scratch));
+      return;
     case StepKind::pool:
       return pool(blocks(step.input), blocks(step.output));
     case StepKind::up:

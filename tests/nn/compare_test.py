@@ -103,12 +103,15 @@ def test_text():
     assert text.splitlines()[7].split() == ["total", "2"]
 
 
-def test_bfloat16():
+@pytest.mark.parametrize("layout", [[], ["--channels-last"]], ids=["picked", "channels-last"])
+def test_bfloat16(layout):
     report = subprocess.run([COMPARE, "--python", sys.executable, "--widths", "16", "32", "64", "--size", "64", "--runs",
-                             "0", "--json", "--arithmetic", "bf16"], capture_output=True, text=True)
+                             "0", "--json", "--arithmetic", "bf16", *layout], capture_output=True, text=True)
     if "bf16 needs a CPU with AVX-512" in report.stderr:
         pytest.skip("this CPU runs no networks in bf16")
     expect_close(json.loads(report.stdout), 3, most=0.03)
+    if layout:
+        assert "brg" in report.stdout
 
 
 def test_bad_input(tmp_path):

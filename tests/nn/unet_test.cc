@@ -85,10 +85,21 @@ TEST(UNet, Bfloat16IsNear) {
   expect_close({.widths = {8, 12}, .milesial = true}, 8, 8, {.threads = 2, .arithmetic = Arithmetic::bf16}, 0.03);
 }
 
-TEST(UNet, CopiesOneInOneOut) {
-  SKIP_WITHOUT(Arithmetic::fp32);
+TEST(UNet, ChannelsLast) {
+  SKIP_WITHOUT(Arithmetic::bf16);
+  const UNetLayout layout = UNetLayout::channels_last;
+  for (bool milesial : {false, true}) {
+    expect_close({.widths = {16, 32, 64}, .milesial = milesial}, 32, 48, {.threads = 2, .layout = layout}, 1e-5);
+    expect_close({.input_channels = 2, .classes = 2, .widths = {5, 40}, .milesial = milesial}, 8, 6,
+                 {.threads = 2, .layout = layout}, 1e-5);
+    expect_close({.widths = {16, 24, 32}, .milesial = milesial}, 16, 16,
+                 {.threads = 2, .arithmetic = Arithmetic::bf16, .layout = layout}, 0.04);
+  }
+}
+
+void expect_two_copies(const UNetOptions& options) {
   const NaiveUNet net{.widths = {16, 16, 16, 16, 16}};
-  UNet engine(net.weights(), {.trial = false});
+  UNet engine(net.weights(), options);
   engine.prepare(16, 16);
   const std::vector<float> image = random_image(3 * 256, 1);
   std::vector<float> logits(256);
@@ -108,6 +119,12 @@ TEST(UNet, CopiesOneInOneOut) {
   const UNetMemory memory = engine.memory();
   EXPECT_GE(memory.activations, memory.lower_bound);
   EXPECT_LE(static_cast<double>(memory.activations), 1.1 * static_cast<double>(memory.lower_bound));
+}
+
+TEST(UNet, CopiesOneInOneOut) {
+  SKIP_WITHOUT(Arithmetic::fp32);
+  expect_two_copies({.trial = false});
+  expect_two_copies({.trial = false, .layout = UNetLayout::channels_last});
 }
 
 TEST(UNet, EnginesRunSideBySide) {

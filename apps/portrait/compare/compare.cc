@@ -114,7 +114,8 @@ class Run {
       weights_file_ = folder_.file("weights.safetensors");
       save(random_weights(options_.widths, options_.seed), weights_file_);
     }
-    net_.emplace(nn::UNet::load(weights_file_, {.threads = options_.threads, .arithmetic = options_.arithmetic}));
+    net_.emplace(nn::UNet::load(
+        weights_file_, {.threads = options_.threads, .arithmetic = options_.arithmetic, .layout = options_.layout}));
     out_.prepare_seconds = seconds_of([&] { net_->prepare(options_.height, options_.width); });
     out_.weights = options_.weights.empty() ? fmt::format("random, seed {}", options_.seed) : options_.weights;
     out_.description = net_->description();

@@ -17,6 +17,7 @@ struct CompareOptions {
   index_t width = 512;
   int threads = 2;  ///< of every engine
   nn::Arithmetic arithmetic = nn::Arithmetic::fp32;
+  nn::UNetLayout layout = nn::UNetLayout::pick;
   int runs = 5;                     ///< timed ones, the engines taking turns; 0: no times
   std::vector<std::string> others;  ///< timed beside PyTorch: `onnxruntime`, `openvino`
   std::string python = "python3";   ///< the interpreter with torch

@@ -25,12 +25,20 @@ ORIEL_API Arithmetic parse_arithmetic(std::string_view text);
 /// AVX-512 as well (those with bfloat16 instructions gain by it).
 ORIEL_API bool supports(Arithmetic arithmetic);
 
+/// How activations lie in memory. It changes results by roundings only.
+enum class UNetLayout : std::uint8_t {
+  pick,           ///< channels last for bf16 where the CPU has AMX, which oneDNN 2 uses for them alone; else blocks
+  blocks,         ///< [channels/16][height][width][16], 8 in place of 16 without AVX-512
+  channels_last,  ///< [height][width][channels]; joined inputs are convolved one after the other, and added
+};
+
 struct UNetOptions {
   int threads = 0;  ///< threads to use at most; 0: all that the process may use
   Arithmetic arithmetic = Arithmetic::fp32;
   /// Whether prepare() times the algorithms of each layer and keeps the fastest; otherwise a fixed rule picks, and
   /// results of two runs of a program have the same bits.
   bool trial = true;
+  UNetLayout layout = UNetLayout::pick;
 };
 
 /// A U-Net as its weights describe it: `widths[0]` channels at full resolution, widths[l] at 1/2^l of it. Each level is
