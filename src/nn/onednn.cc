@@ -9,7 +9,12 @@
 #include "nn/convolution.h"
 
 #if DNNL_CPU_THREADING_RUNTIME == DNNL_RUNTIME_OMP
-#include <omp.h>
+extern "C" {  // of omp.h, which clang-tidy does not find where g++ brings it
+int omp_get_max_threads();
+int omp_get_num_threads();
+int omp_get_thread_num();
+void omp_set_num_threads(int);
+}
 #elif DNNL_CPU_THREADING_RUNTIME == DNNL_RUNTIME_TBB
 #include <tbb/blocked_range.h>
 #include <tbb/parallel_for.h>

@@ -40,7 +40,7 @@ class Chooser {
 
  private:
   static Choice measure(const ConvolutionShape& shape, const std::vector<Convolution>& ways) {
-    constexpr int kRuns = 3;
+    constexpr int kRuns = 2;  // after the one that warms up
     constexpr double kHopeless = 2;  // a first run this many times slower than the best ends a way's trial
     const index_t element = shape.arithmetic == Arithmetic::bf16 ? 2 : 4, pixels = shape.height * shape.width;
     const Arena input(shape.inputs * pixels * element), output(shape.outputs * pixels * element);

@@ -36,7 +36,7 @@ std::pair<Bytes, Keep> map_file(const std::string& path) {
   void* const begin = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, descriptor, 0);
   if (begin == MAP_FAILED) fail(path, "map");
   Keep memory(begin, [size](const void* p) { ::munmap(const_cast<void*>(p), size); });
-  return {{static_cast<const std::byte*>(begin), size}, std::move(memory)};
+  return {{static_cast<const std::byte*>(begin), size}, memory};
 }
 
 bool begins(Bytes bytes, std::initializer_list<int> head, std::size_t at = 0) {

@@ -75,7 +75,7 @@ TEST(MemoryPlan, UNetsAreWithinATenthOfTheBound) {
       for (const auto& [h, w] :
            {std::pair<index_t, index_t>{64, 64}, {256, 256}, {320, 512}, {512, 512}, {1024, 768}}) {
         const UNetDescription d = source_like(levels, width);
-        const Network net = make_network(d, {h, w, 16, Dtype::f32, true});
+        const Network net = make_network(d, {h, w, 16, Dtype::f32, false, true});
         std::vector<Lifetime> tensors = net.lifetimes();
         for (std::size_t s = 0; s < net.steps.size(); ++s)  // the rows of taps of transposed convolutions
           if (net.steps[s].kind == StepKind::up)
@@ -90,10 +90,20 @@ TEST(MemoryPlan, UNetsAreWithinATenthOfTheBound) {
 
 // 192 MiB: at up_4's first convolution live 64 channels of skip, 64 up-sampled ones, and 64 of its result.
 TEST(MemoryPlan, TheSourcesNetworkNeeds192MiB) {
-  const Network net = make_network(source_like(5, 64), {512, 512, 16, Dtype::f32, true});
+  const Network net = make_network(source_like(5, 64), {512, 512, 16, Dtype::f32, false, true});
   const MemoryPlan plan = plan_memory(net.lifetimes());
   EXPECT_EQ(plan.lower_bound, index_t{192} << 20);
   EXPECT_LE(plan.bytes, (index_t{192} << 20) * 11 / 10);
+}
+
+// Channels last, joined inputs are convolved one after the other: nothing needs a neighbour, each tensor is one block.
+TEST(MemoryPlan, ChannelsLastNeedNoNeighbours) {
+  const Network net = make_network(source_like(4, 16), {64, 64, 16, Dtype::bf16, true, true});
+  for (const NetworkTensor& t : net.tensors) EXPECT_EQ(t.after, -1);
+  EXPECT_FALSE(net.tensors.front().plain);
+  int joined = 0;
+  for (const NetworkStep& s : net.steps) joined += s.input_more >= 0 ? 1 : 0;
+  EXPECT_EQ(joined, 3);
 }
 
 }  // namespace
