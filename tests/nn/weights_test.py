@@ -65,7 +65,7 @@ def test_safetensors_unsigned(tmp_path):
 def test_truncated_safetensors(tmp_path):
     whole = safetensors_torch.save({"a": torch.ones(4), "b": torch.ones(3)})
     path = tmp_path / "w.safetensors"
-    for length in range(1, len(whole)):
+    for length in range(1, len(whole), 3):
         path.write_bytes(whole[:length])
         refused(path, tmp_path)
 
