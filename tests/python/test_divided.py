@@ -214,15 +214,45 @@ def test_as_many_threads_as_pytorch(monkeypatch):
     assert seen == [("forward", 1), ("backward_places", 1)]
 
 
-def test_a_second_derivative_is_refused():
+@pytest.mark.parametrize("ranks", [1, 2, 3, 4])
+def test_second_derivatives_have_the_bits_of_the_undivided_ones(ranks):
+    on_ranks(ranks, lambda link: cases.check_second_derivatives(link, ranks, link.rank, range(40)))
+
+
+@pytest.mark.parametrize("op", ["Max", "Avg"])
+def test_a_penalty_on_the_gradient_is_that_of_pytorch(op):
+    x = torch.randn(1, 2, 9, 8, dtype=torch.float64)
+
+    def penalty(layer, x):
+        x = x.clone().requires_grad_()
+        gradient, = torch.autograd.grad((layer(x)**3).sum(), x, create_graph=True)
+        (gradient**2).sum().backward()
+        return x.grad
+
+    def run(link):
+        mine = cases.part_of(balanced_cuts(x.shape, (1, 1, 2, 2)), (1, 1, 2, 2), link.rank)
+        return mine, penalty(getattr(layers, f"Distributed{op}Pool2d")((link, (1, 1, 2, 2)), 3, 2, 1), x[mine])
+
+    expected = penalty(getattr(torch.nn, f"{op}Pool2d")(3, 2, 1), x)
+    assert expected.abs().sum() > 0
+    for mine, found in on_ranks(4, run):
+        torch.testing.assert_close(found, expected[mine], rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("text,make", [
+    ("DistributedLPPool1d: gradients of gradients are there for max, min, avg and sum, but not for lp",
+     lambda P_x: layers.DistributedLPPool1d(P_x, 2.0, 2)),
+    ("Sequential: gradients of gradients need the layers one by one", lambda P_x: Sequential(DistributedAvgPool1d(P_x, 2))),
+])
+def test_a_second_derivative_that_is_not_there(text, make):
     def run(link):
         x = torch.randn(1, 1, 4, dtype=torch.float64, requires_grad=True)
-        y = DistributedAvgPool1d((link, (1, 1, 1)), 2)(x)
+        y = make(Grid(link, (1, 1, 2)))(x)
         gradient, = torch.autograd.grad((y * y).sum(), x, create_graph=True)
-        with pytest.raises(RuntimeError, match="once_differentiable"):
-            gradient.sum().backward()
+        assert torch.isfinite(gradient).all()
+        cases.raises_everywhere(link.gathered, RuntimeError, text, lambda: gradient.sum().backward())
 
-    on_ranks(1, run)
+    on_ranks(2, run)
 
 
 class _Whole(torch.autograd.Function):
@@ -341,6 +371,77 @@ def _without_gradients_on_one(link):
 ])
 def test_wrong_types(text, call):
     _refused(2, TypeError, text, call)
+
+
+def _result_and_gradient(layer):
+    y = layer(torch.arange(4.0).reshape(1, 1, 4).requires_grad_())
+    return y, torch.ones(y.shape)
+
+
+def test_gradients_that_one_rank_cannot_take():
+    """A sparse one, by every rank's error; one of another shape, which PyTorch refuses on that rank before the others
+    can know, when that rank comes to its next call; after both the layer works."""
+    def run(link):
+        layer = DistributedMaxPool1d((link, (1, 1, 2)), 3, 2, 1)
+        y, dy = _result_and_gradient(layer)
+        cases.raises_everywhere(link.gathered, TypeError, r"must be a dense tensor on the CPU, but is of layout "
+                                r"torch.sparse_coo on cpu \(rank 1\)",
+                                lambda: y.backward(dy.to_sparse() if link.rank == 1 else dy))
+        y, dy = _result_and_gradient(layer)
+
+        def backward_then_forward():
+            if link.rank == 1:
+                with pytest.raises(RuntimeError, match="shape"):
+                    y.backward(torch.ones(1, 1, 7))
+                layer(torch.zeros(1, 1, 4))
+            y.backward(dy)
+
+        cases.raises_everywhere(link.gathered, RuntimeError, "all ranks must do the same together, but rank 0 is at the "
+                                "backward of DistributedMaxPool1d .* and rank 1 at the call of DistributedMaxPool1d",
+                                backward_then_forward)
+        assert layer(torch.arange(4.0).reshape(1, 1, 4)).shape == (1, 1, 2)
+
+    on_ranks(2, run)
+
+
+def test_a_gradient_of_another_dtype_is_converted():
+    """PyTorch converts it before the layer sees it, on any rank."""
+    def run(link):
+        x = torch.arange(4.0).reshape(1, 1, 4).requires_grad_()
+        y = DistributedMaxPool1d((link, (1, 1, 2)), 3, 2, 1)(x)
+        y.backward(torch.ones(y.shape, dtype=torch.float64 if link.rank else torch.float32))
+        return x.grad.dtype, x.grad.tolist()
+
+    assert on_ranks(2, run) == [(torch.float32, [[[0, 1, 0, 2]]]), (torch.float32, [[[0, 0, 0, 1]]])]
+
+
+@pytest.mark.parametrize("text,call", [
+    ("backward of .* call of DistributedAvgPool1d",  # a rank whose result plays no part in the loss goes on
+     lambda a, b, y, rank: b(y.detach()) if rank else y.sum().backward()),
+    ("call of DistributedMaxPool1d .pool 0.* call of DistributedAvgPool1d .pool 1", lambda a, b, y, rank: (b if rank else a)(y.detach())),
+    ("call of DistributedMaxPool1d .* arguments of gather", lambda a, b, y, rank: gather(a.divided.grid, y.detach()) if rank else a(y)),
+    ("backward of .* second derivative of", lambda a, b, y, rank: _again(a, y, rank)),
+])
+def test_ranks_that_do_different_things(text, call):
+    def run(link):
+        P_x = Grid(link, (1, 1, 2))
+        a, b = DistributedMaxPool1d(P_x, 3, 1, 1), DistributedAvgPool1d(P_x, 3, 1, 1)
+        y = a(torch.arange(4.0).reshape(1, 1, 4).requires_grad_())
+        cases.raises_everywhere(link.gathered, RuntimeError, text, lambda: call(a, b, y, link.rank))
+
+    on_ranks(2, run)
+
+
+def _again(layer, y, rank):
+    dy = torch.ones(y.shape, requires_grad=True)
+    x = torch.arange(4.0).reshape(1, 1, 4).requires_grad_()
+    dx, = torch.autograd.grad(layer(x), x, dy, create_graph=True)
+    (dx if rank else y).sum().backward()
+
+
+@pytest.mark.parametrize("deadline", [0, -1.0, "1", math.inf, True])
+def test_a_deadline_that_is_none(deadline):
+    _refused(2, ValueError, "deadline must be a number of seconds > 0", lambda link: Grid(link, (1, 2), deadline))
 
 
 def test_after_a_refusal_the_layer_works():
