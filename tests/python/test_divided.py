@@ -94,6 +94,50 @@ def test_what_distdl_gets_wrong_over_one_axis(cuts, k, s, p, op):
     assert cases.same_bits(made, expected)
 
 
+def test_more_ranks_than_outputs():
+    """3 outputs on 7 ranks, balanced as DistDL has them: it raises on some, for which the others wait for ever."""
+    x = torch.randn(1, 1, 5)
+    cuts = balanced_cuts(x.shape, (1, 1, 7))
+
+    def run(link):
+        layer = DistributedMaxPool1d((link, (1, 1, 7)), 3, 2, 1, output_partition="balanced")
+        part = x[cases.part_of(cuts, (1, 1, 7), link.rank)].clone().requires_grad_()
+        y = layer(part)
+        y.sum().backward()
+        return y.detach(), part.grad
+
+    made = on_ranks(7, run)
+    assert [y.shape[2] for y, _ in made] == [1, 1, 1, 0, 0, 0, 0]
+    whole = x.clone().requires_grad_()
+    expected = torch.nn.MaxPool1d(3, 2, 1)(whole)
+    expected.sum().backward()
+    assert torch.equal(torch.cat([y for y, _ in made], 2), expected.detach())
+    assert torch.equal(torch.cat([dx for _, dx in made], 2), whole.grad)
+
+
+def test_without_a_stride_it_is_the_kernel_size():
+    made, expected = _divided_1d([0, 4, 8], 2, None, 0)
+    assert cases.same_bits(made, expected) and made.shape == (1, 1, 4)
+
+
+def test_requires_grad_may_change_on_one_rank():
+    """Which makes that rank alone set up anew in DistDL, and so wait for ever."""
+    def run(link):
+        layer = DistributedAvgPool1d((link, (1, 1, 2)), 3, 1, 1)
+        results = []
+        for wants in ([False, False], [True, False], [False, True], [True, True]):
+            x = torch.arange(4.0).reshape(1, 1, 4).requires_grad_(wants[link.rank])
+            layer.train(wants[0])
+            y = layer(x)
+            if any(wants):
+                y.sum().backward()
+            assert (x.grad is not None) == wants[link.rank]
+            results.append(y.detach())
+        assert all(torch.equal(y, results[0]) for y in results)
+
+    on_ranks(2, run)
+
+
 def test_dilated_averages_which_distdl_refuses():
     made, expected = _divided_1d([0, 4, 7, 11], 3, 1, 2, "Avg", 2)
     assert cases.same_bits(made, expected)

@@ -234,7 +234,7 @@ void check_exchange(Ranks& ranks) {
 // Weak scaling, for docs/distributed.md: all ranks on a tensor that is so many times as long as one rank's, beside one
 // rank on its own, and beside all ranks at once on tensors of their own, who share the memory but send nothing.
 void check_weak_scaling(Ranks& ranks) {
-  constexpr int kRuns = 400;
+  constexpr int kRuns = 100;
   std::mt19937_64 random(41);
   for (const auto& [first, rows, rest] : {std::tuple{"max:f32:1x16x", 64, "x64x64:k3s2p1"},
                                           {"avg:f32:1x4x", 256, "x512:k3s1p1"},
@@ -273,6 +273,7 @@ void check_weak_scaling(Ranks& ranks) {
       fmt::print("{}: one rank {:.0f} us; {} ranks on their own {:.2f}, divided {:.2f} of that\n", to_string(p),
                  1e6 * least(times[0]), ranks.size, least(times[1]) / least(times[0]),
                  least(times[2]) / least(times[0]));
+      std::fflush(stdout);
     }
   }
 }
