@@ -137,6 +137,39 @@ def check_bits(communicator, ranks, rank, seeds):
         assert same_bits(given, before), seed
 
 
+def check_second_derivatives(communicator, ranks, rank, seeds):
+    """Gradients of gradients, by both of what they depend on, are the bits of those of the undivided layer."""
+    for seed in seeds:
+        rng = np.random.default_rng([seed, 7])
+        pooled = int(rng.integers(1, 4))
+        shape = tuple(int(n) for n in rng.integers(1, 3, 2)) + tuple(int(n) for n in rng.integers(3, 9, pooled))
+        choice = grids(ranks, pooled + 2)
+        grid = choice[int(rng.integers(len(choice)))]
+        cuts = random_cuts(rng, shape, grid)
+        layer, plain, indexed, dtype = random_layers(rng, communicator, shape, grid, ["centred", "balanced"][seed % 2])
+        if layer.divided.op == "lp":
+            continue
+        mine = part_of(cuts, grid, rank)
+        x = random_tensor(rng, shape, dtype)
+        part, whole = x[mine].clone().requires_grad_(), x.clone().requires_grad_()
+        made, expected = layer(part), plain(whole)
+        if indexed:
+            made, expected = made[0], expected[0]
+        at = box(layer.ranges[1])
+        dy, ddx, third = (random_tensor(rng, size, dtype) for size in (expected.shape, shape, expected.shape))
+
+        def derivatives(x, y, dy, ddx, third):
+            dy, ddx = dy.clone().requires_grad_(), ddx.clone().requires_grad_()
+            dx, = torch.autograd.grad(y, x, dy, create_graph=True)
+            ddy, = torch.autograd.grad(dx, dy, ddx, create_graph=True)
+            return dx, ddy, torch.autograd.grad(ddy, ddx, third)[0]
+
+        found = derivatives(part, made, dy[at], ddx[mine], third[at])
+        wanted = derivatives(whole, expected, dy, ddx, third)
+        for a, b, where in zip(found, wanted, (mine, at, mine)):
+            assert same_bits(a, b[where]), (seed, layer)
+
+
 def check_arrays(communicator, ranks, rank, seeds):
     """The same for NumPy arrays of integers and floats; scatter, gather and repartition give back what they were given."""
     for seed in seeds:

@@ -94,6 +94,50 @@ def test_what_distdl_gets_wrong_over_one_axis(cuts, k, s, p, op):
     assert cases.same_bits(made, expected)
 
 
+def test_more_ranks_than_outputs():
+    """3 outputs on 7 ranks, balanced as DistDL has them: it raises on some, for which the others wait for ever."""
+    x = torch.randn(1, 1, 5)
+    cuts = balanced_cuts(x.shape, (1, 1, 7))
+
+    def run(link):
+        layer = DistributedMaxPool1d((link, (1, 1, 7)), 3, 2, 1, output_partition="balanced")
+        part = x[cases.part_of(cuts, (1, 1, 7), link.rank)].clone().requires_grad_()
+        y = layer(part)
+        y.sum().backward()
+        return y.detach(), part.grad
+
+    made = on_ranks(7, run)
+    assert [y.shape[2] for y, _ in made] == [1, 1, 1, 0, 0, 0, 0]
+    whole = x.clone().requires_grad_()
+    expected = torch.nn.MaxPool1d(3, 2, 1)(whole)
+    expected.sum().backward()
+    assert torch.equal(torch.cat([y for y, _ in made], 2), expected.detach())
+    assert torch.equal(torch.cat([dx for _, dx in made], 2), whole.grad)
+
+
+def test_without_a_stride_it_is_the_kernel_size():
+    made, expected = _divided_1d([0, 4, 8], 2, None, 0)
+    assert cases.same_bits(made, expected) and made.shape == (1, 1, 4)
+
+
+def test_requires_grad_may_change_on_one_rank():
+    """Which makes that rank alone set up anew in DistDL, and so wait for ever."""
+    def run(link):
+        layer = DistributedAvgPool1d((link, (1, 1, 2)), 3, 1, 1)
+        results = []
+        for wants in ([False, False], [True, False], [False, True], [True, True]):
+            x = torch.arange(4.0).reshape(1, 1, 4).requires_grad_(wants[link.rank])
+            layer.train(wants[0])
+            y = layer(x)
+            if any(wants):
+                y.sum().backward()
+            assert (x.grad is not None) == wants[link.rank]
+            results.append(y.detach())
+        assert all(torch.equal(y, results[0]) for y in results)
+
+    on_ranks(2, run)
+
+
 def test_dilated_averages_which_distdl_refuses():
     made, expected = _divided_1d([0, 4, 7, 11], 3, 1, 2, "Avg", 2)
     assert cases.same_bits(made, expected)
@@ -214,65 +258,6 @@ def test_as_many_threads_as_pytorch(monkeypatch):
     assert seen == [("forward", 1), ("backward_places", 1)]
 
 
-def test_a_second_derivative_is_refused():
-    def run(link):
-        x = torch.randn(1, 1, 4, dtype=torch.float64, requires_grad=True)
-        y = DistributedAvgPool1d((link, (1, 1, 1)), 2)(x)
-        gradient, = torch.autograd.grad((y * y).sum(), x, create_graph=True)
-        with pytest.raises(RuntimeError, match="once_differentiable"):
-            gradient.sum().backward()
-
-    on_ranks(1, run)
-
-
-class _Whole(torch.autograd.Function):
-    """A divided layer as a function of the whole tensor, which every rank gives: what gradcheck needs."""
-    @staticmethod
-    def forward(ctx, x, link, layer, grid):
-        ctx.mine = cases.part_of(balanced_cuts(x.shape, grid), grid, link.rank)
-        ctx.link, ctx.shape = link, x.shape
-        with torch.enable_grad():
-            ctx.part = x[ctx.mine].detach().clone().requires_grad_()
-            ctx.y = layer(ctx.part)
-        ctx.at = cases.box(layer.ranges[1])
-        pieces = link.gathered((ctx.at, ctx.y.detach()))
-        y = torch.empty([max(at[d].stop for at, _ in pieces) for d in range(x.dim())], dtype=x.dtype)
-        for at, piece in pieces:
-            y[at] = piece
-        return y
-
-    @staticmethod
-    def backward(ctx, dy):
-        part_gradient, = torch.autograd.grad(ctx.y, ctx.part, dy[ctx.at], retain_graph=True)
-        dx = torch.empty(ctx.shape, dtype=dy.dtype)
-        for mine, piece in ctx.link.gathered((ctx.mine, part_gradient)):
-            dx[mine] = piece
-        return dx, None, None, None
-
-
-@pytest.mark.parametrize("op", ["Max", "Min", "Avg", "Sum", "LP"])
-def test_gradcheck(op):
-    def run(link):
-        grid = (1, 1, 2, 2)
-        norm = (3.0, ) if op == "LP" else ()
-        layer = getattr(layers, f"Distributed{op}Pool2d")((link, grid), *norm, 3, 2, padding=1)
-        x = torch.randperm(30, generator=torch.Generator().manual_seed(1)).reshape(1, 1, 5, 6).double() / 7 + 0.5
-        return torch.autograd.gradcheck(lambda t: _Whole.apply(t, link, layer, grid), x.requires_grad_())
-
-    assert on_ranks(4, run) == [True] * 4
-
-
-def test_gradcheck_of_a_chain():
-    def run(link):
-        P_x = Grid(link, (1, 1, 2, 2))
-        chain = Sequential(layers.DistributedLPPool2d(P_x, 3.0, 2, 1), layers.DistributedMaxPool2d(P_x, 2, 1, 1),
-                           layers.DistributedAvgPool2d(P_x, 2))
-        x = torch.randperm(30, generator=torch.Generator().manual_seed(1)).reshape(1, 1, 5, 6).double() / 7 + 0.5
-        return torch.autograd.gradcheck(lambda t: _Whole.apply(t, link, chain, P_x.shape), x.requires_grad_())
-
-    assert on_ranks(4, run) == [True] * 4
-
-
 # -- Disagreements and bad arguments: every rank raises the same, none waits.
 
 
@@ -341,6 +326,77 @@ def _without_gradients_on_one(link):
 ])
 def test_wrong_types(text, call):
     _refused(2, TypeError, text, call)
+
+
+def _result_and_gradient(layer):
+    y = layer(torch.arange(4.0).reshape(1, 1, 4).requires_grad_())
+    return y, torch.ones(y.shape)
+
+
+def test_gradients_that_one_rank_cannot_take():
+    """A sparse one, by every rank's error; one of another shape, which PyTorch refuses on that rank before the others
+    can know, when that rank comes to its next call; after both the layer works."""
+    def run(link):
+        layer = DistributedMaxPool1d((link, (1, 1, 2)), 3, 2, 1)
+        y, dy = _result_and_gradient(layer)
+        cases.raises_everywhere(link.gathered, TypeError, r"must be a dense tensor on the CPU, but is of layout "
+                                r"torch.sparse_coo on cpu \(rank 1\)",
+                                lambda: y.backward(dy.to_sparse() if link.rank == 1 else dy))
+        y, dy = _result_and_gradient(layer)
+
+        def backward_then_forward():
+            if link.rank == 1:
+                with pytest.raises(RuntimeError, match="shape"):
+                    y.backward(torch.ones(1, 1, 7))
+                layer(torch.zeros(1, 1, 4))
+            y.backward(dy)
+
+        cases.raises_everywhere(link.gathered, RuntimeError, "all ranks must do the same together, but rank 0 is at the "
+                                "backward of DistributedMaxPool1d .* and rank 1 at the call of DistributedMaxPool1d",
+                                backward_then_forward)
+        assert layer(torch.arange(4.0).reshape(1, 1, 4)).shape == (1, 1, 2)
+
+    on_ranks(2, run)
+
+
+def test_a_gradient_of_another_dtype_is_converted():
+    """PyTorch converts it before the layer sees it, on any rank."""
+    def run(link):
+        x = torch.arange(4.0).reshape(1, 1, 4).requires_grad_()
+        y = DistributedMaxPool1d((link, (1, 1, 2)), 3, 2, 1)(x)
+        y.backward(torch.ones(y.shape, dtype=torch.float64 if link.rank else torch.float32))
+        return x.grad.dtype, x.grad.tolist()
+
+    assert on_ranks(2, run) == [(torch.float32, [[[0, 1, 0, 2]]]), (torch.float32, [[[0, 0, 0, 1]]])]
+
+
+@pytest.mark.parametrize("text,call", [
+    ("backward of .* call of DistributedAvgPool1d",  # a rank whose result plays no part in the loss goes on
+     lambda a, b, y, rank: b(y.detach()) if rank else y.sum().backward()),
+    ("call of DistributedMaxPool1d .pool 0.* call of DistributedAvgPool1d .pool 1", lambda a, b, y, rank: (b if rank else a)(y.detach())),
+    ("call of DistributedMaxPool1d .* arguments of gather", lambda a, b, y, rank: gather(a.divided.grid, y.detach()) if rank else a(y)),
+    ("backward of .* second derivative of", lambda a, b, y, rank: _again(a, y, rank)),
+])
+def test_ranks_that_do_different_things(text, call):
+    def run(link):
+        P_x = Grid(link, (1, 1, 2))
+        a, b = DistributedMaxPool1d(P_x, 3, 1, 1), DistributedAvgPool1d(P_x, 3, 1, 1)
+        y = a(torch.arange(4.0).reshape(1, 1, 4).requires_grad_())
+        cases.raises_everywhere(link.gathered, RuntimeError, text, lambda: call(a, b, y, link.rank))
+
+    on_ranks(2, run)
+
+
+def _again(layer, y, rank):
+    dy = torch.ones(y.shape, requires_grad=True)
+    x = torch.arange(4.0).reshape(1, 1, 4).requires_grad_()
+    dx, = torch.autograd.grad(layer(x), x, dy, create_graph=True)
+    (dx if rank else y).sum().backward()
+
+
+@pytest.mark.parametrize("deadline", [0, -1.0, "1", math.inf, True])
+def test_a_deadline_that_is_none(deadline):
+    _refused(2, ValueError, "deadline must be a number of seconds > 0", lambda link: Grid(link, (1, 2), deadline))
 
 
 def test_after_a_refusal_the_layer_works():

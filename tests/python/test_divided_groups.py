@@ -19,6 +19,7 @@ def _on_a_process(rank, ranks, file):
     cases.check_bits(group, ranks, rank, range(200, 220))
     cases.check_arrays(group, ranks, rank, range(200, 210))
     cases.check_chains(group, ranks, rank, range(200, 210))
+    cases.check_second_derivatives(group, ranks, rank, range(200, 210))
     gathered = distributed.Grid(group, (ranks, )).link.gathered
     if ranks > 1:
         last = rank == ranks - 1

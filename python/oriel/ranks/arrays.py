@@ -9,6 +9,7 @@ import numpy as np
 
 from oriel import _core
 from oriel.ranks.divided import DividedPool, Ranges
+from oriel.ranks.grid import meet
 
 __all__ = ["DistributedPool"]
 
@@ -76,7 +77,7 @@ class DistributedPool:
             On every rank, the same: for parts that do not fit together, or that one rank finds wrong.
         """
         bound = self._bind(x)
-        wants = self._divided.grid.link.largest([return_indices, not return_indices])
+        wants = meet(self._divided.grid.link, "forward of DistributedPool", [return_indices, not return_indices])
         if wants == [1, 1]:
             raise ValueError("DistributedPool: return_indices must be the same on all ranks, but differs")
         y = np.empty(bound.output_shape, x.dtype)

@@ -10,56 +10,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor
 from torch.autograd import Function
-from torch.autograd.function import once_differentiable
 from torch.nn import Module
 
 from oriel import _core
+from oriel.ranks.boxes import Box, Fetch, crop, extents, hull, whole
+from oriel.ranks.derivatives import join_gradient, refuse_second
+from oriel.ranks.divided import Bound
 from oriel.ranks.grid import same_on_all
 from oriel.ranks.layers import bind_tensor, is_layer
-from oriel.ranks.tensors import as_was, as_words
 from oriel.torch.engine import as_many_threads_as_torch
 
 __all__ = ["Sequential"]
 
-Box = tuple[tuple[int, int], ...]
-
 _KEPT = 8  # plans of the shapes that were used last
-
-
-def _is_empty(box: Box) -> bool:
-    return any(begin >= end for begin, end in box)
-
-
-def _hull(a: Box, b: Box) -> Box:
-    if _is_empty(a) or _is_empty(b):
-        return b if _is_empty(a) else a
-    return tuple((min(p[0], q[0]), max(p[1], q[1])) for p, q in zip(a, b))
-
-
-def _intersection(a: Box, b: Box) -> Box:
-    return tuple((max(p[0], q[0]), min(p[1], q[1])) for p, q in zip(a, b))
-
-
-def _within(box: Box, outer: Box) -> tuple[slice, ...]:
-    """Where `box`, which is not empty, lies in an array that holds `outer`."""
-    return tuple(slice(begin - o[0], end - o[0]) for (begin, end), o in zip(box, outer))
-
-
-def _extents(box: Box) -> list[int]:
-    return [end - begin for begin, end in box]
-
-
-def _crop(x: Tensor, box: Box, outer: Box) -> Tensor:
-    """The part `box` of `x`, which holds `outer`."""
-    return x.new_empty(_extents(box)) if _is_empty(box) else x[_within(box, outer)]
-
-
-def _whole(shape: Sequence[int]) -> Box:
-    return tuple((0, n) for n in shape)
 
 
 class _Stage:
@@ -77,54 +43,17 @@ class _Stage:
 
     def needs(self, outputs: Box) -> Box:
         """The inputs that these outputs read."""
-        return self.on(_whole(self.input_shape), outputs).exchange("forward", self._middle)["needed"]
+        return self.on(whole(self.input_shape), outputs).exchange("forward", self._middle)["needed"]
 
     def feeds(self, inputs: Box) -> Box:
         """The outputs that read any of these inputs."""
-        return self.on(inputs, _whole(self.output_shape)).exchange("backward", self._middle)["needed"]
+        return self.on(inputs, whole(self.output_shape)).exchange("backward", self._middle)["needed"]
 
 
 def _run(local: _core.LocalPool, word: str, **arrays: Any) -> None:
     local.begin(word, **arrays)
     local.interior(word)
     local.finish(word)
-
-
-class _Fetch:
-    """Copies a box of a divided tensor to each rank that wants it; one message for each pair of ranks."""
-    def __init__(self, link: Any, owned: Sequence[Box], wanted: Sequence[Box], item_bytes: int) -> None:
-        me = link.rank
-        self._owned, self._wanted = owned[me], wanted[me]
-
-        def messages(boxes: Sequence[Box]) -> list[tuple[int, Box, np.ndarray]]:
-            return [(peer, box, np.empty(int(np.prod(_extents(box))) * item_bytes, np.uint8))
-                    for peer, box in enumerate(boxes) if peer != me and not _is_empty(box)]
-
-        self._send = messages([_intersection(owned[me], box) for box in wanted])
-        self._receive = messages([_intersection(box, wanted[me]) for box in owned])
-        self._channel = link.open(link.new_tag(), [(peer, data) for peer, _, data in self._send],
-                                  [(peer, data) for peer, _, data in self._receive])
-
-    @property
-    def traffic(self) -> tuple[int, int, int, int]:
-        """Messages sent and received, bytes sent and received."""
-        return (len(self._send), len(self._receive), sum(len(data) for *_, data in self._send),
-                sum(len(data) for *_, data in self._receive))
-
-    def run(self, part: Tensor) -> Tensor:
-        """The wanted box, of which this rank gives its part."""
-        words, kind = as_words("Sequential", part)
-        for _, box, data in self._send:
-            data.view(words.dtype).reshape(_extents(box))[...] = words[_within(box, self._owned)]
-        self._channel.start()
-        result = np.empty(_extents(self._wanted), words.dtype)
-        own = _intersection(self._owned, self._wanted)
-        if not _is_empty(own):
-            result[_within(own, self._wanted)] = words[_within(own, self._owned)]
-        self._channel.finish()
-        for _, box, data in self._receive:
-            result[_within(box, self._wanted)] = data.view(words.dtype).reshape(_extents(box))
-        return as_was(result, kind)
 
 
 class _BoundChain:
@@ -145,30 +74,30 @@ class _BoundChain:
         self.reached = [inputs]  # backward: the boxes whose gradients this rank makes, then those of results it needs
         for stage in self.stages:
             self.reached.append(stage.feeds(self.reached[-1]))
-        self.made = [_hull(outputs, self.reached[-1]) if recorded else outputs]  # forward: the boxes that it makes
+        self.made = [hull(outputs, self.reached[-1]) if recorded else outputs]  # forward: the boxes that it makes
         for stage, reached in zip(reversed(self.stages), reversed(self.reached[:-1])):
             needed = stage.needs(self.made[0])
-            self.made.insert(0, _hull(needed, reached) if recorded else needed)
+            self.made.insert(0, hull(needed, reached) if recorded else needed)
         self._ways = [stage.on(*boxes) for stage, *boxes in zip(self.stages, self.made, self.made[1:])]
         boxes = grid.link.gathered((inputs, outputs, self.made[0], self.reached[-1]))
         owned, made, wanted, reached = zip(*boxes)
-        self.fetch = _Fetch(grid.link, owned, wanted, item_bytes)
-        self.fetch_gradient = _Fetch(grid.link, made, reached, item_bytes) if recorded else None
+        self.fetch = Fetch.of_all(grid.link, owned, wanted, item_bytes)
+        self.fetch_gradient = Fetch.of_all(grid.link, made, reached, item_bytes) if recorded else None
 
     def forward(self, part: Tensor, recorded: bool) -> tuple[Tensor, list[Tensor]]:
         """The rank's outputs, and for each stage what its gradient needs."""
         x = self.fetch.run(part)
         kept = []
         for way, box in zip(self._ways, self.made[1:]):
-            y = torch.empty(_extents(box), dtype=x.dtype)
+            y = torch.empty(extents(box), dtype=x.dtype)
             places = None
             if recorded and way.gradient == "backward_places":
-                places = torch.empty(_extents(box), dtype=torch.int64)
+                places = torch.empty(extents(box), dtype=torch.int64)
             _run(way, "forward", x=x, y=y, places=places)
             if recorded:
                 kept.append({"backward": x[:0], "backward_places": places, "backward_inputs": x}[way.gradient])
             x = y
-        return _crop(x, self.outputs, self.made[-1]).clone(), kept
+        return crop(x, self.outputs, self.made[-1]).clone(), kept
 
     def backward(self, dy: Tensor, kept: Sequence[Tensor]) -> Tensor:
         """The gradient at the rank's inputs."""
@@ -179,31 +108,34 @@ class _BoundChain:
             outputs = self.reached[i + 1]
             arrays: dict[str, Tensor] = {}
             if word == "backward_places":
-                arrays["places"] = _crop(kept[i], outputs, self.made[i + 1])
+                arrays["places"] = crop(kept[i], outputs, self.made[i + 1])
             elif word == "backward_inputs":  # the box grows by what windows read; gradients there are not used
-                box = _hull(box, stage.needs(outputs))
-                arrays["x"] = _crop(kept[i], box, self.made[i])
-            dx = torch.empty(_extents(box), dtype=dy.dtype)
+                box = hull(box, stage.needs(outputs))
+                arrays["x"] = crop(kept[i], box, self.made[i])
+            dx = torch.empty(extents(box), dtype=dy.dtype)
             _run(stage.on(box, outputs), word, dy=dy, dx=dx, **arrays)
-            dy = _crop(dx, self.reached[i], box)
+            dy = crop(dx, self.reached[i], box)
         return dy.clone()
 
 
 class _Chain(Function):
     @staticmethod
-    def forward(ctx: Any, x: Tensor, anchor: Tensor | None, bound: _BoundChain, recorded: bool) -> Tensor:
+    def forward(ctx: Any, x: Tensor, anchor: Tensor | None, first: Bound, bound: _BoundChain, recorded: bool) -> Tensor:
         with as_many_threads_as_torch():
             y, kept = bound.forward(x.detach(), recorded)
-        ctx.bound = bound
+        ctx.bound, ctx.first = bound, first
         ctx.save_for_backward(*kept)
         return y
 
     @staticmethod
-    @once_differentiable
     def backward(ctx: Any, dy: Tensor) -> tuple[Tensor | None, ...]:
-        with as_many_threads_as_torch():
+        join_gradient(ctx.first, "backward of Sequential", dy, None)
+        with torch.no_grad(), as_many_threads_as_torch():
             dx = ctx.bound.backward(dy.detach(), ctx.saved_tensors)
-        return dx if ctx.needs_input_grad[0] else None, None, None, None
+        if torch.is_grad_enabled():
+            dx = refuse_second(dx, dy, "Sequential: gradients of gradients need the layers one by one, as "
+                                       "torch.nn.Sequential runs them, but these share their halo")
+        return dx if ctx.needs_input_grad[0] else None, None, None, None, None
 
 
 def _kinds(layers: Sequence[Any]) -> list[str]:
@@ -275,7 +207,7 @@ class Sequential(Module):
 
     def forward(self, input: Tensor) -> Tensor:
         """This rank's part of the result of the chain. All ranks call it together; errors as those of the layers."""
-        first, anchor, recorded = bind_tensor(self._divided[0], input)
+        first, anchor, recorded = bind_tensor(self._divided[0], input, f"{self._divided[0].place} by Sequential")
         cuts, dtype = first.local.input_cuts, _core.dtype_of(input.detach())
         key = (str(cuts), dtype, recorded)
         if key not in self._bound:
@@ -283,4 +215,4 @@ class Sequential(Module):
                 del self._bound[next(iter(self._bound))]
             self._bound[key] = _BoundChain(self._divided, cuts, dtype, input.element_size(), recorded)
         self._current = self._bound[key]
-        return _Chain.apply(input, anchor, self._current, recorded)
+        return _Chain.apply(input, anchor, first, self._current, recorded)

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Sequence
+import weakref
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from oriel import _core
 from oriel.pool import check_nan_policy
-from oriel.ranks.grid import Grid, agree, same_on_all
+from oriel.ranks.grid import Grid, agree, meet, same_on_all
 
 __all__ = ["Bound", "DividedPool", "balanced_cuts", "cuts_of_shapes"]
 
 Ranges = tuple[tuple[tuple[int, int], ...], tuple[tuple[int, int], ...]]
 
 _PASSES = ("forward", "backward", "backward_places", "backward_inputs")
+_numbers: weakref.WeakKeyDictionary[Any, Iterator[int]] = weakref.WeakKeyDictionary()  # of the pools of a link
 _KEPT = 8  # plans of the shapes that were used last
 
 
@@ -52,19 +55,33 @@ def cuts_of_shapes(function: str, shapes: Sequence[Sequence[int]], grid: Sequenc
 
 class Bound:
     """One rank's part of a pool of tensors of one shape and dtype, with its channels."""
-    def __init__(self, link: Any, local: _core.LocalPool) -> None:
+    def __init__(self, link: Any, local: _core.LocalPool, function: str = "", op: str = "", pooled: int = 0) -> None:
         self.local = local
-        self._link = link
+        self.link = link
+        self.function = function
+        self.op = op
+        self.pooled = pooled  # axes, the last ones
+        self.fetch: Any = None  # carries what lies at places, once that was asked for
         self._tag = link.new_tag()
         self._channels: dict[str, Any] = {}
         self.input_shape = tuple(end - begin for begin, end in local.inputs)
         self.output_shape = tuple(end - begin for begin, end in local.outputs)
 
+    def join(self, step: str, error: Exception | None, wants_gradient: bool, refuses_gradient: bool) -> bool:
+        """Come to a step of a gradient together: whether any rank wants its derivative. All ranks raise what one of
+        them finds wrong, RuntimeError where one is not there."""
+        place = f"{step} of {self.function} (plan {self._tag // 4})"
+        failed, wanted, refused = meet(self.link, place, [error is not None, wants_gradient, refuses_gradient])
+        if failed:
+            agree(self.link, self.function, None, error)
+        check_recording(self.function, wanted, refused)
+        return bool(wanted)
+
     def run(self, word: str, **arrays: Any) -> None:
         """One pass on arrays x, y, places, dy, dx; the messages travel while what needs none is computed."""
         channel = self._channels.get(word)
         if channel is None:
-            channel = self._link.open(self._tag + _PASSES.index(word), *self.local.buffers(word))
+            channel = self.link.open(self._tag + _PASSES.index(word), *self.local.buffers(word))
             self._channels[word] = channel
         self.local.begin(word, **arrays)
         channel.start()
@@ -79,11 +96,19 @@ class Bound:
         return {word: self.local.traffic(word) for word in self._channels}
 
 
+def check_recording(function: str, wanted: int, refused: int) -> None:
+    """ValueError where some ranks want a gradient and others cannot record it."""
+    if wanted and refused:
+        raise ValueError(f"{function}: all ranks must record gradients where one does, but on some torch.no_grad is "
+                         "active, create_graph is missing, or the input is of integers")
+
+
 class DividedPool:
     """A pool on the ranks of a grid, for tensors of any shape. All ranks make it and call it together."""
     def __init__(self, function: str, P_x: Any, arguments: Sequence[Any], nan_policy: str, ndim: int,
                  output_partition: Any) -> None:
         self.function = function
+        self.op = str(arguments[0])
         self.grid = Grid.of(P_x)
         self.output_partition = output_partition
         self.core: _core.Pool
@@ -96,6 +121,7 @@ class DividedPool:
 
         same_on_all(self.grid.link, function, described)
         self.core = core
+        self.place = f"call of {function} (pool {next(_numbers.setdefault(self.grid.link, itertools.count()))})"
         self._bound: dict[Any, Bound] = {}
         self._last: Any = None
         self._current: Bound | None = None
@@ -110,17 +136,16 @@ class DividedPool:
                         f"parts along each axis, but is {given!r}")
 
     def bind(self, shape: Any, dtype: str | None, error: Exception | None = None, wants_gradient: bool = False,
-             refuses_gradient: bool = False) -> tuple[Bound, bool]:
+             refuses_gradient: bool = False, what: str = "") -> tuple[Bound, bool]:
         """The pool for parts of these shapes, and whether any rank wants a gradient. All ranks call it together.
 
-        One reduction where nothing changed. What one rank finds wrong, all raise.
+        One reduction where nothing changed. What one rank finds wrong, all raise. `what` comes
+        first where this pool is not called itself.
         """
         mine = (shape, dtype)
-        changed, wanted, refused = self.grid.link.largest(
-            [error is not None or mine != self._last, wants_gradient, refuses_gradient])
-        if wanted and refused:
-            raise ValueError(f"{self.function}: all ranks must record gradients where one does, but on some "
-                             "torch.no_grad is active or the input is of integers")
+        changed, wanted, refused = meet(self.grid.link, what or self.place,
+                                        [error is not None or mine != self._last, wants_gradient, refuses_gradient])
+        check_recording(self.function, wanted, refused)
         if changed:
             self._last = self._current = None
             self._current = self._agree_on(mine, error)
@@ -140,7 +165,7 @@ class DividedPool:
 
     def check(self, error: Exception | None) -> None:
         """Raise on all ranks what one of them has found."""
-        if self.grid.link.largest([error is not None])[0]:
+        if meet(self.grid.link, f"backward of {self.function}", [error is not None])[0]:
             agree(self.grid.link, self.function, None, error)
 
     def _agree_on(self, mine: tuple[Any, ...], error: Exception | None) -> Bound:
@@ -160,7 +185,7 @@ class DividedPool:
         same_on_all(self.grid.link, self.function, planned)
         while len(self._bound) >= _KEPT:
             del self._bound[next(iter(self._bound))]
-        self._bound[key] = Bound(self.grid.link, local)
+        self._bound[key] = Bound(self.grid.link, local, self.function, self.op, self.core.ndim)
         return self._bound[key]
 
     def _local(self, shapes: Sequence[Sequence[int]], dtype: Any) -> _core.LocalPool:

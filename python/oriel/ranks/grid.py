@@ -1,8 +1,8 @@
 """Ranks in a Cartesian grid, and how they find out that they agree.
 
 A link carries messages: it has `rank`, `size`, `largest(ints)`, `gathered(value)` and `new_tag()`, which all ranks call
-together, and `open(tag, send, receive)`, whose channels have `start` and `finish`. Any object of that kind will do as a
-communicator.
+together, `open(tag, send, receive)`, whose channels have `start` and `finish`, and `deadline`, the seconds that a rank
+waits for others. Any object of that kind will do as a communicator.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
-__all__ = ["Grid", "agree", "same_on_all"]
+__all__ = ["Grid", "agree", "meet", "same_on_all"]
 
 _T = TypeVar("_T")
 
@@ -50,6 +50,9 @@ class Grid:
         It is duplicated once and not used otherwise.
     shape : sequence of int, optional
         Ranks along each axis of the tensor. May be left out for a Cartesian communicator of MPI.
+    deadline : float, optional
+        Seconds after which a rank that waits for another one in vain raises TimeoutError; of all that is done on this
+        communicator, from now on. 600 where nobody says another.
 
     Attributes
     ----------
@@ -68,11 +71,13 @@ class Grid:
     >>> Grid(MPI.COMM_SELF, (1, 1, 1, 1)).index
     (0, 0, 0, 0)
     """
-    def __init__(self, communicator: Any, shape: Sequence[int] | None = None) -> None:
+    def __init__(self, communicator: Any, shape: Sequence[int] | None = None, deadline: float | None = None) -> None:
         self.link, found = _connect(communicator)
         self.rank: int = self.link.rank
         self.size: int = self.link.size
-        self.shape: tuple[int, ...] = same_on_all(self.link, "Grid", lambda: self._read(shape, found))
+        self.shape: tuple[int, ...] = same_on_all(self.link, "Grid", lambda: self._read(shape, found, deadline))
+        if deadline is not None:
+            self.link.deadline = float(deadline)
         self.index = self.place(self.rank)
 
     @staticmethod
@@ -82,7 +87,9 @@ class Grid:
             return P_x
         return Grid(*P_x) if isinstance(P_x, (tuple, list)) and len(P_x) == 2 else Grid(P_x)
 
-    def _read(self, shape: Any, found: tuple[int, ...] | None) -> tuple[int, ...]:
+    def _read(self, shape: Any, found: tuple[int, ...] | None, deadline: Any) -> tuple[int, ...]:
+        if deadline is not None and (type(deadline) not in (int, float) or not 0 < deadline < math.inf):
+            raise ValueError(f"Grid: deadline must be a number of seconds > 0, but is {deadline!r}")
         if shape is None:
             if found is None:
                 raise ValueError("Grid: shape must be given unless the communicator is a Cartesian one, but is None")
@@ -110,10 +117,27 @@ def _digest(value: Any) -> int:
     return int.from_bytes(hashlib.blake2b(repr(value).encode(), digest_size=7).digest(), "big")
 
 
+_PLACES = 4  # numbers of each reduction: of one length, so that those of different calls meet and can be told apart
+
+
+def meet(link: Any, occasion: str, values: Sequence[int]) -> list[int]:
+    """The largest of each of at most 4 values over all ranks. RuntimeError on all ranks where they are not at the same
+    occasion: one has gone on to something else, or skipped this."""
+    code = _digest(occasion)
+    padding = [0] * (_PLACES - len(values))
+    high, low, *most = link.largest([code, -code, *values, *padding])
+    if high != -low:
+        occasions = link.gathered(occasion)
+        other = next(rank for rank, found in enumerate(occasions) if found != occasions[0])
+        raise RuntimeError(f"all ranks must do the same together, but rank 0 is at the {occasions[0]} and rank {other} "
+                           f"at the {occasions[other]}")
+    return most[:len(values)]
+
+
 def agree(link: Any, function: str, value: Any, error: Exception | None = None) -> None:
     """Raise the same on all ranks when their values differ, or one of them has an error; one reduction otherwise."""
     code = _digest(value)
-    high, low, failed = link.largest([code, -code, error is not None])
+    high, low, failed = meet(link, f"arguments of {function}", [code, -code, error is not None])
     if not failed and high == -low:
         return
     texts = link.gathered((None if error is None else (isinstance(error, TypeError), str(error)), repr(value)))

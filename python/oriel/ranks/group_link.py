@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from datetime import timedelta
 from typing import Any
 
 import numpy as np
@@ -16,31 +17,40 @@ _links: dict[Any, GroupLink] = {}
 
 class GroupChannel:
     """The messages of one pass, exchanged again and again."""
-    def __init__(self, group: Any, tag: int, send: Sequence[tuple[int, np.ndarray]],
+    def __init__(self, link: GroupLink, group: Any, tag: int, send: Sequence[tuple[int, np.ndarray]],
                  receive: Sequence[tuple[int, np.ndarray]]) -> None:
+        self._link = link
         self._group = group
         self._tag = tag
-        self._send, self._receive = ([(dist.get_global_rank(group, peer), torch.from_numpy(data))
+        self._send, self._receive = ([(peer, dist.get_global_rank(group, peer), torch.from_numpy(data))
                                       for peer, data in messages] for messages in (send, receive))
-        self._works: list[Any] = []
+        self._works: list[tuple[str, Any]] = []
 
     def start(self) -> None:
         """What was packed leaves."""
-        self._works = [dist.irecv(data, peer, group=self._group, tag=self._tag) for peer, data in self._receive]
-        self._works += [dist.isend(data, peer, group=self._group, tag=self._tag) for peer, data in self._send]
+        self._link.check()
+        self._works = [(f"rank {peer} must send its message",
+                        dist.irecv(data, process, group=self._group, tag=self._tag))
+                       for peer, process, data in self._receive]
+        self._works += [(f"rank {peer} must receive its message",
+                         dist.isend(data, process, group=self._group, tag=self._tag))
+                        for peer, process, data in self._send]
 
     def finish(self) -> None:
         """Waits until all has come and gone."""
         works, self._works = self._works, []
-        for work in works:
-            work.wait()
+        for duty, work in works:
+            self._link.complete(work.wait, duty)
 
 
 class GroupLink:
     """A group of the same processes that only Oriel uses; one for each group, kept as long as the process runs."""
     def __init__(self, group: Any) -> None:
         ranks = dist.get_process_group_ranks(group)
-        self._group = dist.new_group(ranks, backend="gloo", use_local_synchronization=True)
+        self.deadline = 600.0
+        self.failed = ""
+        self._group = dist.new_group(ranks, timedelta(seconds=self.deadline), backend="gloo",
+                                     use_local_synchronization=True)
         self.rank = dist.get_rank(group)
         self.size = len(ranks)
         self._channels = 0
@@ -54,14 +64,33 @@ class GroupLink:
             _links[group] = GroupLink(group)
         return _links[group]
 
+    def check(self) -> None:
+        """RuntimeError where the ranks have lost one another before."""
+        if self.failed:
+            raise RuntimeError(f"the ranks of this group have lost one another before: {self.failed}")
+
+    def complete(self, wait: Callable[[timedelta], Any], duty: str) -> None:
+        """Waits by `wait`, which gloo ends by a RuntimeError: TimeoutError at the deadline, or ConnectionError."""
+        try:
+            wait(timedelta(seconds=self.deadline))
+        except RuntimeError as error:
+            late = "imed out" in str(error)
+            self.failed = f"{duty} within {self.deadline:g} s, but not all have" if late else f"{duty}, but: {error}"
+            raise (TimeoutError if late else ConnectionError)(self.failed) from error
+
     def largest(self, values: Sequence[int]) -> list[int]:
         """The largest of each value over all ranks."""
+        if self.size == 1:
+            return list(values)
+        self.check()
         all_ = torch.tensor(list(values), dtype=torch.int64)
-        dist.all_reduce(all_, dist.ReduceOp.MAX, group=self._group)
+        work = dist.all_reduce(all_, dist.ReduceOp.MAX, group=self._group, async_op=True)
+        self.complete(work.wait, "all ranks must come to the same call")
         return all_.tolist()
 
     def gathered(self, value: Any) -> list[Any]:
         """The values of all ranks."""
+        self.check()
         values: list[Any] = [None] * self.size
         dist.all_gather_object(values, value, group=self._group)
         return values
@@ -73,4 +102,4 @@ class GroupLink:
 
     def open(self, tag: int, send: Sequence[tuple[int, np.ndarray]], receive: Sequence[tuple[int, np.ndarray]]) -> Any:
         """A channel of these messages (peer, bytes)."""
-        return GroupChannel(self._group, tag, send, receive)
+        return GroupChannel(self, self._group, tag, send, receive)

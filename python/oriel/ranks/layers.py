@@ -7,13 +7,11 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch.autograd import Function
-from torch.autograd.function import once_differentiable
 from torch.nn import Module
 
 from oriel import _core
+from oriel.ranks.derivatives import DividedPoolFunction, anchor
 from oriel.ranks.divided import Bound, DividedPool, Ranges
-from oriel.torch.engine import as_many_threads_as_torch
 
 __all__ = [
     f"Distributed{op}Pool{n}d"
@@ -24,43 +22,9 @@ Ints = int | Sequence[int]
 Padding = int | Sequence[int] | Sequence[tuple[int, int]] | str
 
 
-class _Pool(Function):
-    @staticmethod
-    def forward(ctx: Any, x: Tensor, anchor: Tensor | None, bound: Bound, indexed: bool, recorded: bool) -> Any:
-        y = torch.empty(bound.output_shape, dtype=x.dtype)
-        ctx.bound = bound
-        gradient = bound.local.gradient
-        places = None
-        if indexed or (recorded and gradient == "backward_places"):
-            places = torch.empty(bound.output_shape, dtype=torch.int64)
-        with as_many_threads_as_torch():
-            bound.run("forward", x=x.detach(), y=y, places=places)
-        if recorded:
-            ctx.save_for_backward({"backward": None, "backward_places": places, "backward_inputs": x}[gradient])
-        if not indexed:
-            return y
-        assert places is not None
-        indices = places.clone() if recorded else places
-        bound.local.globalise(indices, "plane")
-        ctx.mark_non_differentiable(indices)
-        return y, indices
-
-    @staticmethod
-    @once_differentiable
-    def backward(ctx: Any, dy: Tensor, *_: Any) -> tuple[Tensor | None, ...]:
-        bound: Bound = ctx.bound
-        dx = torch.empty(bound.input_shape, dtype=dy.dtype)
-        gradient = bound.local.gradient
-        kept = ctx.saved_tensors[0]
-        word = {"backward": None, "backward_places": "places", "backward_inputs": "x"}[gradient]
-        with as_many_threads_as_torch():
-            bound.run(gradient, dy=dy.detach(), dx=dx, **({word: kept.detach()} if word else {}))
-        return dx if ctx.needs_input_grad[0] else None, None, None, None, None
-
-
-def bind_tensor(divided: DividedPool, input: Any) -> tuple[Bound, Tensor | None, bool]:
+def bind_tensor(divided: DividedPool, input: Any, place: str = "") -> tuple[Bound, Tensor | None, bool]:
     """The pool for parts like `input`; what to differentiate by where only other ranks' inputs require grad; whether
-    any does."""
+    any does. `place` is where the ranks meet, unless it is the pool's own."""
     shape, dtype, error = (), None, None
     try:
         if not isinstance(input, Tensor):
@@ -70,8 +34,8 @@ def bind_tensor(divided: DividedPool, input: Any) -> tuple[Bound, Tensor | None,
         error = caught
     recording = torch.is_grad_enabled() and error is None and input.is_floating_point()
     wants = recording and input.requires_grad
-    bound, wanted = divided.bind(shape, dtype, error, wants, not recording)
-    return bound, torch.zeros(0, requires_grad=True) if wanted and not wants else None, wanted
+    bound, wanted = divided.bind(shape, dtype, error, wants, not recording, place)
+    return bound, anchor(wanted, wants), wanted
 
 
 def is_layer(module: Any) -> bool:
@@ -112,8 +76,8 @@ class _Layer(Module):
         TypeError, ValueError
             On every rank, the same: for parts that do not fit together, or that one rank finds wrong.
         """
-        bound, anchor, recorded = bind_tensor(self.divided, input)
-        return _Pool.apply(input, anchor, bound, self.return_indices, recorded)
+        bound, fixed, recorded = bind_tensor(self.divided, input)
+        return DividedPoolFunction.apply(input, fixed, bound, self.return_indices, recorded)
 
 
 class _Extremum(_Layer):

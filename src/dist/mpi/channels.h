@@ -32,6 +32,7 @@ class PersistentChannel : public Channel {
   [[noreturn]] void give_up() const;
 
  private:
+  PersistentChannel(double deadline, LocalPool& pool) : deadline_(deadline), pool_(pool) {}
   void add(const Message& message, bool sends, MPI_Comm comm, int tag, index_t most_bytes);
   void launch(std::size_t begin, std::size_t end);
   void look();
@@ -64,6 +65,7 @@ class NeighbourhoodChannel : public Channel {
     std::vector<int> counts;
     std::vector<MPI_Aint> places;
     std::vector<MPI_Datatype> types;
+    std::vector<OwnType> long_types;  // those among them that are not MPI_BYTE
   };
   Side side_of(const std::vector<Message>& messages, index_t most_bytes) const;
 

@@ -7,18 +7,16 @@ namespace oriel::dist {
 namespace {
 
 // So many bytes as one element: counts are ints, messages may be longer.
-MPI_Datatype bytes_type(index_t bytes, index_t most_bytes) {
+OwnType bytes_type(index_t bytes, index_t most_bytes) {
   const int whole = static_cast<int>(bytes / most_bytes), rest = static_cast<int>(bytes % most_bytes);
-  MPI_Datatype block, blocks, type;
-  check_mpi(MPI_Type_contiguous(static_cast<int>(most_bytes), MPI_BYTE, &block), "MPI_Type_contiguous");
-  check_mpi(MPI_Type_contiguous(whole, block, &blocks), "MPI_Type_contiguous");
+  OwnType block, blocks, type;
+  check_mpi(MPI_Type_contiguous(static_cast<int>(most_bytes), MPI_BYTE, block.place()), "MPI_Type_contiguous");
+  check_mpi(MPI_Type_contiguous(whole, block.get(), blocks.place()), "MPI_Type_contiguous");
   const int lengths[] = {1, rest};
   const MPI_Aint places[] = {0, static_cast<MPI_Aint>(whole * most_bytes)};
-  const MPI_Datatype parts[] = {blocks, MPI_BYTE};
-  check_mpi(MPI_Type_create_struct(2, lengths, places, parts, &type), "MPI_Type_create_struct");
-  check_mpi(MPI_Type_commit(&type), "MPI_Type_commit");
-  MPI_Type_free(&block);
-  MPI_Type_free(&blocks);
+  const MPI_Datatype parts[] = {blocks.get(), MPI_BYTE};
+  check_mpi(MPI_Type_create_struct(2, lengths, places, parts, type.place()), "MPI_Type_create_struct");
+  check_mpi(MPI_Type_commit(type.place()), "MPI_Type_commit");
   return type;
 }
 
@@ -37,15 +35,19 @@ std::vector<int> peers_of(const Route& route, index_t self) {
 
 NeighbourhoodChannel::Side NeighbourhoodChannel::side_of(const std::vector<Message>& messages,
                                                          index_t most_bytes) const {
-  Side side{std::vector<int>(peers_.size(), 0), std::vector<MPI_Aint>(peers_.size(), 0),
-            std::vector<MPI_Datatype>(peers_.size(), MPI_BYTE)};
+  Side side{std::vector<int>(peers_.size(), 0),
+            std::vector<MPI_Aint>(peers_.size(), 0),
+            std::vector<MPI_Datatype>(peers_.size(), MPI_BYTE),
+            {}};
   for (const Message& m : messages) {
     const auto at = std::lower_bound(peers_.begin(), peers_.end(), static_cast<int>(m.peer));
     const std::size_t i = static_cast<std::size_t>(at - peers_.begin());
     check_mpi(MPI_Get_address(m.data, &side.places[i]), "MPI_Get_address");
     const bool fits = m.bytes <= most_bytes;
     side.counts[i] = fits ? static_cast<int>(m.bytes) : 1;
-    if (!fits) side.types[i] = bytes_type(m.bytes, most_bytes);
+    if (fits) continue;
+    side.long_types.push_back(bytes_type(m.bytes, most_bytes));
+    side.types[i] = side.long_types.back().get();
   }
   return side;
 }
@@ -54,11 +56,11 @@ NeighbourhoodChannel::Side NeighbourhoodChannel::side_of(const std::vector<Messa
 // directions (Open MPI issue 14430). Here every pair of ranks meets once.
 NeighbourhoodChannel::NeighbourhoodChannel(MPI_Comm comm, const Route& route, const MpiOptions& options,
                                            LocalPool& pool)
-    : deadline_(options.deadline),
-      pool_(pool),
-      peers_(peers_of(route, pool.rank())),
-      to_(side_of(route.send, options.most_bytes)),
-      from_(side_of(route.receive, options.most_bytes)) {
+    : deadline_(options.deadline), pool_(pool), peers_(peers_of(route, pool.rank())) {
+  all_succeed(comm, deadline_, [&] {  // the others would wait for ever in what follows
+    to_ = side_of(route.send, options.most_bytes);
+    from_ = side_of(route.receive, options.most_bytes);
+  });
   MPI_Comm graph = MPI_COMM_NULL;
   const int degree = static_cast<int>(peers_.size());
   check_mpi(MPI_Dist_graph_create_adjacent(comm, degree, peers_.data(), MPI_UNWEIGHTED, degree, peers_.data(),
@@ -70,12 +72,6 @@ NeighbourhoodChannel::NeighbourhoodChannel(MPI_Comm comm, const Route& route, co
 
 NeighbourhoodChannel::~NeighbourhoodChannel() {
   if (request_ != MPI_REQUEST_NULL) pool_.keep_memory();  // a collective cannot be taken back
-  if (!mpi_runs()) return;
-  for (Side* side : {&to_, &from_}) {
-    for (MPI_Datatype& type : side->types) {
-      if (type != MPI_BYTE) MPI_Type_free(&type);
-    }
-  }
 }
 
 void NeighbourhoodChannel::start() {

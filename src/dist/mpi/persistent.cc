@@ -9,11 +9,10 @@ namespace oriel::dist {
 
 PersistentChannel::PersistentChannel(MPI_Comm comm, int tag, const Route& route, const MpiOptions& options,
                                      LocalPool& pool)
-    : deadline_(options.deadline), pool_(pool) {
+    : PersistentChannel(options.deadline, pool) {  // complete by now, so the requests are freed when one cannot be made
   for (const Message& m : route.receive) add(m, false, comm, tag, options.most_bytes);
   receives_ = requests_.size();
   for (const Message& m : route.send) add(m, true, comm, tag, options.most_bytes);
-  active_.assign(requests_.size(), false);
   completed_.resize(requests_.size());
   statuses_.resize(requests_.size());
 }
@@ -28,6 +27,7 @@ void PersistentChannel::add(const Message& m, bool sends, MPI_Comm comm, int tag
     else
       check_mpi(MPI_Recv_init(m.data + at, bytes, MPI_BYTE, peer, tag, comm, &request), "MPI_Recv_init", m.peer);
     requests_.push_back(request);
+    active_.push_back(false);
     peers_.push_back(m.peer);
   }
 }

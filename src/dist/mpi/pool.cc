@@ -49,24 +49,24 @@ std::string text_of(const MpiOptions& options) {
 
 class MpiTransport : public Transport {
  public:
-  MpiTransport(OwnComm comm, const MpiOptions& options) : comm_(std::move(comm)), options_(options) {}
+  MpiTransport(std::shared_ptr<OwnComm> comm, const MpiOptions& options) : comm_(std::move(comm)), options_(options) {}
 
   void use(std::shared_ptr<SharedMemory> memory) { memory_ = std::move(memory); }
 
-  void abandon() override { comm_.keep(); }
+  void abandon() override { comm_->keep(); }
 
   std::unique_ptr<Channel> open(Pass pass, LocalPool& pool) override {
-    if (memory_ != nullptr) return shared_channel(memory_, comm_.get(), pass, pool, options_);
+    if (memory_ != nullptr) return shared_channel(memory_, comm_->get(), pass, pool, options_);
     pool.allocate(pass);
     const Route route{pool.buffers(pass).send, pool.buffers(pass).receive};
     if (options_.method == MpiMethod::neighbourhood) {
-      return std::make_unique<NeighbourhoodChannel>(comm_.get(), route, options_, pool);
+      return std::make_unique<NeighbourhoodChannel>(comm_->get(), route, options_, pool);
     }
-    return std::make_unique<PersistentChannel>(comm_.get(), static_cast<int>(pass), route, options_, pool);
+    return std::make_unique<PersistentChannel>(comm_->get(), static_cast<int>(pass), route, options_, pool);
   }
 
  private:
-  OwnComm comm_;
+  std::shared_ptr<OwnComm> comm_;
   MpiOptions options_;
   std::shared_ptr<SharedMemory> memory_;
 };
@@ -113,25 +113,27 @@ DistributedPool make_mpi_pool(const Problem& problem, const Partition& inputs, c
   if (users == MPI_COMM_NULL) throw Error("distributed pool: comm must be a communicator, but is MPI_COMM_NULL");
   MpiOptions used = options;
   const double seconds = options.deadline > 0 ? options.deadline : MpiOptions{}.deadline;
-  OwnComm own = duplicate(users, seconds);
+  const auto own = std::make_shared<OwnComm>(duplicate(users, seconds));
+  const MPI_Comm handle = own->get();
   std::optional<LocalPool> pool;
   std::string failure;
   try {
-    pool.emplace(local_part(problem, inputs, outputs, own.get(), used));
+    pool.emplace(local_part(problem, inputs, outputs, handle, used));
   } catch (const Error& e) {
     failure = e.what();
   }
-  agree(own.get(),
+  agree(handle,
         {{"version", version()},
          {"problem", text_of(problem)},
          {"partition of the input", text_of(inputs)},
          {"partition of the output", text_of(outputs)},
          {"options", text_of(options)}},
         failure, seconds);
-  const MPI_Comm handle = own.get();
-  auto transport = std::make_unique<MpiTransport>(std::move(own), used);
+  auto transport = std::make_unique<MpiTransport>(own, used);
   if (used.method == MpiMethod::shared_memory) transport->use(share_memory(handle, *pool, used.passes, used));
-  return DistributedPool(std::move(*pool), std::move(transport), used.passes);
+  std::optional<DistributedPool> made;
+  all_succeed(handle, seconds, [&] { made.emplace(std::move(*pool), std::move(transport), used.passes); });
+  return std::move(*made);
 }
 
 }  // namespace oriel::dist

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <exception>
 
 #include "dist/patience.h"
 
@@ -117,6 +118,23 @@ void agree(MPI_Comm comm, const std::vector<Aspect>& aspects, const std::string&
   if (most.back() != 0) {
     const std::uint64_t who = size - most.back();
     throw Error(fmt::format("distributed pool: rank {} says: {}", who, ranks.words(static_cast<int>(who), failure)));
+  }
+}
+
+void all_succeed(MPI_Comm comm, double seconds, const std::function<void()>& step) {
+  std::exception_ptr own;
+  std::string failure;
+  try {
+    step();
+  } catch (const Error& e) {
+    own = std::current_exception();
+    failure = e.what();
+  }
+  try {
+    agree(comm, {}, failure, seconds);
+  } catch (const Error&) {
+    if (own != nullptr) std::rethrow_exception(own);
+    throw;
   }
 }
 

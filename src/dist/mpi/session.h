@@ -3,6 +3,7 @@
 
 #include <mpi.h>
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -39,6 +40,25 @@ class OwnComm {
   MPI_Comm comm_ = MPI_COMM_NULL;
 };
 
+/// A type that is freed with this, unless MPI was finalised before.
+class OwnType {
+ public:
+  OwnType() = default;
+  OwnType(OwnType&& other) noexcept : type_(std::exchange(other.type_, MPI_DATATYPE_NULL)) {}
+  OwnType& operator=(OwnType&& other) noexcept {
+    std::swap(type_, other.type_);
+    return *this;
+  }
+  ~OwnType() {
+    if (type_ != MPI_DATATYPE_NULL && mpi_runs()) MPI_Type_free(&type_);
+  }
+  MPI_Datatype get() const { return type_; }
+  MPI_Datatype* place() { return &type_; }
+
+ private:
+  MPI_Datatype type_ = MPI_DATATYPE_NULL;
+};
+
 /// Waits for a request that is not persistent; throws Error when `seconds` are over before.
 void complete(MPI_Request& request, double seconds, std::string_view call);
 
@@ -54,5 +74,9 @@ struct Aspect {
 /// Throws the same Error on every rank when any has a `failure` (text; empty: none) or when they differ in an aspect.
 /// Collective; every rank gives as many aspects.
 void agree(MPI_Comm comm, const std::vector<Aspect>& aspects, const std::string& failure, double seconds);
+
+/// Runs a step of this rank alone. When it throws an Error on any rank, that rank goes on throwing it, and all others
+/// throw its words. Collective.
+void all_succeed(MPI_Comm comm, double seconds, const std::function<void()>& step);
 
 }  // namespace oriel::dist

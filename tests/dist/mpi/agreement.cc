@@ -19,6 +19,7 @@ struct Given {
 // Builds the pool of what this rank gives; every rank must throw the same, which must contain `words`.
 void check_refused(Ranks& ranks, const char* what, const Given& given, const std::string& words) {
   const auto begin = std::chrono::steady_clock::now();
+  const std::int64_t sends = shim().sends;
   const std::string error = error_of([&] {
     const Problem problem = parse_problem(given.problem);
     Partition inputs = Partition::balanced(problem.shape, given.grid);
@@ -33,6 +34,7 @@ void check_refused(Ranks& ranks, const char* what, const Given& given, const std
     dist::make_mpi_pool(problem, inputs, centred_outputs(problem, inputs), MPI_COMM_WORLD, given.options);
   });
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
+  ranks.expect(shim().sends == sends, fmt::format("{}: a message was sent", what));
   ranks.expect(error.find(words) != std::string::npos, fmt::format("{}: `{}` lacks `{}`", what, error, words));
   ranks.expect_equal(error, ranks.text_of(0, error), fmt::format("{}: not the error of rank 0", what));
   ranks.expect(took.count() < 10, fmt::format("{}: took {} s", what, took.count()));

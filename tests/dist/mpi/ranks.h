@@ -76,6 +76,7 @@ void check_soak(Ranks& ranks);
 void check_overhead(Ranks& ranks);
 void check_overlap(Ranks& ranks);
 void check_exchange(Ranks& ranks);
+void check_weak_scaling(Ranks& ranks);
 void die_in_exchange(Ranks& ranks);
 
 }  // namespace oriel::test

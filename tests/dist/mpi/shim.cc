@@ -51,12 +51,40 @@ int MPI_Send_init(const void* data, int count, MPI_Datatype type, int to, int ta
   if (fails(Shim::At::send_init)) return shim().fault_code;
   const int code = PMPI_Send_init(data, count, type, to, tag, comm, request);
   sizes[*request] = count;
+  ++shim().live_requests;
   return code;
+}
+
+int MPI_Recv_init(void* data, int count, MPI_Datatype type, int from, int tag, MPI_Comm comm, MPI_Request* request) {
+  ++shim().live_requests;
+  return PMPI_Recv_init(data, count, type, from, tag, comm, request);
 }
 
 int MPI_Request_free(MPI_Request* request) {
   sizes.erase(*request);
+  --shim().live_requests;
   return PMPI_Request_free(request);
+}
+
+int MPI_Type_contiguous(int count, MPI_Datatype of, MPI_Datatype* type) {
+  ++shim().live_types;
+  return PMPI_Type_contiguous(count, of, type);
+}
+
+int MPI_Type_create_struct(int count, const int* lengths, const MPI_Aint* places, const MPI_Datatype* of,
+                           MPI_Datatype* type) {
+  ++shim().live_types;
+  return PMPI_Type_create_struct(count, lengths, places, of, type);
+}
+
+int MPI_Type_commit(MPI_Datatype* type) {
+  if (fails(Shim::At::commit)) return shim().fault_code;
+  return PMPI_Type_commit(type);
+}
+
+int MPI_Type_free(MPI_Datatype* type) {
+  --shim().live_types;
+  return PMPI_Type_free(type);
 }
 
 int MPI_Start(MPI_Request* request) {

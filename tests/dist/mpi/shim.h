@@ -13,8 +13,13 @@ struct Shim {
   std::int64_t sends = 0;
   std::int64_t bytes = 0;
 
+  // What was made and not given back: persistent requests, and types. (Of communicators, those are kept on
+  // purpose whose messages were left under way.)
+  std::int64_t live_requests = 0;
+  std::int64_t live_types = 0;
+
   // The n-th call from now on of a function fails; 0: none does.
-  enum class At { none, start, send_init, testsome, status, neighbour };
+  enum class At { none, start, send_init, testsome, status, neighbour, commit };
   At fault = At::none;
   int fault_in = 0;
   int fault_code = MPI_ERR_OTHER;

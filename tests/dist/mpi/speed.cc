@@ -231,4 +231,51 @@ void check_exchange(Ranks& ranks) {
   }
 }
 
+// Weak scaling, for docs/distributed.md: all ranks on a tensor that is so many times as long as one rank's, beside one
+// rank on its own, and beside all ranks at once on tensors of their own, who share the memory but send nothing.
+void check_weak_scaling(Ranks& ranks) {
+  constexpr int kRuns = 100;
+  std::mt19937_64 random(41);
+  for (const auto& [first, rows, rest] : {std::tuple{"max:f32:1x16x", 64, "x64x64:k3s2p1"},
+                                          {"avg:f32:1x4x", 256, "x512:k3s1p1"},
+                                          {"avg:f32:1x64x", 8, "x512:k5s1p2"},
+                                          {"avg:f32:1x16x", 512, "x1024:k3s2p1"}}) {
+    const Whole alone(parse_problem(fmt::format("{}{}{}", first, rows, rest)), Data::spread, random);
+    const Whole all(parse_problem(fmt::format("{}{}{}", first, rows * ranks.size, rest)), Data::spread, random);
+    Extents grid(all.problem.shape.size(), 1);
+    grid[2] = ranks.size;
+    const Partition inputs = Partition::balanced(all.problem.shape, grid);
+    DistributedPool pool = dist::make_mpi_pool(all.problem, inputs, centred_outputs(all.problem, inputs),
+                                               MPI_COMM_WORLD, {.passes = {Pass::forward}, .deadline = 60});
+    RankParts parts(all, pool.local(), false);
+    const dist::Operands o = parts.operands(Pass::forward);
+    const Options one{.threads = 1};
+    const Problem& p = alone.problem;
+    std::vector<char> memory(static_cast<std::size_t>(element_count(p.output_shape) * size_bytes(p.dtype)) + 64);
+    const auto undivided = [&] {
+      forward(p, ConstTensor(alone.x.data(), p.dtype, p.shape), Tensor(memory.data(), p.dtype, p.output_shape), one);
+    };
+    const auto least = [](const std::vector<double>& v) { return *std::min_element(v.begin(), v.end()); };
+    std::vector<double> times[3];
+    for (int i = 0; i < kRuns; ++i) {
+      double mine[3] = {0, 0, 0}, most[3];  // the slowest rank counts
+      MPI_Barrier(MPI_COMM_WORLD);
+      if (ranks.rank == 0) mine[0] = seconds(undivided);
+      MPI_Barrier(MPI_COMM_WORLD);
+      mine[1] = seconds(undivided);
+      MPI_Barrier(MPI_COMM_WORLD);
+      mine[2] = seconds([&] { pool.run(Pass::forward, o, one); });
+      MPI_Allreduce(mine, most, 3, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+      for (std::size_t way = 0; way < 3; ++way) times[way].push_back(most[way]);
+    }
+    ranks.expect_equal(parts.judge(Pass::forward), "", first);
+    if (ranks.rank == 0) {
+      fmt::print("{}: one rank {:.0f} us; {} ranks on their own {:.2f}, divided {:.2f} of that\n", to_string(p),
+                 1e6 * least(times[0]), ranks.size, least(times[1]) / least(times[0]),
+                 least(times[2]) / least(times[0]));
+      std::fflush(stdout);
+    }
+  }
+}
+
 }  // namespace oriel::test
