@@ -22,7 +22,7 @@ def run(*command, **keywords):
 @pytest.fixture(scope="module")
 def prefix(tmp_path_factory):
     folder = tmp_path_factory.mktemp("shared")
-    off = [f"-DORIEL_BUILD_{part}=OFF" for part in ("CLI", "TESTS", "EXAMPLES", "BENCH")]
+    off = [f"-DORIEL_BUILD_{part}=OFF" for part in ("CLI", "TESTS", "EXAMPLES", "BENCH", "NN")]
     run(CMAKE, "-S", ROOT, "-B", folder / "build", "-G", "Ninja", "-DBUILD_SHARED_LIBS=ON", "-DCMAKE_BUILD_TYPE=None",
         "-DORIEL_BASELINE_TARGET_ONLY=ON", f"-DCMAKE_CXX_COMPILER={CXX}", *off)
     run(CMAKE, "--build", folder / "build", "-j2")
