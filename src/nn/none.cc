@@ -15,7 +15,7 @@ bool prefers_channels_last(Arithmetic) { return false; }
 int channel_block(Arithmetic) { return 16; }
 
 ThreadScope::ThreadScope(int) : before_(0) {}
-ThreadScope::~ThreadScope() = default;
+ThreadScope::~ThreadScope() { (void)before_; }
 void share_out(index_t n, const std::function<void(index_t, index_t)>& body) {
   if (n > 0) body(0, n);
 }

@@ -139,7 +139,7 @@ void share_out(index_t n, const std::function<void(index_t, index_t)>& body) {
 #else
 
 ThreadScope::ThreadScope(int) : before_(0) {}
-ThreadScope::~ThreadScope() = default;
+ThreadScope::~ThreadScope() { (void)before_; }
 void share_out(index_t n, const std::function<void(index_t, index_t)>& body) {
   if (n > 0) body(0, n);
 }
