@@ -40,11 +40,12 @@ class Chooser {
 
  private:
   static Choice measure(const ConvolutionShape& shape, const std::vector<Convolution>& ways) {
-    constexpr int kRuns = 2;  // after the one that warms up
+    constexpr int kRuns = 2;         // after the one that warms up
     constexpr double kHopeless = 2;  // a first run this many times slower than the best ends a way's trial
     const index_t element = shape.arithmetic == Arithmetic::bf16 ? 2 : 4, pixels = shape.height * shape.width;
     const Arena input(shape.inputs * pixels * element), output(shape.outputs * pixels * element);
     std::fill_n(input.at(0), shape.inputs * pixels * element, std::byte{0});
+    std::fill_n(output.at(0), shape.outputs * pixels * element, std::byte{0});  // which may be added to
     Choice best{shape, ways.front(), std::numeric_limits<double>::infinity()};
     for (Convolution way : ways) {
       way = way.fresh();  // whose weights end with the trial

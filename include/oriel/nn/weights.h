@@ -68,9 +68,10 @@ class Weights {
 /// Takes the next `count` bytes of an output.
 using WriteBytes = std::function<void(const void* from, std::size_t count)>;
 
-/// Writes tensors and metadata as a safetensors file: names in byte order, each tensor's data at a multiple of its
-/// element size, in C order. The same weights give the same bytes. Throws Error for a tensor named `__metadata__`.
-/// Example: io::OutputFile out("w.safetensors"); nn::write_safetensors(weights, out.writer()); out.commit();
+/// Writes tensors and metadata as a safetensors file: large elements first, then by name, so that each tensor's
+/// data is at a multiple of its element size; in C order. The same weights give the same bytes. Throws Error for a
+/// tensor named `__metadata__`. Example: io::OutputFile out("w.safetensors"); nn::write_safetensors(weights,
+/// out.writer()); out.commit();
 ORIEL_API void write_safetensors(const Weights& weights, const WriteBytes& write);
 
 }  // namespace oriel::nn
