@@ -4,6 +4,7 @@ set(oriel_cuda_sources
   cuda/gather.cu
   cuda/gradient.cu
   cuda/lanes.cu
+  cuda/overlap.cu
   cuda/rows.cc
   cuda/run.cu
   cuda/stream.cu

@@ -66,14 +66,14 @@ const char* kernel_of(const Problem& problem, const ConstTensor& x, const Tensor
 void run_sum_backward(const Problem& problem, const ConstTensor* x, const ConstTensor& dy, const Tensor& dx,
                       void* stream) {
   if (element_count(dx.shape) == 0) return;
-  if (apart_gradient(problem, x, dy, dx, stream)) return;
+  if (apart_gradient(problem, x, dy, dx, stream) || overlap_gradient(problem, x, dy, dx, stream)) return;
   collect_sum_gradient(problem, x, dy, dx, stream);
 }
 
 void run_extremum_backward(const Problem& problem, const ConstTensor& x, const ConstTensor& dy, const Tensor& dx,
                            void* stream) {
   if (element_count(dx.shape) == 0) return;
-  if (apart_gradient(problem, &x, dy, dx, stream)) return;
+  if (apart_gradient(problem, &x, dy, dx, stream) || overlap_gradient(problem, &x, dy, dx, stream)) return;
   const IndexKind kind = code_kind(problem.taps());
   const Scratch codes(element_count(problem.output_shape) * code_bytes(kind), stream);
   const Tensor index(codes.data(), Dtype::u8, problem.output_shape, dense_pitch(problem.output_shape), Device::cuda);

@@ -1,4 +1,5 @@
-"""What nvcc makes of the kernels, for each architecture: registers do not go to memory, and accesses are vectors.
+"""All CUDA code compiled by nvcc, device and host side, and what it makes of the kernels: registers do not go to
+memory, for any architecture, and accesses are vectors.
 
 nvcc is the one that ORIEL_NVCC names, else that of the path or of /usr/local/cuda. Without one the test is skipped,
 and pytest says so.
@@ -19,13 +20,20 @@ ARCHITECTURES = ["80", "89", "90", "100", "120"]
 # Windows of any rank need arrays that are indexed; the others keep everything in registers, but for a few around the
 # call that nvcc makes for a division of floats (averages).
 IN_MEMORY = ["gather_extremum"]
-AVERAGES = ["Total"]
+AVERAGES = ["Total", "overlap_sum"]
 MOST_AROUND_DIVISIONS = 32  # bytes
 
 
 def words_of(kernel):
     """How the mangled name of a kernel of the probe spells it."""
     return f"{len(kernel)}{kernel}"
+
+
+# Every file that nvcc compiles, with a kernel that each access of 16 bytes of it can be found in (None: it has none).
+SOURCES = sorted([*(ROOT / "src/cuda").glob("*.cu"), *(ROOT / "python/src").glob("*.cu")])
+WIDE = {"apart": "apart", "lanes": "lanes", "overlap": "overlap_extremum", "strip": "strip"}
+# For the host's and the device's compiler both, but with less optimisation and no machine code: a quarter of the time.
+QUICK = ["-gencode", "arch=compute_90,code=compute_90", "-Xcicc", "-O1", "-Xcompiler", "-O0"]
 
 
 @pytest.fixture(scope="module")
@@ -54,7 +62,7 @@ def test_no_register_goes_to_memory(nvcc, architecture, tmp_path):
     kernels = re.findall(r"Function properties for (\S+)\s+(\d+) bytes stack frame, (\d+) bytes spill stores, "
                          r"(\d+) bytes spill loads", report)
     names = [name for name, *_ in kernels]
-    for kernel in ("strip", "lanes", "stream", "apart", "gather_extremum"):
+    for kernel in ("strip", "lanes", "stream", "apart", "overlap_extremum", "overlap_sum", "gather_extremum"):
         assert any(words_of(kernel) in name for name in names), f"{kernel} is missing: {report}"
     for name, stack, stores, loads in kernels:
         if any(words_of(kernel) in name for kernel in IN_MEMORY):
@@ -64,16 +72,38 @@ def test_no_register_goes_to_memory(nvcc, architecture, tmp_path):
         assert int(stack) <= most, f"{name} has {stack} bytes of local memory"
 
 
+def bodies_of(text):
+    """[(mangled name, PTX)] of the kernels of a PTX file."""
+    bodies = re.split(r"\.entry\s+", text.read_text())[1:]
+    return [(body.split("(", 1)[0], body) for body in bodies]
+
+
+@pytest.mark.parametrize("source", SOURCES, ids=lambda path: path.name)
+def test_every_file_compiles(nvcc, source, tmp_path):
+    run(nvcc, *FLAGS, *QUICK, "-Werror", "all-warnings", "-c", source, "-o", tmp_path / "object.o", "--keep",
+        "--keep-dir", tmp_path)
+    kernels = bodies_of(tmp_path / f"{source.stem}.ptx")
+    assert bool(kernels) == (source.stem != "run"), "run.cu alone launches no kernel of its own"
+    if source.stem in WIDE:
+        wide = [name for name, body in kernels
+                if words_of(WIDE[source.stem]) in name and re.search(r"ld\.global\.nc\.v4\.[bu]32", body)]
+        assert wide, f"no kernel of {source.name} reads 16 bytes at once"
+
+
+def test_no_file_is_forgotten():
+    """The files that the build compiles are those that this test does."""
+    listed = re.findall(r"cuda/(\w+\.cu)\b", (ROOT / "cmake/oriel_cuda.cmake").read_text())
+    assert sorted(listed) == [path.name for path in SOURCES if path.is_relative_to(ROOT / "src")]
+
+
 def test_accesses_are_vectors(nvcc, tmp_path):
     text = tmp_path / "probe.ptx"
     run(nvcc, *FLAGS, "-arch", "sm_90", "-ptx", ROOT / "tests/cuda/probe.cu", "-o", text)
-    bodies = re.split(r"\.entry\s+", text.read_text())[1:]
     found = 0
-    for body in bodies:
-        name = body.split("(", 1)[0]
-        if not any(words_of(kernel) in name for kernel in ("strip", "lanes", "apart")):
+    for name, body in bodies_of(text):
+        if not any(words_of(kernel) in name for kernel in ("strip", "lanes", "apart", "overlap_extremum")):
             continue
         found += 1
         assert "ld.global.nc.v4" in body, f"{name} does not read 16 bytes at once"
         assert re.search(r"st\.global\.cs\.v[24]", body), f"{name} does not store vectors"
-    assert found == 6
+    assert found == 8

@@ -116,6 +116,14 @@ constexpr Traffic kTraffic[] = {
     {"", "max:f32:2x4x56x128:k2:backward", 1.01, 0.8},
     {"", "max:f16:2x4x57x128:k2:backward", 1.01, 0.8},
     {"", "avg:bf16:2x4x56x128:k2:backward", 1.01, 0},
+    {"", "max:f32:2x4x64x112:k3s2p1:backward", 1.25, 0.8},
+    {"", "max:f16:2x4x64x112:k3s2p1:backward", 1.25, 0.7},
+    {"", "max:f32:2x4x64x112:k3s1p1:backward", 1.25, 1.0},
+    {"", "max:bf16:2x4x64x112:k3s1p1:backward", 1.25, 1.0},
+    {"", "max:f32:2x4x55x55:k3s2p1:backward", 3.5, 0},  // rows that are not aligned
+    {"", "max:f32:2x4x55x55:k3s1p1:backward", 3.5, 0},
+    {"", "avg:f32:2x4x64x112:k3s2p1:backward", 1.25, 0},
+    {"", "avg:f16:2x4x64x112:k3s1p1:backward", 1.25, 1.0},
     {"gather", "max:f32:1x1x64x64:k3s1p2d2", 7.5, 0},
 };
 
