@@ -58,6 +58,7 @@ struct ExplainCommand {
 /// `oriel bench`: times problems.
 struct BenchCommand {
   std::vector<Problem> problems;
+  Device device = Device::cpu;
   int threads = 1;
   int repetitions = 15;
   double seconds = 0.5;  // per problem, at least
