@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "oriel/problem.h"
+#include "oriel/tensor.h"
 
 namespace oriel::cli {
 

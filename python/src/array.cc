@@ -264,7 +264,7 @@ Array from_view(std::string_view function, const char* argument, nb::handle obje
     result.view.shape.push_back(static_cast<index_t>(view.shape(d)));
     result.view.pitch.push_back(view.stride(d));
   }
-  result.owner = nb::cast(view);
+  result.owner = nb::capsule(new View(view), [](void* p) noexcept { delete static_cast<View*>(p); });
   return result;
 }
 

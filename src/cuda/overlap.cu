@@ -66,8 +66,9 @@ bool launch_overlap(const Problem& p, const Fit& fit, const ConstTensor& dy, con
   g.dx_row = static_cast<int>(to.row);
   g.dy_aligned = kVector && is_aligned(dy.data, kOut * element, element, {from.plane, from.row});
   g.average = p.pool.op == Op::avg;
-  g.count_include_pad = p.pool.count_include_pad;
-  g.divisor = p.pool.divisor;
+  g.divisor = static_cast<int>(p.pool.divisor);
+  g.rows = Counted(h, p.pool.count_include_pad);
+  g.columns = Counted(w, p.pool.count_include_pad);
   const index_t threads = ceil_div(count, kOverlapLanes) * kWarp;
   const T* sent = static_cast<const T*>(dy.data);
   T* made = static_cast<T*>(dx.data);

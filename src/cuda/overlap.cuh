@@ -4,6 +4,7 @@
 // the last lane of a warp only serve the others.
 #pragma once
 
+#include "cuda/counted.cuh"
 #include "cuda/divider.h"
 #include "cuda/groups.cuh"
 #include "cuda/neighbours.cuh"
@@ -20,8 +21,8 @@ struct OverlapGeometry {
   int x_row = 0, dy_row = 0, dx_row = 0;
   bool dy_aligned = false;  // a group's gradients come in one access
   bool average = false;
-  bool count_include_pad = true;
-  index_t divisor = 0;  // fixed; 0: none
+  int divisor = 0;  // fixed; 0: none
+  Counted rows, columns;
 };
 
 /// Lanes of a warp that store.
@@ -239,7 +240,7 @@ __global__ void __launch_bounds__(256)
   A along[kOut];  // what a row's outputs are divided by, but for the taps across rows
 #pragma unroll
   for (int o = 0; o < kOut; ++o) {
-    const index_t taps = first + o < end ? g.w.divisor(first + o, g.count_include_pad) : 1;
+    const int taps = g.columns.taps<K>(own_column - PL + o * S);
     along[o] = static_cast<A>(!g.average ? 1 : g.divisor > 0 ? g.divisor : taps);
   }
   A sum[K][kOut];  // of each column of outputs, for the rows of dx that this row of outputs may add to
@@ -255,7 +256,7 @@ __global__ void __launch_bounds__(256)
       const Pack<T, kOut> sent =
           load_group<T, kOut>(gradient + static_cast<index_t>(o_row) * g.dy_row, first, end, g.dy_aligned);
       const bool counted = g.average && g.divisor == 0;
-      const A across = static_cast<A>(counted ? g.h.divisor(o_row, g.count_include_pad) : 1);
+      const A across = static_cast<A>(counted ? g.rows.taps<K>(row) : 1);
 #pragma unroll
       for (int o = 0; o < kOut; ++o) {
         if (first + o >= end) continue;

@@ -124,6 +124,9 @@ constexpr Traffic kTraffic[] = {
     {"", "max:f32:2x4x55x55:k3s1p1:backward", 3.5, 0},
     {"", "avg:f32:2x4x64x112:k3s2p1:backward", 1.25, 0},
     {"", "avg:f16:2x4x64x112:k3s1p1:backward", 1.25, 1.0},
+    {"", "max:f32:2x28x28x64:k2s2:axes1,2:backward", 1.6, 0.8},
+    {"", "max:f16:2x28x28x64:k3s2p1:axes1,2:backward", 2.2, 0.8},
+    {"", "avg:f32:2x28x28x64:k3s2p1:axes1,2:backward", 1.6, 1.0},
     {"gather", "max:f32:1x1x64x64:k3s1p2d2", 7.5, 0},
 };
 
