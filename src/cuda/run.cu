@@ -87,6 +87,9 @@ void run_extremum_backward(const Problem& problem, const ConstTensor& x, const C
                            void* stream) {
   if (element_count(dx.shape) == 0) return;
   if (apart_gradient(problem, &x, dy, dx, stream) || overlap_gradient(problem, &x, dy, dx, stream)) return;
+  if ((problem.pool.op == Op::max || problem.pool.op == Op::min) && lane_apart_gradient(problem, x, dy, dx, stream)) {
+    return;
+  }
   const IndexKind kind = code_kind(problem.taps());
   const Scratch codes(element_count(problem.output_shape) * code_bytes(kind), stream);
   const Tensor index(codes.data(), Dtype::u8, problem.output_shape, pitch_like(x, problem.output_shape), Device::cuda);

@@ -33,6 +33,9 @@ bool apart_gradient(const Problem& problem, const ConstTensor* x, const ConstTen
                     void* stream);
 bool overlap_gradient(const Problem& problem, const ConstTensor* x, const ConstTensor& dy, const Tensor& dx,
                       void* stream);
+/// Of extrema.
+bool lane_apart_gradient(const Problem& problem, const ConstTensor& x, const ConstTensor& dy, const Tensor& dx,
+                         void* stream);
 /// `code`: the one-byte codes of extrema, or null for sums and averages.
 bool lane_gradient(const Problem& problem, const Tensor* code, const ConstTensor& dy, const Tensor& dx, void* stream);
 /// Each of these takes any problem.

@@ -1,5 +1,5 @@
 """The Python package over the emulated backend: arrays of a stand-in for CuPy go in, arrays of its kind come out, on its
-stream; and the real CuPy where there is a device. ORIEL_EMULATED_CORE names the module."""
+stream. ORIEL_EMULATED_CORE names the module. The real CuPy is in tests/python/test_cupy.py."""
 
 import ctypes
 import importlib.util
@@ -97,7 +97,7 @@ def test_out(x):
     out = stand_in.empty((2, 3, 4, 8), np.float32)
     assert oriel.max_pool(stand_in.asarray(x), 2, out=out) is out
     np.testing.assert_array_equal(out.numpy(), oriel.max_pool(x, 2))
-    with pytest.raises(ValueError, match=r"max_pool: out must have shape \(2, 3, 4, 8\), but has \(2, 3, 4, 7\)"):
+    with pytest.raises(ValueError, match="max_pool: out must have shape 2x3x4x8, but has 2x3x4x7"):
         oriel.max_pool(stand_in.asarray(x), 2, out=stand_in.empty((2, 3, 4, 7), np.float32))
     with pytest.raises(TypeError, match="max_pool: x and out must be arrays of one kind, but are Array and ndarray"):
         oriel.max_pool(stand_in.asarray(x), 2, out=np.empty((2, 3, 4, 8), np.float32))
@@ -118,9 +118,3 @@ def test_what_dlpack_refuses_is_said(x):
     a = stand_in.asarray(x)
     with pytest.raises(ValueError, match="max_pool: x cannot be read: not today"):
         oriel.max_pool(Refusing(a.memory, a.shape, a.steps, a.dtype), 2)
-
-
-def test_real_cupy(x):
-    cupy = pytest.importorskip("cupy", reason="NOT CHECKED: there is no CuPy")
-    pytest.skip("NOT CHECKED: the emulated backend takes no memory of a real device; "
-                f"scripts/gpu_check.sh looks at CuPy {cupy.__version__}")  # fmt: skip
