@@ -2,6 +2,7 @@
 // and device_none.cc for builds without the backend, where everything throws.
 #pragma once
 
+#include <memory>
 #include <string>
 
 #include "io/array.h"
@@ -18,11 +19,8 @@ void wait_for_device();
 class DeviceMemory {
  public:
   explicit DeviceMemory(std::size_t bytes);
-  ~DeviceMemory();
-  DeviceMemory(const DeviceMemory&) = delete;
-  DeviceMemory& operator=(const DeviceMemory&) = delete;
 
-  void* data() const { return data_; }
+  void* data() const { return data_.get(); }
   std::size_t bytes() const { return bytes_; }
   void copy_from_host(const void* from) const;
   void copy_to_host(void* to) const;
@@ -30,7 +28,7 @@ class DeviceMemory {
   void begin_copy_from(const DeviceMemory& from) const;
 
  private:
-  void* data_ = nullptr;
+  std::shared_ptr<void> data_;
   std::size_t bytes_;
 };
 

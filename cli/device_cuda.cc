@@ -24,19 +24,21 @@ std::string device_name() {
 void wait_for_device() { check(cudaDeviceSynchronize(), "cudaDeviceSynchronize"); }
 
 DeviceMemory::DeviceMemory(std::size_t bytes) : bytes_(bytes) {
-  if (bytes_ > 0) check(cudaMalloc(&data_, bytes_), "cudaMalloc");
+  if (bytes_ == 0) return;
+  void* data = nullptr;
+  check(cudaMalloc(&data, bytes_), "cudaMalloc");
+  data_ = std::shared_ptr<void>(data, [](void* p) { cudaFree(p); });
 }
-DeviceMemory::~DeviceMemory() { cudaFree(data_); }
 
 void DeviceMemory::copy_from_host(const void* from) const {
-  if (bytes_ > 0) check(cudaMemcpy(data_, from, bytes_, cudaMemcpyHostToDevice), "cudaMemcpy");
+  if (bytes_ > 0) check(cudaMemcpy(data(), from, bytes_, cudaMemcpyHostToDevice), "cudaMemcpy");
 }
 void DeviceMemory::copy_to_host(void* to) const {
-  if (bytes_ > 0) check(cudaMemcpy(to, data_, bytes_, cudaMemcpyDeviceToHost), "cudaMemcpy");
+  if (bytes_ > 0) check(cudaMemcpy(to, data(), bytes_, cudaMemcpyDeviceToHost), "cudaMemcpy");
 }
 void DeviceMemory::begin_copy_from(const DeviceMemory& from) const {
   if (bytes_ > 0)
-    check(cudaMemcpyAsync(data_, from.data_, bytes_, cudaMemcpyDeviceToDevice, nullptr), "cudaMemcpyAsync");
+    check(cudaMemcpyAsync(data(), from.data(), bytes_, cudaMemcpyDeviceToDevice, nullptr), "cudaMemcpyAsync");
 }
 
 namespace {

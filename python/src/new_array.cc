@@ -189,8 +189,8 @@ void NewArray::allocate_on_device(const Array& like, const Extents& order) {
   const nb::object space = nb::hasattr(like.object, "__array_namespace__") ? like.object.attr("__array_namespace__")()
                                                                            : nb::module_::import_(package.c_str());
   if (package.starts_with("jax") || !nb::hasattr(space, "empty")) {
-    throw TypeFault(fmt::format("results cannot be arrays of {} on a CUDA device here{}", package,
-                                package.starts_with("jax") ? ": oriel.jax pools those" : ": give `out`"));
+    throw TypeFault(fmt::format("pool: a new result cannot be an array of {} on a CUDA device: {}", package,
+                                package.starts_with("jax") ? "oriel.jax pools those" : "give `out`"));
   }
   // A result that is not of the input's dtype is an index.
   const nb::object dtype = view_.dtype == like.view.dtype ? nb::object(like.object.attr("dtype"))

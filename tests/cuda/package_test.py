@@ -103,6 +103,19 @@ def test_out(x):
         oriel.max_pool(stand_in.asarray(x), 2, out=np.empty((2, 3, 4, 8), np.float32))
 
 
+class Bare(stand_in.Array):
+    """Of a module that has no `empty`."""
+
+
+def test_a_library_without_empty_needs_out(x):
+    a, out = stand_in.asarray(x), stand_in.empty((2, 3, 4, 8), np.float32)
+    bare = Bare(a.memory, a.shape, a.steps, a.dtype)
+    with pytest.raises(TypeError, match="pool: a new result cannot be an array of package_test on a CUDA device: give `out`"):
+        oriel.max_pool(bare, 2)
+    bare_out = Bare(out.memory, out.shape, out.steps, out.dtype)
+    np.testing.assert_array_equal(oriel.max_pool(bare, 2, out=bare_out).numpy(), oriel.max_pool(x, 2))
+
+
 def test_another_device_is_an_error(x):
     a = stand_in.asarray(x)
     stand_in.library.emulated_move(a.memory.at, 1)

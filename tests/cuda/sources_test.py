@@ -6,7 +6,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 FILES = [*(ROOT / "src/cuda").glob("*.cu*"), *(ROOT / "src/cuda").glob("*.h"), *(ROOT / "python/src").glob("xla_*"),
          *(ROOT / "cli").glob("device_cuda.cc")]  # fmt: skip
-# Calls that give no code, and those of destructors, which cannot throw: the next call reports what went wrong.
+# Calls that give no code, and those of destructors and deleters, which cannot throw: the next call reports what went wrong.
 NO_CODE = {"cudaGetErrorString", "cudaGetErrorName", "cudaGetLastError"}
 IN_DESTRUCTORS = {"cudaFreeAsync", "cudaFree"}
 
@@ -30,7 +30,7 @@ def test_every_return_code_is_checked():
             if name in NO_CODE:
                 continue
             if name in IN_DESTRUCTORS:
-                assert re.search(rf"~\w+\(\)[^}}]*\b{name}\(", path.read_text()), f"{path.name}: {name} in no destructor"
+                assert re.search(rf"(~\w+\(\)|\[\]\(void\* \w+\))[^}}]*\b{name}\(", path.read_text()), f"{path.name}: {name} in no destructor or deleter"
                 continue
             assert before.endswith("check("), f"{path.name}: the return code of {name} is not checked"
     assert {"cudaLaunchKernelEx", "cudaMallocAsync", "cudaPointerGetAttributes", "cudaMemcpy", "cudaFree"} <= seen
