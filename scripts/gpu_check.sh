@@ -21,8 +21,10 @@ test -e /dev/nvidiactl || command -v nvidia-smi >/dev/null || stop "there is no 
 nvidia-smi --query-gpu=name,driver_version,memory.total --format=csv,noheader 2>/dev/null
 
 step "building"
+generator=  # CMake's own choice needs make
+command -v make >/dev/null || generator=-GNinja
 # Warnings of a compiler that nobody has tried yet are no reason to stop.
-cmake -S . -B "$build" -DORIEL_CPU=OFF -DORIEL_CUDA=ON -DORIEL_WERROR=OFF -DORIEL_GPU_PYTHON="$(command -v "$python")" \
+cmake -S . -B "$build" $generator -DORIEL_CPU=OFF -DORIEL_CUDA=ON -DORIEL_WERROR=OFF -DORIEL_GPU_PYTHON="$(command -v "$python")" \
   -DCMAKE_CUDA_ARCHITECTURES="${ARCHITECTURE:-native}" >"$build.log" 2>&1 &&
   timeout 240 cmake --build "$build" -j"$jobs" >>"$build.log" 2>&1 || { tail -40 "$build.log"; stop "the build failed"; }
 rm "$build.log"
