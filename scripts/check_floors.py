@@ -28,7 +28,7 @@ PARTS = [
 # Floor 5: who may use which other part of floor 5. Everything else there meets only the floors below.
 MAY_USE = {
     "cli": {"io", "tests/reference"},  # `oriel check` compares with the reference
-    "tests": {"io", "cli", "tests/reference"},
+    "tests": {"io", "cli", "python", "tests/reference"},
     "tests/reference": set(),
     "fuzz": {"io", "cli", "tests", "tests/reference"},
 }
