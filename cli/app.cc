@@ -126,7 +126,11 @@ void add_bench(CLI::App& app, Typed& t) {
   CLI::App& bench = *app.add_subcommand("bench", "Time problems against a copy of the same bytes");
   BenchCommand& c = t.bench;
   bench.add_option("NAME", t.bench_names, "names of problems")->required();
-  bench.add_option("-t,--threads", c.threads, "threads of the pool and of the copy")
+  bench.add_option("--device", t.bench_device, "where: cpu, or cuda for the current CUDA device")
+      ->check(CLI::IsMember({"cpu", "cuda"}))
+      ->type_name("DEVICE")
+      ->capture_default_str();
+  bench.add_option("-t,--threads", c.threads, "threads of the pool and of the copy, on the CPU")
       ->check(CLI::Range(1, 4096))
       ->capture_default_str();
   bench.add_option("--repetitions", c.repetitions, "at least this many")
@@ -314,6 +318,7 @@ Command finish(const std::string& command, Typed& t) {
   }
   if (command == "bench") {
     t.bench.problems = parse_names(t.bench_names);
+    t.bench.device = t.bench_device == "cuda" ? Device::cuda : Device::cpu;
     return t.bench;
   }
   if (command == "info") return t.info;

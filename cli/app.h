@@ -18,6 +18,7 @@ struct Typed {
   std::string explain_name, explain_output, explain_ranks;
   BenchCommand bench;
   std::vector<std::string> check_names, bench_names;
+  std::string bench_device = "cpu";
   PlanCommand plan;
   std::string plan_name, plan_grid, plan_network, plan_overhead, plan_memory;
   TileCommand tile;

@@ -4,9 +4,11 @@
 #include <chrono>
 #include <cmath>
 #include <functional>
+#include <memory>
 #include <vector>
 
 #include "cli/copy_bound.h"
+#include "cli/device.h"
 #include "cli/json.h"
 #include "cli/options.h"
 #include "cli/progress.h"
@@ -21,7 +23,8 @@ namespace {
 // The tensors of one problem, in the memory order that its name says, and the call that is timed.
 class Workload {
  public:
-  Workload(const Problem& problem, int threads) : problem_(problem), options_{.threads = threads} {
+  Workload(const Problem& problem, const BenchCommand& command)
+      : problem_(problem), options_{.threads = command.threads} {
     x_ = arrange(make_sample(problem.dtype, problem.shape, Sample::plain, 1));
     if (backward_asked()) {
       dy_ = arrange(make_sample(problem.dtype, problem.output_shape, Sample::plain, 2));
@@ -30,14 +33,13 @@ class Workload {
       result_ = arrange(make_sample(problem.dtype, problem.output_shape, Sample::plain, 3));
     }
     if (problem.indices) indices_ = arrange(make_sample(Dtype::i64, problem.output_shape, Sample::plain, 4));
+    if (command.device == Device::cuda) device_ = std::make_unique<OnDevice>(x_, dy_, result_, indices_);
   }
 
+  // On a device it returns before the work is done.
   void run() const {
-    const Pool& pool = problem_.pool;
-    if (backward_asked() && needs_input()) return backward(pool, x_.view, dy_.view, result_.view, options_);
-    if (backward_asked()) return backward(pool, dy_.view, result_.view, options_);
-    if (problem_.indices) return forward(pool, x_.view, result_.view, indices_.view, IndexSpace::plane, options_);
-    forward(pool, x_.view, result_.view, options_);
+    if (device_ != nullptr) return run(device_->x.view(), device_->dy.view(), device_->y.view(), device_->i.view());
+    run_on_cpu();
   }
 
   // What must be read and written once.
@@ -53,12 +55,32 @@ class Workload {
   // Runs once and compares; says with what. Throws Error where the bits differ.
   std::string verify() const {
     run();
+    if (device_ != nullptr) {
+      wait_for_device();
+      device_->y.fetch();
+      if (problem_.indices) device_->i.fetch();
+    }
     constexpr index_t most_steps = 40'000'000;  // about a second of the naive reference
     const bool small = element_count(problem_.output_shape) <= most_steps / std::max<index_t>(problem_.taps(), 1);
-    return small ? verify_by_reference() : verify_by_target();
+    return small ? verify_by_reference() : device_ != nullptr ? verify_by_cpu() : verify_by_target();
   }
 
  private:
+  struct OnDevice {
+    DeviceTensor x, dy, y, i;
+    OnDevice(const io::Buffer& x_, const io::Buffer& dy_, const io::Buffer& y_, const io::Buffer& i_)
+        : x(x_), dy(dy_), y(y_), i(i_) {}
+  };
+
+  void run(const Tensor& x, const Tensor& dy, const Tensor& result, const Tensor& indices) const {
+    const Pool& pool = problem_.pool;
+    if (backward_asked() && needs_input()) return backward(pool, x, dy, result, options_);
+    if (backward_asked()) return backward(pool, dy, result, options_);
+    if (problem_.indices) return forward(pool, x, result, indices, IndexSpace::plane, options_);
+    forward(pool, x, result, options_);
+  }
+  void run_on_cpu() const { run(x_.view, dy_.view, result_.view, indices_.view); }
+
   bool backward_asked() const { return problem_.direction == Direction::backward; }
   bool needs_input() const {
     return (problem_.pool.op != Op::sum && problem_.pool.op != Op::avg) || problem_.pool.nan == NanPolicy::omit;
@@ -79,7 +101,10 @@ class Workload {
     const reference::Outcome wanted =
         backward_asked() ? reference::backward(pooling, problem_.dtype, x.view.data, io::dense(dy_.view).view.data)
                          : reference::forward(pooling, problem_.dtype, x.view.data);
-    const bool by_bound = backward_asked() && problem_.pool.op == Op::lp;  // its bits are not defined, only a bound
+    const double norm = problem_.pool.norm;
+    const bool powers = device_ != nullptr && norm != 1 && norm != 2 && !std::isinf(norm);  // the device has its own
+    const bool by_bound =
+        problem_.pool.op == Op::lp && (backward_asked() || powers);  // no bits are defined, but a bound
     const index_t at = by_bound ? reference::first_beyond_bound(problem_.dtype, got.view.data, wanted)
                                 : reference::first_difference(problem_.dtype, got.view.data, wanted.bits.data(),
                                                               element_count(got.view.shape));
@@ -104,6 +129,14 @@ class Workload {
            0;
   }
 
+  std::string verify_by_cpu() const {
+    const io::Buffer got = kept(result_), indices_got = problem_.indices ? kept(indices_) : io::Buffer();
+    run_on_cpu();
+    if (differs(got, result_) || (problem_.indices && differs(indices_got, indices_)))
+      throw Error(fmt::format("{}: the device and the CPU differ", to_string(problem_)));
+    return "CPU";
+  }
+
   std::string verify_by_target() const {
     const std::string here = active_target();
     std::string other = supported_targets().back();
@@ -120,6 +153,17 @@ class Workload {
   const Problem& problem_;
   Options options_;
   io::Buffer x_, dy_, result_, indices_;
+  std::unique_ptr<OnDevice> device_;
+};
+
+// A copy on the device: reads half of the bytes, writes the other half.
+class DeviceCopy {
+ public:
+  explicit DeviceCopy(std::size_t bytes) : from_(std::max<std::size_t>(bytes / 2, 1)), to_(from_.bytes()) {}
+  void run() const { to_.begin_copy_from(from_); }
+
+ private:
+  DeviceMemory from_, to_;
 };
 
 struct Timing {
@@ -134,17 +178,22 @@ struct Timing {
   double spread() { return (quantile(0.75) - quantile(0.25)) / 2 / median(); }
 };
 
-double time_of(const std::function<void()>& f, int calls) {
+// What is timed, and what waits until it is done.
+struct Timed {
+  std::function<void()> run, wait;
+};
+
+double time_of(const Timed& f, int calls) {
   const auto start = std::chrono::steady_clock::now();
-  for (int i = 0; i < calls; ++i) f();
+  for (int i = 0; i < calls; ++i) f.run();
+  f.wait();
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() / calls;
 }
 
 // Calls in one sample, so that a sample lasts long enough for the clock.
-int calls_per_sample(const std::function<void()>& f) {
-  constexpr double least_seconds = 1e-4;
+int calls_per_sample(const Timed& f, double least_seconds) {
   constexpr int most = 100000;
-  f();
+  time_of(f, 1);
   int calls = 1;
   while (calls < most && time_of(f, calls) * calls < least_seconds) calls *= 2;
   return calls;
@@ -158,14 +207,24 @@ struct Result {
 
 Result measure(const Problem& problem, const BenchCommand& command, Progress& progress, const std::string& which) {
   Result result{.name = to_string(problem), .verified = "", .gigabytes = 0, .pool = {}, .copy = {}};
-  const Workload workload(problem, command.threads);
+  const Workload workload(problem, command);
   progress.set(which + "verifying " + result.name);
   result.verified = workload.verify();
-  result.gigabytes = static_cast<double>(workload.compulsory_bytes()) * 1e-9;
-  CopyBound bound(workload.compulsory_bytes(), command.threads);
+  const std::size_t bytes = workload.compulsory_bytes();
+  result.gigabytes = static_cast<double>(bytes) * 1e-9;
 
-  const std::function<void()> pool = [&] { workload.run(); }, copy = [&] { bound.run(); };
-  const int pool_calls = calls_per_sample(pool), copy_calls = calls_per_sample(copy);
+  const bool on_device = command.device == Device::cuda;
+  std::unique_ptr<CopyBound> bound;
+  std::unique_ptr<DeviceCopy> device_bound;
+  if (on_device)
+    device_bound = std::make_unique<DeviceCopy>(bytes);
+  else
+    bound = std::make_unique<CopyBound>(bytes, command.threads);
+  const std::function<void()> wait = on_device ? wait_for_device : [] {};
+  const Timed pool{[&] { workload.run(); }, wait};
+  const Timed copy{[&] { on_device ? device_bound->run() : bound->run(); }, wait};
+  const double least = on_device ? 2e-3 : 1e-4;  // of a sample: launches must overlap what they wait for
+  const int pool_calls = calls_per_sample(pool, least), copy_calls = calls_per_sample(copy, least);
   const auto start = std::chrono::steady_clock::now();
   const auto seconds = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(); };
   progress.set(which + "timing " + result.name);
@@ -201,10 +260,14 @@ int run_bench(const BenchCommand& command) {
   Progress progress("oriel bench");
   int name_width = 7;
   for (const Problem& p : command.problems) name_width = std::max(name_width, static_cast<int>(to_string(p).size()));
+  const std::string where = command.device == Device::cuda ? device_name() : "";
   if (!command.json) {
     progress.say(
-        fmt::format("target {}, {} thread{}; copy: memcpy of the same bytes (half read, half written), same run\n",
-                    active_target(), command.threads, command.threads == 1 ? "" : "s"));
+        where.empty()
+            ? fmt::format("target {}, {} thread{}; copy: memcpy of the same bytes (half read, half written), "
+                          "same run\n",
+                          active_target(), command.threads, command.threads == 1 ? "" : "s")
+            : fmt::format("{}; copy: on the device, of the same bytes (half read, half written), same run\n", where));
     progress.say(fmt::format("{:<{}}  {:>11}  {:>6}  {:>7}  {:>11}  {:>7}  {}\n", "problem", name_width, "median",
                              "spread", "GB/s", "copy", "ratio", "verified by"));
   }
@@ -217,7 +280,9 @@ int run_bench(const BenchCommand& command) {
     else
       progress.say(to_row(result, name_width));
   }
-  if (command.json)
+  if (command.json && !where.empty())
+    progress.say(fmt::format("{{\"device\": {}, \"results\": [\n{}\n]}}\n", json_string(where), json));
+  else if (command.json)
     progress.say(fmt::format("{{\"target\": {}, \"threads\": {}, \"results\": [\n{}\n]}}\n",
                              json_string(active_target()), command.threads, json));
   return kExitDone;

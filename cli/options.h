@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "oriel/problem.h"
+#include "oriel/tensor.h"
 
 namespace oriel::cli {
 
@@ -58,6 +59,7 @@ struct ExplainCommand {
 /// `oriel bench`: times problems.
 struct BenchCommand {
   std::vector<Problem> problems;
+  Device device = Device::cpu;
   int threads = 1;
   int repetitions = 15;
   double seconds = 0.5;  // per problem, at least

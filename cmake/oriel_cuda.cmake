@@ -3,7 +3,9 @@ set(oriel_cuda_sources
   cuda/apart.cu
   cuda/gather.cu
   cuda/gradient.cu
+  cuda/lane_gradient.cu
   cuda/lanes.cu
+  cuda/overlap.cu
   cuda/rows.cc
   cuda/run.cu
   cuda/stream.cu

@@ -29,7 +29,7 @@ PARTS = [
 MAY_USE = {
     "cli": {"io", "tests/reference"},  # `oriel check` compares with the reference
     "apps": {"io", "cli"},  # the program's progress, errors, JSON
-    "tests": {"io", "cli", "apps", "tests/reference"},
+    "tests": {"io", "cli", "python", "apps", "tests/reference"},
     "tests/reference": set(),
     "fuzz": {"io", "cli", "tests", "tests/reference"},
 }

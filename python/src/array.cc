@@ -15,6 +15,8 @@
 namespace oriel::python {
 namespace {
 
+using namespace nb::literals;
+
 constexpr std::string_view kDtypes = "float64, float32, float16, bfloat16, int8 to int64, uint8 to uint64 or bool";
 
 std::string text_of(nb::handle object) { return nb::cast<std::string>(nb::str(object)); }
@@ -151,7 +153,7 @@ void check_cpu(std::string_view function, const char* argument, std::int32_t dev
   }
 }
 
-// The device of an array that an exchange table gives.
+// The device of an array, as DLPack says it.
 Device read_device(std::string_view function, const char* argument, const dlpack::Device& device) {
   if (device.type != dlpack::kCuda) {
     check_cpu(function, argument, device.type);
@@ -252,7 +254,8 @@ Array from_view(std::string_view function, const char* argument, nb::handle obje
   Array result;
   result.access = Access::dlpack;
   result.object = nb::borrow(object);
-  check_cpu(function, argument, view.device_type());
+  result.device_id = view.device_id();
+  result.view.device = read_device(function, argument, {view.device_type(), result.device_id});
   const std::optional<Dtype> dtype = dtype_of_dlpack(view.dtype().code, view.dtype().bits, view.dtype().lanes);
   if (!dtype) refuse_dtype(function, argument, dtype_of(object));
   result.view.data = view.data();
@@ -261,7 +264,47 @@ Array from_view(std::string_view function, const char* argument, nb::handle obje
     result.view.shape.push_back(static_cast<index_t>(view.shape(d)));
     result.view.pitch.push_back(view.stride(d));
   }
-  result.owner = nb::cast(view);
+  result.owner = nb::capsule(new View(view), [](void* p) noexcept { delete static_cast<View*>(p); });
+  return result;
+}
+
+// Whether an object with __dlpack__ says that it is on a CUDA device.
+bool is_on_cuda(nb::handle object) {
+  if (!nb::hasattr(object, "__dlpack_device__")) return false;
+  const nb::object device = object.attr("__dlpack_device__")();
+  return nb::cast<int>(nb::int_(nb::object(device[0]))) == dlpack::kCuda;
+}
+
+// The stream on which the producer of a CUDA array works now: `stream` of its __cuda_array_interface__, which numbers
+// streams as DLPack does (1: the legacy default stream, 2: that of the thread, else a cudaStream_t).
+nb::object stream_of(nb::handle object) {
+  if (nb::hasattr(object, "__cuda_array_interface__")) {
+    const nb::object stream = object.attr("__cuda_array_interface__").attr("get")("stream");
+    if (!stream.is_none()) return stream;
+  }
+  return nb::int_(1);
+}
+
+// An array on a CUDA device whose type has no exchange table, as CuPy's: a call goes on the producer's own stream, so
+// that neither has to wait for the other.
+template <class View>
+Array from_cuda(std::string_view function, const char* argument, nb::handle object) {
+  const nb::object device = object.attr("__dlpack_device__")();
+  read_device(function, argument, {dlpack::kCuda, nb::cast<std::int32_t>(nb::int_(nb::object(device[1])))});
+  const nb::object stream = stream_of(object);
+  View view;
+  try {
+    const nb::object capsule = object.attr("__dlpack__")("stream"_a = stream);
+    if (!nb::try_cast(capsule, view)) {
+      PyErr_Clear();
+      throw TypeFault(fmt::format("{}: {} must be an array, but its __dlpack__ gives none", function, argument));
+    }
+  } catch (nb::python_error& e) {
+    const std::string text = text_of(e.value());
+    throw ElsewhereFault(fmt::format("{}: {} cannot be read: {}", function, argument, text.substr(0, text.find('\n'))));
+  }
+  Array result = from_view(function, argument, object, view);
+  result.stream = reinterpret_cast<void*>(nb::cast<std::uintptr_t>(stream));
   return result;
 }
 
@@ -291,6 +334,7 @@ Array read_array(std::string_view function, const char* argument, nb::handle obj
     return from_exchange(function, argument, object, exchange, gradient_ruled_out);
   }
   if (has_dlpack(object)) {
+    if (is_on_cuda(object)) return from_cuda<nb::ndarray<nb::ro>>(function, argument, object);
     nb::ndarray<nb::ro> view;
     if (nb::try_cast(object, view)) return from_view(function, argument, object, view);
     PyErr_Clear();
@@ -321,6 +365,9 @@ Array read_output(std::string_view function, const char* argument, nb::handle ob
   Array result;
   if (PyArray_Check(object.ptr()) || exchange_of(object) != nullptr) {
     result = read_array(function, argument, object);
+  } else if (has_dlpack(object) && !is_immutable(object) && is_on_cuda(object)) {
+    result = from_cuda<nb::ndarray<>>(function, argument, object);
+    result.writable = true;
   } else if (nb::ndarray<> view; has_dlpack(object) && !is_immutable(object) && nb::try_cast(object, view)) {
     result = from_view(function, argument, object, view);
     result.writable = true;

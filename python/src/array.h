@@ -16,7 +16,7 @@ namespace nb = nanobind;
 enum class Access : std::uint8_t {
   numpy,     // a numpy.ndarray; also what lists, scalars and objects with __array__ become
   exchange,  // a type with DLPack's exchange table (torch.Tensor)
-  dlpack     // an object with __dlpack__ or the buffer protocol (jax.Array …)
+  dlpack     // an object with __dlpack__ or the buffer protocol (jax.Array, cupy.ndarray …)
 };
 
 /// A caller's array: what the engine sees of it, and what keeps its memory alive.
@@ -26,6 +26,7 @@ struct Array {
   bool writable = false;
   const dlpack::Exchange* exchange = nullptr;
   std::int32_t device_id = 0;  // of a view on a CUDA device
+  void* stream = nullptr;      // of such a view without an exchange table: where its elements are ready
   nb::object object;           // the caller's
   nb::object owner;            // what keeps the memory: the object itself, or a view or conversion of it
 
@@ -35,8 +36,8 @@ struct Array {
 };
 
 /// The array that `object` is. Lists and scalars become NumPy arrays. `function` and `argument` are for error texts.
-/// Throws TypeFault for what is no array or has a dtype that Oriel lacks, Error for one that is not on the CPU (or, of
-/// types with an exchange table, on a CUDA device where the build has that backend) or requires grad.
+/// Throws TypeFault for what is no array or has a dtype that Oriel lacks, Error for one that is not on the CPU (or on
+/// a CUDA device where the build has that backend) or requires grad.
 /// `gradient_ruled_out`: the caller knows that it does not require grad.
 Array read_array(std::string_view function, const char* argument, nb::handle object, bool gradient_ruled_out = false);
 
@@ -65,6 +66,7 @@ class NewArray {
   void allocate_numpy(const Array& like);
   void allocate_exchange(const Array& like);
   void allocate_shared(const Array& like);
+  void allocate_on_device(const Array& like, const Extents& order);
 
   Tensor view_;
   const Array& like_;

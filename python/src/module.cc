@@ -28,7 +28,8 @@ Options options() { return {.threads = threads_of_this_thread}; }
 // For a call on arrays like that one: on a CUDA device, the framework's current stream.
 Options options(const Array& like) {
   Options o = options();
-  if (like.view.device == Device::cuda && like.exchange->current_work_stream != nullptr &&
+  o.stream = like.stream;
+  if (like.exchange != nullptr && like.view.device == Device::cuda && like.exchange->current_work_stream != nullptr &&
       like.exchange->current_work_stream(dlpack::kCuda, like.device_id, &o.stream) != 0) {
     throw nb::python_error();
   }

@@ -136,7 +136,7 @@ NewArray::NewArray(const Array& like, Dtype dtype, const Extents& shape) : like_
       allocate_exchange(like);
       break;
     case Access::dlpack:
-      allocate_shared(like);
+      like.view.device == Device::cuda ? allocate_on_device(like, order) : allocate_shared(like);
       break;
   }
 }
@@ -182,6 +182,31 @@ void NewArray::allocate_exchange(const Array& like) {
   view_.data = static_cast<std::byte*>(managed_->tensor.data) + managed_->tensor.byte_offset;
 }
 
+// The caller's own kind of array, by `empty` of its namespace, or of its type's package.
+void NewArray::allocate_on_device(const Array& like, const Extents& order) {
+  const std::string module = nb::cast<std::string>(nb::str(nb::object(like.object.type().attr("__module__"))));
+  const std::string package = module.substr(0, module.find('.'));
+  const nb::object space = nb::hasattr(like.object, "__array_namespace__") ? like.object.attr("__array_namespace__")()
+                                                                           : nb::module_::import_(package.c_str());
+  if (package.starts_with("jax") || !nb::hasattr(space, "empty")) {
+    throw TypeFault(fmt::format("pool: a new result cannot be an array of {} on a CUDA device: {}", package,
+                                package.starts_with("jax") ? "oriel.jax pools those" : "give `out`"));
+  }
+  // A result that is not of the input's dtype is an index.
+  const nb::object dtype = view_.dtype == like.view.dtype ? nb::object(like.object.attr("dtype"))
+                                                          : nb::module_::import_("numpy").attr("dtype")("int64");
+  nb::list shape, axes;
+  for (int d = 0; d < view_.rank(); ++d) {
+    const int at = order.empty() ? d : static_cast<int>(order[d]);
+    shape.append(view_.shape[at]);
+    const auto place = order.empty() ? order.end() : std::find(order.begin(), order.end(), d);
+    axes.append(order.empty() ? d : static_cast<int>(place - order.begin()));
+  }
+  object_ = space.attr("empty")(nb::tuple(shape), nb::arg("dtype") = dtype);
+  if (!order.empty()) object_ = object_.attr("transpose")(nb::tuple(axes));
+  view_.data = read_output("pool", "the new result", object_, like, view_.dtype, view_.shape).writable_view().data;
+}
+
 // Memory of our own that the framework takes over by DLPack.
 void NewArray::allocate_shared(const Array&) {
   const auto bytes =
@@ -191,7 +216,8 @@ void NewArray::allocate_shared(const Array&) {
 }
 
 nb::object NewArray::finish() {
-  if (like_.access == Access::numpy) return std::move(object_);
+  const bool shared = like_.access == Access::dlpack && like_.view.device == Device::cpu;
+  if (like_.access != Access::exchange && !shared) return std::move(object_);
   if (like_.access == Access::exchange) {
     managed_->tensor.shape = view_.shape.begin();  // read before the call returns
     managed_->tensor.strides = view_.pitch.begin();

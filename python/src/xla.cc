@@ -1,110 +1,17 @@
-// The functions that programs compiled by XLA call: the door, behind XLA's foreign function interface. There is nothing
-// of Python here.
-//
-// Buffers are dense and row-major. A pool comes as the attribute `words` (pool_words.h), its axes counted from the end.
-// Where a handler takes an input x beside a tangent or gradient, x may have extent 1 along an axis that is not pooled:
-// it then stands for all elements there.
+// The functions that programs compiled by XLA call on the CPU: the door, behind XLA's foreign function interface. There
+// is nothing of Python here.
 #include <algorithm>
-#include <cstdint>
 #include <cstring>
-#include <exception>
 #include <memory>
-#include <new>
-#include <span>
-#include <string>
 #include <type_traits>
 
-#include "oriel/pool.h"
-#include "pool_words.h"
-#include "xla/ffi/api/ffi.h"
+#include "xla_buffers.h"
 
 namespace oriel::python {
 namespace {
 
-namespace ffi = xla::ffi;
-
-using Words = ffi::Span<const std::int64_t>;
-using Out = ffi::Result<ffi::AnyBuffer>;
-
 constexpr index_t kScratchElements = index_t{1} << 18;  // 2 MiB of indices: they stay in cache until they are used
-
-Dtype dtype_of(ffi::DataType type) {
-  switch (type) {
-    case ffi::F64:
-      return Dtype::f64;
-    case ffi::F32:
-      return Dtype::f32;
-    case ffi::F16:
-      return Dtype::f16;
-    case ffi::BF16:
-      return Dtype::bf16;
-    case ffi::S8:
-      return Dtype::i8;
-    case ffi::U8:
-      return Dtype::u8;
-    case ffi::S16:
-      return Dtype::i16;
-    case ffi::U16:
-      return Dtype::u16;
-    case ffi::S32:
-      return Dtype::i32;
-    case ffi::U32:
-      return Dtype::u32;
-    case ffi::S64:
-      return Dtype::i64;
-    case ffi::U64:
-      return Dtype::u64;
-    case ffi::PRED:
-      return Dtype::boolean;
-    default:
-      throw Error("pool: arrays of this element type cannot be pooled");
-  }
-}
-
-Extents shape_of(const ffi::AnyBuffer& buffer) {
-  Extents shape;
-  for (std::int64_t extent : buffer.dimensions()) shape.push_back(extent);
-  return shape;
-}
-
-ConstTensor input(const ffi::AnyBuffer& buffer) {
-  return {buffer.untyped_data(), dtype_of(buffer.element_type()), shape_of(buffer)};
-}
-
-Tensor output(Out& buffer) { return {buffer->untyped_data(), dtype_of(buffer->element_type()), shape_of(*buffer)}; }
-
-Pool pool_of(Words words) { return from_words({words.begin(), words.size()}); }
-
-// x as if it had the extents of `like` along its axes of extent 1 that are not pooled.
-ConstTensor broadcast(const Pool& pool, ConstTensor x, const Extents& like) {
-  if (x.rank() != like.size()) throw Error(std::string(name(pool.op)) + "_pool: x and its gradient differ in rank");
-  for (int a = 0; a < x.rank(); ++a) {
-    const bool pooled = std::find(pool.axes.begin(), pool.axes.end(), a - x.rank()) != pool.axes.end();
-    if (pooled || x.shape[a] == like[a] || x.shape[a] != 1) continue;
-    x.shape[a] = like[a];
-    x.pitch[a] = 0;
-  }
-  return x;
-}
-
-// Runs `call`; what it throws becomes XLA's error.
-template <class Call>
-ffi::Error guarded(Call call) {
-  try {
-    call();
-    return ffi::Error::Success();
-  } catch (const Error& e) {
-    return ffi::Error::InvalidArgument(e.what());
-  } catch (const std::bad_alloc&) {
-    return {ffi::ErrorCode::kResourceExhausted, "pool: out of memory"};
-  } catch (const std::exception& e) {
-    return ffi::Error::Internal(e.what());
-  }
-}
-
-ffi::Error forward_pool(ffi::AnyBuffer x, Out y, Words words) {
-  return guarded([&] { forward(pool_of(words), input(x), output(y)); });
-}
+constexpr Place kHere;
 
 // Integer sums that wrap, as XLA's do; those of the door saturate (S7). Signed and unsigned sums have the same bits.
 template <class T>
@@ -130,15 +37,15 @@ ffi::Error wrapped_sum(ffi::AnyBuffer x, Out y, Words words) {
     switch (x.element_type()) {
       case ffi::S8:
       case ffi::U8:
-        return wrapped_sum_as<std::uint8_t>(pool, input(x), output(y));
+        return wrapped_sum_as<std::uint8_t>(pool, input(x, kHere.device), output(y, kHere.device));
       case ffi::S16:
       case ffi::U16:
-        return wrapped_sum_as<std::uint16_t>(pool, input(x), output(y));
+        return wrapped_sum_as<std::uint16_t>(pool, input(x, kHere.device), output(y, kHere.device));
       case ffi::S32:
       case ffi::U32:
-        return wrapped_sum_as<std::uint32_t>(pool, input(x), output(y));
+        return wrapped_sum_as<std::uint32_t>(pool, input(x, kHere.device), output(y, kHere.device));
       default:
-        return forward(pool, input(x), output(y));  // 64-bit sums wrap at the door
+        return forward(pool, input(x, kHere.device), output(y, kHere.device));  // 64-bit sums wrap at the door
     }
   });
 }
@@ -204,20 +111,18 @@ void pick_into(const Pool& pool, const ConstTensor& x, const ConstTensor& t, con
 ffi::Error pick(ffi::AnyBuffer x, ffi::AnyBuffer t, Out picked, Words words) {
   return guarded([&] {
     const Pool pool = pool_of(words);
-    const ConstTensor from = input(t);
-    pick_into(pool, broadcast(pool, input(x), from.shape), from, output(picked));
+    const ConstTensor from = input(t, kHere.device);
+    pick_into(pool, broadcast(pool, input(x, kHere.device), from.shape), from, output(picked, kHere.device));
   });
 }
 
 ffi::Error forward_indices(ffi::AnyBuffer x, Out y, Out indices, Words words, std::int32_t space) {
   return guarded([&] {
-    if (space < 0 || space > static_cast<std::int32_t>(IndexSpace::window))
-      throw Error("pool: unknown space of indices");
-    const auto counted = static_cast<IndexSpace>(space);
+    const IndexSpace counted = space_of(space);
     const Pool pool = pool_of(words);
-    const ConstTensor from = input(x);
-    const Tensor to = output(y);
-    const Tensor places = output(indices);
+    const ConstTensor from = input(x, kHere.device);
+    const Tensor to = output(y, kHere.device);
+    const Tensor places = output(indices, kHere.device);
     if (places.dtype == Dtype::i64) return forward(pool, from, to, places, counted);
     // Without 64-bit types in JAX; the caller has seen to it that indices fit.
     std::unique_ptr<index_t[]> wide;
@@ -233,47 +138,27 @@ ffi::Error forward_indices(ffi::AnyBuffer x, Out y, Out indices, Words words, st
   });
 }
 
-ffi::Error backward_linear(ffi::AnyBuffer dy, Out dx, Words words) {
-  return guarded([&] { backward(pool_of(words), input(dy), output(dx)); });
+ffi::Error forward_here(ffi::AnyBuffer x, Out y, Words words) { return forward_pool(kHere, x, y, words); }
+ffi::Error backward_linear_here(ffi::AnyBuffer dy, Out dx, Words words) {
+  return backward_linear(kHere, dy, dx, words);
+}
+ffi::Error backward_here(ffi::AnyBuffer x, ffi::AnyBuffer dy, Out dx, Words words) {
+  return backward_at(kHere, x, dy, dx, words);
 }
 
-ffi::Error backward_at(ffi::AnyBuffer x, ffi::AnyBuffer dy, Out dx, Words words) {
-  return guarded([&] {
-    const Pool pool = pool_of(words);
-    const Tensor to = output(dx);
-    backward(pool, broadcast(pool, input(x), to.shape), input(dy), to);
-  });
-}
-
-auto unary() { return ffi::Ffi::Bind().Arg<ffi::AnyBuffer>().Ret<ffi::AnyBuffer>().Attr<Words>("words"); }
-
-auto binary() {
-  return ffi::Ffi::Bind().Arg<ffi::AnyBuffer>().Arg<ffi::AnyBuffer>().Ret<ffi::AnyBuffer>().Attr<Words>("words");
-}
-
-auto indexed() {
-  return ffi::Ffi::Bind()
-      .Arg<ffi::AnyBuffer>()
-      .Ret<ffi::AnyBuffer>()
-      .Ret<ffi::AnyBuffer>()
-      .Attr<Words>("words")
-      .Attr<std::int32_t>("space");
-}
+auto begin() { return ffi::Ffi::Bind(); }
 
 }  // namespace
 }  // namespace oriel::python
 
-// Python finds these by name (python/oriel/jax/primitives.py); declared first because everything else here is hidden.
-#define ORIEL_XLA_HANDLER(symbol, function, binding)                                                      \
-  extern "C" __attribute__((visibility("default"))) XLA_FFI_Error* symbol(XLA_FFI_CallFrame* call_frame); \
-  XLA_FFI_DEFINE_HANDLER_SYMBOL(symbol, oriel::python::function, oriel::python::binding())
+namespace here = oriel::python;
 
-ORIEL_XLA_HANDLER(oriel_pool, forward_pool, unary);
-ORIEL_XLA_HANDLER(oriel_pool_wrapped, wrapped_sum, unary);
-ORIEL_XLA_HANDLER(oriel_pool_indices, forward_indices, indexed);
-ORIEL_XLA_HANDLER(oriel_pool_pick, pick, binary);
-ORIEL_XLA_HANDLER(oriel_pool_backward_linear, backward_linear, unary);
-ORIEL_XLA_HANDLER(oriel_pool_backward, backward_at, binary);
+ORIEL_XLA_HANDLER(oriel_pool, here::forward_here, here::unary(here::begin()));
+ORIEL_XLA_HANDLER(oriel_pool_wrapped, here::wrapped_sum, here::unary(here::begin()));
+ORIEL_XLA_HANDLER(oriel_pool_indices, here::forward_indices, here::indexed(here::begin()));
+ORIEL_XLA_HANDLER(oriel_pool_pick, here::pick, here::binary(here::begin()));
+ORIEL_XLA_HANDLER(oriel_pool_backward_linear, here::backward_linear_here, here::unary(here::begin()));
+ORIEL_XLA_HANDLER(oriel_pool_backward, here::backward_here, here::binary(here::begin()));
 
 // The version of XLA's interface that this was compiled for. XLA looks at it too, but too late to be caught: when its
 // backend starts.

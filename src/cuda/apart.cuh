@@ -4,6 +4,7 @@
 #pragma once
 
 #include "cuda/divider.h"
+#include "cuda/groups.cuh"
 #include "cuda/reductions.cuh"
 
 namespace oriel::cuda {
@@ -16,17 +17,6 @@ struct ApartGeometry {
   index_t divisor = 1;      // of sums and averages
   bool dy_aligned = false;  // a group's gradients come in one access
 };
-
-template <class T, int kOut>
-__device__ __forceinline__ Pack<T, kOut> load_group(const T* at, int first, int end, bool aligned) {
-  if (aligned && first + kOut <= end) return load_pack<kOut>(at);
-  Pack<T, kOut> pack{};
-#pragma unroll
-  for (int i = 0; i < kOut; ++i) {
-    if (first + i < end) pack.at[i] = load(at + i);
-  }
-  return pack;
-}
 
 /// kExtremum: x is read, and r says what wins; else each tap gets dy / divisor.
 template <class T, int kOut, bool kExtremum>

@@ -1,5 +1,8 @@
 #include "cuda/run.h"
 
+#include <algorithm>
+#include <cstdlib>
+
 #include "cuda/index.cuh"
 #include "cuda/launch.cuh"
 #include "cuda/ways.h"
@@ -24,6 +27,15 @@ const char* run_way(const Forward& call) {
   const Way* way = kWays;
   while (!way->run(call)) ++way;
   return way->name;
+}
+
+// The pitches of a dense tensor whose axes lie in memory in the order of x's.
+Extents pitch_like(const ConstTensor& x, const Extents& shape) {
+  Extents order;
+  for (int d = 0; d < x.rank(); ++d) order.push_back(d);
+  const auto reach = [&](index_t axis) { return std::abs(x.pitch[static_cast<int>(axis)]); };
+  std::stable_sort(order.begin(), order.end(), [&](index_t a, index_t b) { return reach(a) > reach(b); });
+  return dense_pitch(shape, order);
 }
 
 }  // namespace
@@ -66,20 +78,25 @@ const char* kernel_of(const Problem& problem, const ConstTensor& x, const Tensor
 void run_sum_backward(const Problem& problem, const ConstTensor* x, const ConstTensor& dy, const Tensor& dx,
                       void* stream) {
   if (element_count(dx.shape) == 0) return;
-  if (apart_gradient(problem, x, dy, dx, stream)) return;
+  if (apart_gradient(problem, x, dy, dx, stream) || overlap_gradient(problem, x, dy, dx, stream)) return;
+  if (lane_gradient(problem, nullptr, dy, dx, stream)) return;
   collect_sum_gradient(problem, x, dy, dx, stream);
 }
 
 void run_extremum_backward(const Problem& problem, const ConstTensor& x, const ConstTensor& dy, const Tensor& dx,
                            void* stream) {
   if (element_count(dx.shape) == 0) return;
-  if (apart_gradient(problem, &x, dy, dx, stream)) return;
+  if (apart_gradient(problem, &x, dy, dx, stream) || overlap_gradient(problem, &x, dy, dx, stream)) return;
+  if ((problem.pool.op == Op::max || problem.pool.op == Op::min) && lane_apart_gradient(problem, x, dy, dx, stream)) {
+    return;
+  }
   const IndexKind kind = code_kind(problem.taps());
   const Scratch codes(element_count(problem.output_shape) * code_bytes(kind), stream);
-  const Tensor index(codes.data(), Dtype::u8, problem.output_shape, dense_pitch(problem.output_shape), Device::cuda);
+  const Tensor index(codes.data(), Dtype::u8, problem.output_shape, pitch_like(x, problem.output_shape), Device::cuda);
   const Tensor none(nullptr, problem.dtype, problem.output_shape, index.pitch, Device::cuda);
   const Forward find{problem, x, none, &index, kind, stream};
   run_way(find);
+  if (lane_gradient(problem, &index, dy, dx, stream)) return;
   collect_chosen_gradient(problem, problem.pool.op == Op::lp ? &x : nullptr, dy, index, kind, dx, stream);
 }
 

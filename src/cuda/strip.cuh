@@ -4,6 +4,8 @@
 #pragma once
 
 #include "cuda/divider.h"
+#include "cuda/groups.cuh"
+#include "cuda/neighbours.cuh"
 #include "cuda/reductions.cuh"
 
 namespace oriel::cuda {
@@ -56,7 +58,7 @@ struct StripRow {
 #pragma unroll
       for (int i = 0; i < kOwn; ++i) v[PL + i] = inside ? r.lift(pack.at[i]) : r.none();
       if constexpr (PL == 1) {
-        v[0] = from_lane_above(v[kColumns - kRight - 1]);
+        v[0] = from_lane_before(v[kColumns - kRight - 1]);
         if (left < 0)
           v[0] = r.none();
         else if (lane == 0)
@@ -64,7 +66,7 @@ struct StripRow {
       }
       if constexpr (kRight == 1) {
         const int c = left + kColumns - 1;
-        v[kColumns - 1] = from_lane_below(v[PL]);
+        v[kColumns - 1] = from_lane_after(v[PL]);
         if (c >= width)
           v[kColumns - 1] = r.none();
         else if (lane == 31)
@@ -72,33 +74,7 @@ struct StripRow {
       }
     }
   }
-
- private:
-  template <class A>
-  static __device__ __forceinline__ A from_lane_above(A v) {
-    if constexpr (sizeof(A) < 4)
-      return static_cast<A>(__shfl_up_sync(0xffffffffU, static_cast<int>(v), 1));
-    else
-      return __shfl_up_sync(0xffffffffU, v, 1);
-  }
-  template <class A>
-  static __device__ __forceinline__ A from_lane_below(A v) {
-    if constexpr (sizeof(A) < 4)
-      return static_cast<A>(__shfl_down_sync(0xffffffffU, static_cast<int>(v), 1));
-    else
-      return __shfl_down_sync(0xffffffffU, v, 1);
-  }
 };
-
-/// Stores kOut neighbouring elements, those below `end`.
-template <int kOut, class T>
-__device__ __forceinline__ void store_group(T* at, const Pack<T, kOut>& out, int first, int end, bool aligned) {
-  if (aligned && first + kOut <= end) return store_pack<kOut>(at, out);
-#pragma unroll
-  for (int i = 0; i < kOut; ++i) {
-    if (first + i < end) store(at + i, out.at[i]);
-  }
-}
 
 /// Taps of one output along an axis that an average counts: all K of a window inside.
 template <int K>

@@ -31,6 +31,13 @@ bool stream_forward(const Forward& call);
 /// `x` may be null for sums and averages.
 bool apart_gradient(const Problem& problem, const ConstTensor* x, const ConstTensor& dy, const Tensor& dx,
                     void* stream);
+bool overlap_gradient(const Problem& problem, const ConstTensor* x, const ConstTensor& dy, const Tensor& dx,
+                      void* stream);
+/// Of extrema.
+bool lane_apart_gradient(const Problem& problem, const ConstTensor& x, const ConstTensor& dy, const Tensor& dx,
+                         void* stream);
+/// `code`: the one-byte codes of extrema, or null for sums and averages.
+bool lane_gradient(const Problem& problem, const Tensor* code, const ConstTensor& dy, const Tensor& dx, void* stream);
 /// Each of these takes any problem.
 bool gather_forward(const Forward& call);
 void collect_sum_gradient(const Problem& problem, const ConstTensor* x, const ConstTensor& dy, const Tensor& dx,

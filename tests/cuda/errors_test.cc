@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "cuda/device_tensor.h"
+#include "cuda/launch.cuh"
 #include "emulator/grid.h"
 #include "oriel/pool.h"
 
@@ -89,6 +90,23 @@ TEST_F(CudaErrors, WhatTheRuntimeSays) {
       "cuda: cudaFuncSetAttribute failed: invalid argument (cudaErrorInvalidValue)");
 }
 
+void do_nothing(int) {}
+
+TEST_F(CudaErrors, MoreBlocksThanAGridHas) {
+  const auto begin = [](index_t threads) { cuda::launch(&do_nothing, threads, 1, 0, nullptr, 0); };
+  EXPECT_EQ(error([&] { begin(index_t{1} << 31); }),
+            "cuda: a launch must have at most 2^31 - 1 blocks, but needs 2147483648");
+  begin(1);
+  EXPECT_EQ(grid::report().launches, 1U);
+}
+
+TEST_F(CudaErrors, NoDevice) {
+  grid::set_device_count(0);
+  EXPECT_EQ(error([&] { forward(kPool, x_.view(), y_.view()); }),
+            "cuda: cudaGetDevice failed: no CUDA-capable device is detected (cudaErrorNoDevice)");
+  grid::set_device_count(2);
+}
+
 TEST_F(CudaErrors, ReductionsOfTheCallersOwn) {
   EXPECT_EQ(
       error([&] { forward<Sum>({.op = Op::sum, .kernel = {3}, .stride = {1}}, x_.view(), y_.view()); }),
@@ -143,6 +161,39 @@ TEST_F(CudaErrors, PlanesBeyond2To31Elements) {
   }
   grid::release(x);
   grid::release(y);
+}
+
+// The same of gradients: the last strips of the last plane.
+TEST_F(CudaErrors, GradientsOfPlanesBeyond2To31Elements) {
+  const index_t plane = 64 * 64, planes = (index_t{1} << 31) / plane + 3;
+  const Extents shape{planes, 64, 64};
+  const auto count = static_cast<std::size_t>(planes * plane), bytes = count * sizeof(half);
+  half* memory[3];  // dy, dx, x
+  for (half*& p : memory) {
+    p = static_cast<half*>(grid::allocate(bytes, "half"));
+    ASSERT_NE(p, nullptr);
+  }
+  auto [dy, dx, x] = memory;
+  const std::size_t known = count - 16 * static_cast<std::size_t>(plane);
+  std::vector<half> host_dx(static_cast<std::size_t>(plane));
+  for (std::size_t i = known; i < count; ++i) {
+    x[i] = half(static_cast<float>(i * 37 % 1009));
+    dy[i] = half(static_cast<float>(i % 11));
+  }
+  grid::mark_written(x + known, (count - known) * sizeof(half));
+  grid::mark_written(dy + known, (count - known) * sizeof(half));
+  const std::uint64_t groups =
+      static_cast<std::uint64_t>(planes) * 4 * 8;  // 4 strips of 16 rows, 8 groups of 8 columns
+  grid::options().first_block = groups / 30 * 32 / 256 - 1;
+  const auto view = [&](half* p) { return Tensor(p, Dtype::f16, shape, dense_pitch(shape), Device::cuda); };
+  const Pool pool{.op = Op::max, .kernel = {3, 3}, .stride = {1, 1}, .pad_lo = {1, 1}};
+  backward(pool, view(x), view(dy), view(dx));
+  EXPECT_TRUE(grid::report().failures.empty()) << grid::report().failures[0];
+  const std::size_t last = count - static_cast<std::size_t>(plane);
+  backward(pool, ConstTensor(x + last, Dtype::f16, {1, 64, 64}), ConstTensor(dy + last, Dtype::f16, {1, 64, 64}),
+           Tensor(host_dx.data(), Dtype::f16, {1, 64, 64}));
+  EXPECT_EQ(std::memcmp(dx + last, host_dx.data(), host_dx.size() * sizeof(half)), 0);
+  for (half* p : memory) grid::release(p);
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
-"""What nvcc makes of the kernels, for each architecture: registers do not go to memory, and accesses are vectors.
+"""All CUDA code compiled by nvcc, device and host side, and what it makes of the kernels: registers do not go to
+memory, for any architecture, and accesses are vectors.
 
 nvcc is the one that ORIEL_NVCC names, else that of the path or of /usr/local/cuda. Without one the test is skipped,
 and pytest says so.
@@ -19,13 +20,21 @@ ARCHITECTURES = ["80", "89", "90", "100", "120"]
 # Windows of any rank need arrays that are indexed; the others keep everything in registers, but for a few around the
 # call that nvcc makes for a division of floats (averages).
 IN_MEMORY = ["gather_extremum"]
-AVERAGES = ["Total"]
+AVERAGES = ["Total", "overlap_sum", "lane_gradients"]
 MOST_AROUND_DIVISIONS = 32  # bytes
+VECTORS = ["strip", "lanes", "apart", "overlap_extremum", "lane_gradients"]
 
 
 def words_of(kernel):
     """How the mangled name of a kernel of the probe spells it."""
     return f"{len(kernel)}{kernel}"
+
+
+# Every file that nvcc compiles.
+SOURCES = sorted([*(ROOT / "src/cuda").glob("*.cu"), *(ROOT / "python/src").glob("*.cu")])
+# Through the device's and the host's compiler, but without optimisation and machine code: a sixth of the time. What
+# optimised kernels look like, the probe shows.
+QUICK = ["-gencode", "arch=compute_90,code=compute_90", "-Xcicc", "-O0", "-Xcompiler", "-O0"]
 
 
 @pytest.fixture(scope="module")
@@ -45,16 +54,35 @@ def known(nvcc):
     return {a.strip().removeprefix("sm_") for a in run(nvcc, "--list-gpu-code").split()}
 
 
+def bodies_of(text):
+    """[(mangled name, PTX)] of the kernels of a PTX file."""
+    bodies = re.split(r"\.entry\s+", text.read_text())[1:]
+    return [(body.split("(", 1)[0], body) for body in bodies]
+
+
+def check_accesses(text):
+    """Kernels that can read and store vectors do."""
+    found = 0
+    for name, body in bodies_of(text):
+        if not any(words_of(kernel) in name for kernel in VECTORS):
+            continue
+        found += 1
+        assert "ld.global.nc.v4" in body, f"{name} does not read 16 bytes at once"
+        assert re.search(r"st\.global\.cs\.v[24]", body), f"{name} does not store vectors"
+    assert found == 10
+
+
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
-def test_no_register_goes_to_memory(nvcc, architecture, tmp_path):
+def test_kernels_of_the_probe(nvcc, architecture, tmp_path):
     if architecture not in known(nvcc):
         pytest.skip(f"NOT CHECKED: {nvcc} does not know sm_{architecture}")
     report = run(nvcc, *FLAGS, "-arch", f"sm_{architecture}", "-cubin", "-Xptxas", "-v", ROOT / "tests/cuda/probe.cu",
-                 "-o", tmp_path / "probe.cubin")
+                 "-o", tmp_path / "probe.cubin", "--keep", "--keep-dir", tmp_path)
     kernels = re.findall(r"Function properties for (\S+)\s+(\d+) bytes stack frame, (\d+) bytes spill stores, "
                          r"(\d+) bytes spill loads", report)
     names = [name for name, *_ in kernels]
-    for kernel in ("strip", "lanes", "stream", "apart", "gather_extremum"):
+    for kernel in ("strip", "lanes", "stream", "apart", "overlap_extremum", "overlap_sum", "lane_gradients",
+                   "gather_extremum"):
         assert any(words_of(kernel) in name for name in names), f"{kernel} is missing: {report}"
     for name, stack, stores, loads in kernels:
         if any(words_of(kernel) in name for kernel in IN_MEMORY):
@@ -62,18 +90,12 @@ def test_no_register_goes_to_memory(nvcc, architecture, tmp_path):
         most = MOST_AROUND_DIVISIONS if any(words_of(word) in name for word in AVERAGES) else 0
         assert max(int(stores), int(loads)) <= most, f"{name} spills {stores} and {loads} bytes"
         assert int(stack) <= most, f"{name} has {stack} bytes of local memory"
+    check_accesses(tmp_path / "probe.ptx")
 
 
-def test_accesses_are_vectors(nvcc, tmp_path):
-    text = tmp_path / "probe.ptx"
-    run(nvcc, *FLAGS, "-arch", "sm_90", "-ptx", ROOT / "tests/cuda/probe.cu", "-o", text)
-    bodies = re.split(r"\.entry\s+", text.read_text())[1:]
-    found = 0
-    for body in bodies:
-        name = body.split("(", 1)[0]
-        if not any(words_of(kernel) in name for kernel in ("strip", "lanes", "apart")):
-            continue
-        found += 1
-        assert "ld.global.nc.v4" in body, f"{name} does not read 16 bytes at once"
-        assert re.search(r"st\.global\.cs\.v[24]", body), f"{name} does not store vectors"
-    assert found == 6
+@pytest.mark.parametrize("source", SOURCES, ids=lambda path: path.name)
+def test_every_file_compiles(nvcc, source, tmp_path):
+    run(nvcc, *FLAGS, *QUICK, "-Werror", "all-warnings", "-c", source, "-o", tmp_path / "object.o", "--keep",
+        "--keep-dir", tmp_path)
+    kernels = bodies_of(tmp_path / f"{source.stem}.ptx")
+    assert bool(kernels) == (source.stem != "run"), "run.cu alone has no kernel"

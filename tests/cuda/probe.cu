@@ -1,7 +1,9 @@
 // Kernels that nvcc_test.py compiles for every architecture and looks at: one of each kind and element size.
 #include "cuda/apart.cuh"
 #include "cuda/gather.cuh"
+#include "cuda/lane_gradient.cuh"
 #include "cuda/lanes.cuh"
+#include "cuda/overlap.cuh"
 #include "cuda/stream.cuh"
 #include "cuda/strip.cuh"
 
@@ -18,6 +20,12 @@ void* const kProbed[] = {
     reinterpret_cast<void*>(&stream<Extreme<float>, float>),
     reinterpret_cast<void*>(&stream<Total<half>, half>),
     reinterpret_cast<void*>(&apart<float, 2, true>),
+    reinterpret_cast<void*>(&overlap_extremum<float, 3, 2, 1, 2, true>),
+    reinterpret_cast<void*>(&overlap_extremum<half, 3, 1, 1, 8, true>),
+    reinterpret_cast<void*>(&overlap_sum<float, 3, 2, 1, 2, true>),
+    reinterpret_cast<void*>(&overlap_sum<bfloat16, 3, 1, 1, 8, true>),
+    reinterpret_cast<void*>(&lane_gradients<float, 3, 2, 4, true>),
+    reinterpret_cast<void*>(&lane_gradients<half, 3, 1, 8, false>),
     reinterpret_cast<void*>(&gather_extremum<float, std::uint32_t>),
 };
 

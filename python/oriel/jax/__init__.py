@@ -1,4 +1,4 @@
-"""Pooling in JAX programs: flax's functions, `reduce_window`, and layers, computed by Oriel on CPUs.
+"""Pooling in JAX programs: flax's functions, `reduce_window`, and layers, computed by Oriel.
 
 >>> import jax
 >>> import jax.numpy as jnp
@@ -15,7 +15,8 @@ batch is spread over devices is pooled where it is. `jax.export` wants to be tol
     calls = [jax.export.DisabledSafetyCheck.custom_call(name) for name in oriel.jax.EXPORTED_CALLS]
     jax.export.export(f, disabled_checks=calls)
 
-Results have the bits of the functions of `oriel` for arrays. They run on CPU devices only.
+Results have the bits of the functions of `oriel` for arrays. They run on CPU devices, and on CUDA devices
+where the package was built with that backend (`-C cmake.define.ORIEL_CUDA=ON`), on the stream that XLA gives.
 """
 
 from __future__ import annotations

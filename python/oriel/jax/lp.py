@@ -112,7 +112,7 @@ lp_tangent_p = define(
     lambda x, t, *, spec: pooled_aval(t, spec=spec),
     mlir.lower_fun(_tangent, multiple_results=False),
     binary=True,
-    platform=None,
+    platforms=None,
 )
 lp_gradient_p = define(
     "oriel_lp_pool_gradient",

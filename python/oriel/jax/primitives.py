@@ -51,6 +51,8 @@ EXPORTED_CALLS = (
     "oriel_pool_backward_linear",
     "oriel_pool_backward",
 )
+# The suffix of the same handlers for CUDA devices (xla_cuda.cc), in a build that has the backend.
+CUDA_SUFFIX = "_cuda"
 INDEX_SPACES = {"plane": 0, "tensor": 1, "window": 2}  # IndexSpace of include/oriel/problem.h
 
 
@@ -61,7 +63,18 @@ def _interface_of_jaxlib() -> tuple[int, int]:
     return int(major[1]), int(minor[1])
 
 
-def _register_targets() -> None:
+def handlers_by_platform(library: Any) -> dict[str, dict[str, Any]]:
+    """{platform of JAX: {name of a custom call: its handler}} of a library that has those for CPUs, or for both."""
+    suffixes = {"cpu": "", "cuda": CUDA_SUFFIX}
+    return {
+        platform: {name: getattr(library, name + suffix) for name in EXPORTED_CALLS}
+        for platform, suffix in suffixes.items()
+        if hasattr(library, EXPORTED_CALLS[0] + suffix)
+    }
+
+
+def _register_targets() -> tuple[str, ...]:
+    """Makes the handlers known to XLA; the platforms that there are."""
     library = pathlib.Path(oriel.__file__).with_name("oriel_xla.so")
     try:
         handlers = ctypes.CDLL(str(library))
@@ -76,12 +89,18 @@ def _register_targets() -> None:
             f"oriel.jax was built for version {built[0]}.{built[1]} of XLA's interface, but the installed jaxlib "
             f"{jaxlib.__version__} has {installed[0]}.{installed[1]}: install oriel again beside this jaxlib"
         )
+    found = handlers_by_platform(handlers)
+    for platform, functions in found.items():
+        for name, function in functions.items():
+            # XLA's own name of a platform is in capitals where it is no CPU.
+            target = platform if platform == "cpu" else platform.upper()
+            jax.ffi.register_ffi_target(name, jax.ffi.pycapsule(function), platform=target)
     for name in EXPORTED_CALLS:
-        jax.ffi.register_ffi_target(name, jax.ffi.pycapsule(getattr(handlers, name)), platform="cpu")
         jax.ffi.register_ffi_target_as_batch_partitionable(name)
+    return tuple(found)
 
 
-_register_targets()
+PLATFORMS = _register_targets()
 
 
 def _varying(x: Any) -> frozenset[Any]:
@@ -133,9 +152,11 @@ def _binary_batcher(primitive: Primitive) -> Callable[..., Any]:
 
 def _refuse_platform(ctx: Any, *_: Any, **__: Any) -> Any:
     platforms = ctx.platforms or ctx.module_context.platforms
+    here = "CPU and CUDA devices" if "cuda" in PLATFORMS else "CPU devices"
+    why = "; this build of oriel has no CUDA backend" if "cuda" in platforms else ""
     raise NotImplementedError(
-        f"oriel.jax runs on CPU devices, but this program is for {' and '.join(platforms)}: put the arrays on "
-        "jax.devices('cpu')[0]"
+        f"oriel.jax runs on {here}, but this program is for {' and '.join(platforms)}: put the arrays on "
+        f"jax.devices('cpu')[0]{why}"
     )
 
 
@@ -145,16 +166,19 @@ def define(
     lowering: Callable[..., Any],
     *,
     binary: bool = False,
-    platform: str | None = "cpu",
+    platforms: Sequence[str] | None = PLATFORMS,
     multiple_results: bool = False,
 ) -> Primitive:
-    """A primitive with its shape rule, lowering and batching; outside of jit it is compiled once per shape."""
+    """A primitive with its shape rule, lowering and batching; outside of jit it is compiled once per shape.
+
+    `platforms`: those that the lowering is for, or None: for all."""
     primitive = Primitive(name)
     primitive.multiple_results = multiple_results
     primitive.def_abstract_eval(abstract)
     primitive.def_impl(functools.partial(xla.apply_primitive, primitive))
-    mlir.register_lowering(primitive, lowering, platform=platform)
-    if platform is not None:
+    for platform in platforms or (None,):
+        mlir.register_lowering(primitive, lowering, platform=platform)
+    if platforms is not None:
         mlir.register_lowering(primitive, _refuse_platform)  # of the others
     batching.primitive_batchers[primitive] = _binary_batcher(primitive) if binary else _unary_batcher(primitive)
     return primitive

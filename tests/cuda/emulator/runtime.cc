@@ -142,6 +142,16 @@ cudaError_t cudaDeviceSynchronize() { return asked_failure("cudaDeviceSynchroniz
 cudaError_t cudaMemcpy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind) {
   if (const cudaError_t e = asked_failure("cudaMemcpy"); e != cudaSuccess) return e;
   std::memcpy(to, from, bytes);
-  if (kind == cudaMemcpyHostToDevice) grid::mark_written(to, bytes);
+  if (kind != cudaMemcpyDeviceToHost) grid::mark_written(to, bytes);
   return cudaSuccess;
+}
+
+cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind, cudaStream_t) {
+  if (const cudaError_t e = asked_failure("cudaMemcpyAsync"); e != cudaSuccess) return e;
+  return cudaMemcpy(to, from, bytes, kind);
+}
+
+cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int) {
+  *properties = {"grid emulator", 1};
+  return asked_failure("cudaGetDeviceProperties");
 }

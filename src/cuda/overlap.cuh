@@ -1,0 +1,294 @@
+// Kernel "overlap": gradients of 3x3 windows, 1 or 2 apart, along rows that are contiguous (NCHW). A thread makes a
+// strip of dx, some columns wide: it goes down the rows of outputs, whose places it finds again from x, and keeps the
+// rows of dx that later outputs may still add to. What columns share comes from the neighbouring lanes; the first and
+// the last lane of a warp only serve the others.
+#pragma once
+
+#include "cuda/counted.cuh"
+#include "cuda/divider.h"
+#include "cuda/groups.cuh"
+#include "cuda/neighbours.cuh"
+#include "cuda/reductions.cuh"
+
+namespace oriel::cuda {
+
+struct OverlapGeometry {
+  std::uint32_t count = 0;        // groups of columns of all strips
+  Divider<std::uint32_t> groups;  // along a row
+  Divider<std::uint32_t> strips;  // of a plane
+  Axis h, w;                      // of the pool
+  index_t x_plane = 0, dy_plane = 0, dx_plane = 0;
+  int x_row = 0, dy_row = 0, dx_row = 0;
+  bool dy_aligned = false;  // a group's gradients come in one access
+  bool average = false;
+  int divisor = 0;  // fixed; 0: none
+  Counted rows, columns;
+};
+
+/// Lanes of a warp that store.
+inline constexpr int kOverlapLanes = kWarp - 2;
+/// Rows of dx in a strip, in steps of the window.
+template <int S>
+inline constexpr int kOverlapSteps = 16 / S;
+
+/// Windows of K taps, S apart, PL places of padding before; kOut outputs begin in a thread's columns.
+template <class T, int K, int S, int PL, int kOut, bool kVector>
+struct Overlap {
+  static constexpr int kOwn = kOut * S;           // columns of a thread
+  static constexpr int kColumns = kOwn - S + K;   // that its outputs look at
+  static constexpr int kRight = K - S - PL;       // of them, after its own
+  static constexpr int kPast = (K - 1 - PL) / S;  // outputs before its own that look at its columns
+  static constexpr int kNext = (S - 1 + PL) / S;  // and after
+  static constexpr int kSpan = kPast + kOut + kNext;
+  static_assert(PL <= 1 && kRight >= 0 && kRight <= 1 && kPast <= 1 && kNext <= 1 && kNext * S >= PL);
+  static_assert(kOwn > 1);  // what a lane that only serves gives must not need a lane beyond it
+  static_assert(!kVector || kOwn * sizeof(T) == kWidest);
+
+  /// The tap with which output i of the span reads own column j, or -1.
+  static constexpr int tap(int i, int j) {
+    const int t = PL + j - (i - kPast) * S;
+    return t < K ? t : -1;
+  }
+
+  /// The columns from `left` on of a row; what is not there is r.none(). All lanes call.
+  template <class R, class A>
+  static __device__ __forceinline__ void read(const R& r, const T* row, bool there, int left, int width,
+                                              A (&v)[kColumns]) {
+    const int own = left + PL;
+    if constexpr (kVector) {  // the width is a multiple of kOwn
+      const bool inside = there && own < width;
+      Pack<T, kOwn> pack{};
+      if (inside) pack = load_pack<kOwn>(row + own);
+#pragma unroll
+      for (int j = 0; j < kOwn; ++j) v[PL + j] = inside ? r.lift(pack.at[j]) : r.none();
+    } else {
+#pragma unroll
+      for (int j = 0; j < kOwn; ++j) v[PL + j] = there && own + j < width ? r.lift(load(row + own + j)) : r.none();
+    }
+    if constexpr (PL == 1) v[0] = from_lane_before(v[kOwn]);
+    if constexpr (kRight == 1) v[kColumns - 1] = from_lane_after(v[PL]);
+  }
+
+  /// Values of own outputs and, beside them, those of the neighbours. All lanes call.
+  template <class A>
+  static __device__ __forceinline__ void share(const A (&own)[kOut], A (&span)[kSpan]) {
+#pragma unroll
+    for (int o = 0; o < kOut; ++o) span[kPast + o] = own[o];
+    if constexpr (kPast == 1) span[0] = from_lane_before(own[kOut - 1]);
+    if constexpr (kNext == 1) span[kSpan - 1] = from_lane_after(own[0]);
+  }
+};
+
+/// Where a thread works.
+struct OverlapPlace {
+  int group = 0, first_step = 0;
+  index_t plane = 0;
+  bool stores = false;
+};
+
+template <int S>
+__device__ __forceinline__ OverlapPlace overlap_place(const OverlapGeometry& g) {
+  const auto thread = thread_number<std::uint64_t>();
+  const int lane = static_cast<int>(thread % kWarp);
+  const auto number = static_cast<index_t>(thread / kWarp) * kOverlapLanes + lane - 1;
+  OverlapPlace place;
+  place.stores = lane > 0 && lane <= kOverlapLanes && number < g.count;
+  auto n = static_cast<std::uint32_t>(number < 0 ? 0 : number < g.count ? number : g.count - 1);
+  place.group = static_cast<int>(g.groups.take(n));
+  place.first_step = static_cast<int>(g.strips.take(n)) * kOverlapSteps<S>;
+  place.plane = static_cast<index_t>(n);
+  return place;
+}
+
+/// The extrema of outputs, row after row.
+template <class T, class Shape, int K, int S, int kOut>
+struct OverlapExtrema {
+  using A = computed_t<T>;
+  A best[K][kOut];   // of each of the window's rows
+  int tap[K][kOut];  // -1: the row has no tap
+
+  __device__ __forceinline__ void read(const Extreme<T>& r, int k, const T* row, bool there, int left, int width) {
+    A v[Shape::kColumns];
+    Shape::read(r, row, there, left, width, v);
+#pragma unroll
+    for (int o = 0; o < kOut; ++o) {
+      tap[k][o] = -1;
+      best[k][o] = r.none();
+#pragma unroll
+      for (int t = 0; t < K; ++t) {
+        const int c = left + o * S + t;
+        if (there && c >= 0 && c < width && (tap[k][o] < 0 || beats(v[o * S + t], best[k][o]))) {
+          best[k][o] = v[o * S + t];
+          tap[k][o] = t;
+        }
+      }
+    }
+  }
+
+  __device__ __forceinline__ int code(int o) const {
+    A b = best[0][o];
+    int t = tap[0][o];
+#pragma unroll
+    for (int k = 1; k < K; ++k) {
+      if (tap[k][o] >= 0 && (t < 0 || beats(best[k][o], b))) {
+        b = best[k][o];
+        t = k * K + tap[k][o];
+      }
+    }
+    return t;
+  }
+
+  /// The next output's rows: those that it shares with this one.
+  __device__ __forceinline__ void advance() {
+#pragma unroll
+    for (int k = 0; k + S < K; ++k) {
+#pragma unroll
+      for (int o = 0; o < kOut; ++o) {
+        best[k][o] = best[k + S][o];
+        tap[k][o] = tap[k + S][o];
+      }
+    }
+  }
+};
+
+/// dx of a max or min: an input adds what the outputs send that chose it, in ascending order.
+template <class T, int K, int S, int PL, int kOut, bool kVector>
+__global__ void __launch_bounds__(256)
+    overlap_extremum(const __grid_constant__ OverlapGeometry g, const T* __restrict__ x, const T* __restrict__ dy,
+                     T* __restrict__ dx, const Extreme<T> r) {
+  using Shape = Overlap<T, K, S, PL, kOut, kVector>;
+  using A = computed_t<T>;
+  constexpr int kOwn = Shape::kOwn, kSpan = Shape::kSpan;
+  const OverlapPlace place = overlap_place<S>(g);
+  const int first = place.group * kOut, left = static_cast<int>(g.w.start(first));
+  const int width = static_cast<int>(g.w.in), height = static_cast<int>(g.h.in), end = static_cast<int>(g.w.out);
+  const int row_begin = place.first_step * S, row_end = min(height, row_begin + kOverlapSteps<S> * S);
+  const T* in = x + place.plane * g.x_plane;
+  const T* gradient = dy + place.plane * g.dy_plane + first;
+  T* out = dx + place.plane * g.dx_plane + left + PL;
+
+  A sum[K][kOwn] = {};  // rows of dx that the outputs of this row may add to
+  OverlapExtrema<T, Shape, K, S, kOut> extrema;
+  int o_row = place.first_step - Shape::kPast, row = static_cast<int>(g.h.start(o_row));
+  const auto read = [&](int k) {
+    const bool there = row + k >= 0 && row + k < height;
+    extrema.read(r, k, in + static_cast<index_t>(row + k) * g.x_row, there, left, width);
+  };
+#pragma unroll
+  for (int k = 0; k < K - S; ++k) read(k);
+#pragma unroll 1
+  for (int i = 0; i < Shape::kPast + kOverlapSteps<S> + Shape::kNext; ++i, ++o_row, row += S) {
+    const bool there = o_row >= 0 && o_row < g.h.out;
+    Pack<T, kOut> sent{};
+    if (there) sent = load_group<T, kOut>(gradient + static_cast<index_t>(o_row) * g.dy_row, first, end, g.dy_aligned);
+#pragma unroll
+    for (int k = K - S; k < K; ++k) read(k);
+    int own_code[kOut], code[kSpan];
+    A own[kOut], share[kSpan];
+#pragma unroll
+    for (int o = 0; o < kOut; ++o) {
+      own_code[o] = there ? extrema.code(o) : -1;
+      own[o] = value_of(sent.at[o]);
+    }
+    Shape::share(own_code, code);
+    Shape::share(own, share);
+#pragma unroll
+    for (int c = 0; c < kSpan; ++c) {
+      const int o = first + c - Shape::kPast;
+      if (o < 0 || o >= end) code[c] = -1;
+#pragma unroll
+      for (int k = 0; k < K; ++k) {
+#pragma unroll
+        for (int j = 0; j < kOwn; ++j) {
+          const int t = Shape::tap(c, j);
+          if (t >= 0 && code[c] == k * K + t) sum[k][j] = sum[k][j] + share[c];
+        }
+      }
+    }
+#pragma unroll
+    for (int k = 0; k < S; ++k) {
+      if (!place.stores || row + k < row_begin || row + k >= row_end) continue;
+      Pack<T, kOwn> result;
+#pragma unroll
+      for (int j = 0; j < kOwn; ++j) result.at[j] = element_of<T>(sum[k][j]);
+      store_group<kOwn>(out + static_cast<index_t>(row + k) * g.dx_row, result, left + PL, width, kVector);
+    }
+    extrema.advance();
+#pragma unroll
+    for (int k = 0; k < K; ++k) {
+#pragma unroll
+      for (int j = 0; j < kOwn; ++j) sum[k][j] = k + S < K ? sum[k + S][j] : A{0};
+    }
+  }
+}
+
+/// dx of a sum or an average: columns of outputs are added up first, then along the row (S8).
+template <class T, int K, int S, int PL, int kOut, bool kVector>
+__global__ void __launch_bounds__(256)
+    overlap_sum(const __grid_constant__ OverlapGeometry g, const T* __restrict__ dy, T* __restrict__ dx) {
+  using Shape = Overlap<T, K, S, PL, kOut, kVector>;
+  using A = computed_t<T>;
+  constexpr int kOwn = Shape::kOwn, kSpan = Shape::kSpan;
+  constexpr A kAbsent = A(-0.0);
+  const OverlapPlace place = overlap_place<S>(g);
+  const int first = place.group * kOut, own_column = static_cast<int>(g.w.start(first)) + PL;
+  const int width = static_cast<int>(g.w.in), end = static_cast<int>(g.w.out);
+  const int row_begin = place.first_step * S, row_end = min(static_cast<int>(g.h.in), row_begin + kOverlapSteps<S> * S);
+  const T* gradient = dy + place.plane * g.dy_plane + first;
+  T* out = dx + place.plane * g.dx_plane + own_column;
+
+  A along[kOut];  // what a row's outputs are divided by, but for the taps across rows
+#pragma unroll
+  for (int o = 0; o < kOut; ++o) {
+    const int taps = g.columns.taps<K>(own_column - PL + o * S);
+    along[o] = static_cast<A>(!g.average ? 1 : g.divisor > 0 ? g.divisor : taps);
+  }
+  A sum[K][kOut];  // of each column of outputs, for the rows of dx that this row of outputs may add to
+#pragma unroll
+  for (int k = 0; k < K; ++k) {
+#pragma unroll
+    for (int o = 0; o < kOut; ++o) sum[k][o] = kAbsent;
+  }
+  int o_row = place.first_step - Shape::kPast, row = static_cast<int>(g.h.start(o_row));
+#pragma unroll 2  // loads of two rows are under way together
+  for (int i = 0; i < Shape::kPast + kOverlapSteps<S> + Shape::kNext; ++i, ++o_row, row += S) {
+    if (o_row >= 0 && o_row < g.h.out) {
+      const Pack<T, kOut> sent =
+          load_group<T, kOut>(gradient + static_cast<index_t>(o_row) * g.dy_row, first, end, g.dy_aligned);
+      const bool counted = g.average && g.divisor == 0;
+      const A across = static_cast<A>(counted ? g.rows.taps<K>(row) : 1);
+#pragma unroll
+      for (int o = 0; o < kOut; ++o) {
+        if (first + o >= end) continue;
+        const A share = g.average ? value_of(sent.at[o]) / (along[o] * across) : value_of(sent.at[o]);
+#pragma unroll
+        for (int k = 0; k < K; ++k) sum[k][o] = sum[k][o] + share;
+      }
+    }
+#pragma unroll
+    for (int k = 0; k < S; ++k) {
+      A span[kSpan];
+      Shape::share(sum[k], span);
+      if (!place.stores || row + k < row_begin || row + k >= row_end) continue;
+      Pack<T, kOwn> result;
+#pragma unroll
+      for (int j = 0; j < kOwn; ++j) {
+        A total = kAbsent;
+#pragma unroll
+        for (int c = 0; c < kSpan; ++c) {
+          const int o = first + c - Shape::kPast;
+          if (Shape::tap(c, j) >= 0 && o >= 0 && o < end) total = total + span[c];
+        }
+        result.at[j] = element_of<T>(total + A{0});
+      }
+      store_group<kOwn>(out + static_cast<index_t>(row + k) * g.dx_row, result, own_column, width, kVector);
+    }
+#pragma unroll
+    for (int k = 0; k < K; ++k) {
+#pragma unroll
+      for (int o = 0; o < kOut; ++o) sum[k][o] = k + S < K ? sum[k + S][o] : kAbsent;
+    }
+  }
+}
+
+}  // namespace oriel::cuda
