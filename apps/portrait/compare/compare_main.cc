@@ -1,6 +1,7 @@
 // oriel-portrait-compare: the comparison as a program of its own.
 #include <CLI/CLI.hpp>
 #include <cstdio>
+#include <exception>
 
 #include "apps/portrait/compare/compare.h"
 
@@ -28,7 +29,7 @@ int main(int argc, char** argv) try {
   const oriel::portrait::Comparison result = oriel::portrait::compare(options);
   std::fputs((json ? json_of(result) : text_of(result)).c_str(), stdout);
   return 0;
-} catch (const oriel::Error& e) {
+} catch (const std::exception& e) {
   std::fprintf(stderr, "oriel-portrait-compare: %s\n", e.what());
   return 1;
 }

@@ -11,8 +11,6 @@
 
 #include "oriel/types.h"
 
-extern char** environ;
-
 namespace oriel::portrait {
 
 Process::Process(const std::vector<std::string>& command) : name_(command.front()) {
@@ -30,6 +28,7 @@ Process::Process(const std::vector<std::string>& command) : name_(command.front(
   posix_spawn_file_actions_adddup2(&actions, in[0], 0);
   posix_spawn_file_actions_adddup2(&actions, out[1], 1);
   std::vector<char*> arguments;
+  arguments.reserve(command.size() + 1);
   for (const std::string& word : command) arguments.push_back(const_cast<char*>(word.c_str()));
   arguments.push_back(nullptr);
   const int status = ::posix_spawnp(&pid_, arguments[0], &actions, nullptr, arguments.data(), environ);
