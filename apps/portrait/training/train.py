@@ -1,13 +1,15 @@
 """Trains the demo network on synthetic portraits; see docs/portrait-model.md.
 
-    python apps/portrait/training/train.py --phases 128:24:20000,256:8:6000
+    python apps/portrait/training/train.py --phases 128:24:20000:4e-3,256:8:6000:1e-3
 
-A phase is SIZE:BATCH:STEPS. The state is kept in --folder every two minutes; the same command goes on from there.
+A phase is SIZE:BATCH:STEPS:RATE; the rate falls evenly to the next phase's, the last one's to nothing. The state is kept in --folder every two minutes; the same command goes on from there.
 """
 
 import argparse
+import copy
 import os
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +20,7 @@ import network
 import pool
 from synthetic import scene
 
-EMA = 0.998
+EMA = 0.995
 
 
 class Samples(torch.utils.data.IterableDataset):
@@ -66,29 +68,39 @@ def loss(logits, alpha):
 class Training:
     """A network, its smoothed copy, and its optimiser, with a state that can be kept and taken up again."""
 
-    def __init__(self, width, seed, total, rate=4e-3):
+    def __init__(self, width, seed, threads=1):
+        """threads: parts of a batch that are carried out at the same time, each by one thread and with its own batch statistics."""
         torch.manual_seed(seed)
         self.net = network.UNet(width).to(memory_format=torch.channels_last)
         self.smooth = torch.optim.swa_utils.AveragedModel(self.net, multi_avg_fn=torch.optim.swa_utils.get_ema_multi_avg_fn(EMA), use_buffers=True)
-        self.optimiser = torch.optim.AdamW(self.net.parameters(), rate, weight_decay=1e-3)
-        self.total, self.rate, self.done = total, rate, 0
+        self.optimiser = torch.optim.AdamW(self.net.parameters(), weight_decay=1e-3)
+        self.done = 0
+        self.copies = [self.net] + [copy.deepcopy(self.net) for _ in range(threads - 1)]
+        for twin in self.copies[1:]:
+            for own, shared in zip(twin.parameters(), self.net.parameters()):
+                own.data = shared.data
+        self.threads = ThreadPoolExecutor(threads, initializer=torch.set_num_threads, initargs=(1,))
 
-    def step(self, pictures, alphas):
-        """One step on uint8 batches; returns the loss."""
-        warm = min(1.0, (self.done + 1) / 100)
-        fall = 0.5 * (1 + np.cos(np.pi * min(1.0, self.done / self.total)))
-        for group in self.optimiser.param_groups:
-            group["lr"] = self.rate * warm * (0.01 + 0.99 * fall)
-        self.net.train()
+    @staticmethod
+    def _gradients(net, pictures, alphas):
+        net.train()
         x = pictures.float().div_(255).contiguous(memory_format=torch.channels_last)
-        error = loss(self.net(x), alphas.float().div_(255))
-        self.optimiser.zero_grad(set_to_none=True)
-        error.backward()
+        error = loss(net(x), alphas.float().div_(255))
+        return error.detach(), torch.autograd.grad(error, list(net.parameters()))
+
+    def step(self, pictures, alphas, rate):
+        """One step on uint8 batches; returns the loss."""
+        for group in self.optimiser.param_groups:
+            group["lr"] = rate * min(1.0, (self.done + 1) / 100)
+        n = len(self.copies)
+        found = list(self.threads.map(self._gradients, self.copies, pictures.chunk(n), alphas.chunk(n)))
+        for parameter, *parts in zip(self.net.parameters(), *(gradients for _, gradients in found)):
+            parameter.grad = sum(parts) / len(parts)
         torch.nn.utils.clip_grad_norm_(self.net.parameters(), 2.0)
         self.optimiser.step()
         self.smooth.update_parameters(self.net)
         self.done += 1
-        return error.item()
+        return float(sum(error for error, _ in found)) / len(found)
 
     def keep(self, path, **more):
         state = {"net": self.net.state_dict(), "smooth": self.smooth.state_dict(), "optimiser": self.optimiser.state_dict(), "done": self.done, **more}
@@ -106,16 +118,17 @@ class Training:
 
 
 def phases(text):
-    """[(size, batch, steps)] of "SIZE:BATCH:STEPS,..."; sizes must be multiples of 16."""
+    """[(size, batch, steps, rate)] of "SIZE:BATCH:STEPS:RATE,..."; sizes must be multiples of 16."""
     found = []
     for part in text.split(","):
         try:
-            size, batch, steps = (int(v) for v in part.split(":"))
+            *whole, rate = part.split(":")
+            size, batch, steps, rate = (*(int(v) for v in whole), float(rate))
         except ValueError:
-            raise ValueError(f"train: a phase must be SIZE:BATCH:STEPS, but it is {part!r}") from None
-        if size < 16 or size % 16 or batch < 1 or steps < 1:
-            raise ValueError(f"train: a phase's size must be a multiple of 16, batch and steps >= 1, but it is {part!r}")
-        found.append((size, batch, steps))
+            raise ValueError(f"train: a phase must be SIZE:BATCH:STEPS:RATE, but it is {part!r}") from None
+        if size < 16 or size % 16 or batch < 1 or steps < 1 or not 0 < rate < 1:
+            raise ValueError(f"train: a phase's size must be a multiple of 16, batch and steps >= 1, the rate between 0 and 1, but it is {part!r}")
+        found.append((size, batch, steps, rate))
     return found
 
 
@@ -124,28 +137,30 @@ def run(choice, log=print):
     plan = phases(choice.phases)
     folder = Path(choice.folder)
     folder.mkdir(parents=True, exist_ok=True)
-    training = Training(choice.width, choice.seed, sum(steps for _, _, steps in plan), choice.rate)
+    training = Training(choice.width, choice.seed, choice.threads)
     state = folder / "state.pt"
     begin_phase = begin_step = 0
     if state.exists():
         kept = training.take_up(state)
         begin_phase, begin_step = kept["phase"], kept["step"]
         log(f"train: goes on at phase {begin_phase}, step {begin_step}")
+    about = {"seed": choice.seed, "phases": choice.phases}
     saved = time.time()
     for phase in range(begin_phase, len(plan)):
-        size, batch, steps = plan[phase]
+        size, batch, steps, rate = plan[phase]
+        final = plan[phase + 1][3] if phase + 1 < len(plan) else 0.0
         start = begin_step if phase == begin_phase else 0
         samples = Samples(choice.pool, choice.seed, phase, size, batch, start, steps)
         recent, clock = [], time.time()
         for step, (pictures, alphas) in enumerate(torch.utils.data.DataLoader(samples, batch_size=None, num_workers=choice.workers), start):
-            recent.append(training.step(pictures, alphas))
-            if (step + 1) % 50 == 0:
-                log(f"phase {phase} ({size}) step {step + 1}/{steps} loss {np.mean(recent):.4f} {50 * batch / (time.time() - clock):.1f} pictures/s", flush=True)
+            recent.append(training.step(pictures, alphas, rate + (final - rate) * step / steps))
+            if (step + 1) % 25 == 0:
+                log(f"phase {phase} ({size}) step {step + 1}/{steps} loss {np.mean(recent):.4f} {25 * batch / (time.time() - clock):.1f} pictures/s", flush=True)
                 recent, clock = [], time.time()
             if time.time() - saved > 120:
-                training.keep(state, phase=phase, step=step + 1)
+                training.keep(state, phase=phase, step=step + 1, **about)
                 saved = time.time()
-        training.keep(state, phase=phase + 1, step=0)
+        training.keep(state, phase=phase + 1, step=0, **about)
     return training
 
 
@@ -153,16 +168,15 @@ def options():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--pool", default="build/portrait/pool", help="folder that pool.py made")
     parser.add_argument("--folder", default="build/portrait/training", help="where the state is kept")
-    parser.add_argument("--phases", default="128:24:20000,256:8:6000", help="SIZE:BATCH:STEPS, ...")
+    parser.add_argument("--phases", default="64:32:4000:4e-3,128:16:6000:2e-3,256:8:3000:1e-3", help="SIZE:BATCH:STEPS:RATE, ...")
     parser.add_argument("--width", type=int, default=8, help="channels of the first level")
-    parser.add_argument("--rate", type=float, default=4e-3)
     parser.add_argument("--seed", type=int, default=7)
-    parser.add_argument("--threads", type=int, default=os.cpu_count())
+    parser.add_argument("--threads", type=int, default=os.cpu_count(), help="parts of a batch at the same time")
     parser.add_argument("--workers", type=int, default=1, help="processes that make samples")
     return parser
 
 
 if __name__ == "__main__":
     given = options().parse_args()
-    torch.set_num_threads(given.threads)
+    torch.set_num_threads(1)
     run(given)
