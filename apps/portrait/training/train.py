@@ -21,6 +21,7 @@ import pool
 from synthetic import scene
 
 EMA = 0.995
+EMPTY = 0.1  # part of the samples whose people are left out
 
 
 class Samples(torch.utils.data.IterableDataset):
@@ -49,7 +50,8 @@ class Samples(torch.utils.data.IterableDataset):
     def _one(self, step, j, people, grounds):
         rng = np.random.Generator(np.random.PCG64([self.seed, self.phase, step, j]))
         who, where = rng.integers(len(people)), rng.integers(len(grounds))
-        picture, alpha = scene.seen(np.asarray(people[who]), np.asarray(grounds[where]), rng, self.size)
+        front = np.zeros_like(people[who]) if rng.random() < EMPTY else np.asarray(people[who])
+        picture, alpha = scene.seen(front, np.asarray(grounds[where]), rng, self.size)
         return picture, (alpha * 255 + 0.5).astype(np.uint8)
 
 
@@ -65,6 +67,11 @@ def loss(logits, alpha):
     return entropy + 0.5 * dice.mean() + 0.5 * edge
 
 
+def smoothed(average, value, count):
+    """The exponential moving average, which forgets faster at the beginning."""
+    return average + (value - average) * (1 - min(EMA, (1 + float(count)) / (10 + float(count))))
+
+
 class Training:
     """A network, its smoothed copy, and its optimiser, with a state that can be kept and taken up again."""
 
@@ -72,7 +79,7 @@ class Training:
         """threads: parts of a batch that are carried out at the same time, each by one thread and with its own batch statistics."""
         torch.manual_seed(seed)
         self.net = network.UNet(width).to(memory_format=torch.channels_last)
-        self.smooth = torch.optim.swa_utils.AveragedModel(self.net, multi_avg_fn=torch.optim.swa_utils.get_ema_multi_avg_fn(EMA), use_buffers=True)
+        self.smooth = torch.optim.swa_utils.AveragedModel(self.net, avg_fn=smoothed, use_buffers=True)
         self.optimiser = torch.optim.AdamW(self.net.parameters(), weight_decay=1e-3)
         self.done = 0
         self.copies = [self.net] + [copy.deepcopy(self.net) for _ in range(threads - 1)]

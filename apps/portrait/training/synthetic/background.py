@@ -14,8 +14,8 @@ def draw(rng, size):
     canvas.rgb[:] = _ground(rng, size)
     light = Light(rng)
     clutter = rng.choice([0, 2, 5, 12, 25], p=[0.2, 0.2, 0.25, 0.2, 0.15])
-    things = (_rectangles, _frame, _shelf, _discs, _blob, _lamp, _chair, _plant, _writing, _lines, _flag, _poster, _mannequin, _limbs)
-    chances = np.array([4, 2, 1.5, 1, 4, 1.5, 1.5, 2, 1, 2, 1.5, 0.5, 0.5, 2.5])
+    things = (_rectangles, _frame, _shelf, _discs, _blob, _lamp, _chair, _plant, _writing, _lines, _flag, _poster, _mannequin, _limbs, _object, _animal)
+    chances = np.array([4, 2, 1.5, 1, 4, 1.5, 1.5, 2, 1, 2, 1.5, 0.5, 0.5, 2.5, 2.5, 1])
     for _ in range(int(rng.integers(0, clutter + 1)) if clutter else 0):
         things[rng.choice(len(things), p=chances / chances.sum())](canvas, rng, light)
     rgb = canvas.rgb
@@ -203,3 +203,36 @@ def _limbs(canvas, rng, light):
     radii = canvas.size * rng.uniform(0.01, 0.07) * rng.uniform(0.7, 1.2, len(joints))
     colour = textures.colour(rng) if rng.random() < 0.6 else np.array([0.8, 0.6, 0.45]) * rng.uniform(0.4, 1.2)
     canvas.fill(shapes.capsules(joints, radii), np.clip(colour, 0, 1), light=light, roundness=0.3)
+
+
+def _object(canvas, rng, light):
+    """Something round seen from near: a cup, plate, ball, vase or box, with rims, marks and a handle."""
+    x, y, r = rng.uniform(0.1, 0.9) * canvas.size, rng.uniform(0.3, 1.0) * canvas.size, canvas.size * rng.uniform(0.08, 0.4)
+    flat, power, turn = rng.uniform(0.35, 1.3), rng.uniform(1.7, 6), rng.normal(0, 0.4)
+    outline = shapes.rotate(shapes.superellipse(x, y, r, r * flat, power), turn, (x, y))
+    if rng.random() < 0.3:  # its saucer or foot
+        canvas.fill(shapes.superellipse(x, y + r * flat * 0.6, r * 1.4, r * 0.6), textures.colour(rng), light=light, roundness=0.1)
+    if rng.random() < 0.3:
+        ring = shapes.superellipse(x + r * rng.choice([-1, 1]), y, r * 0.4, r * 0.4)
+        canvas.fill(shapes.ribbons(np.concatenate([ring, ring[:1]])[None], np.full((1, len(ring) + 1), r * 0.09))[0], textures.colour(rng), light=light)
+    canvas.fill(outline, textures.pattern(rng, canvas.size, r * 0.3), light=light, roundness=rng.uniform(0.1, 0.4))
+    middle = np.array([x, y - r * flat * rng.uniform(0, 0.5)])
+    for _ in range(int(rng.integers(0, 4))):  # rims inside of rims
+        outline = (outline - outline.mean(0)) * rng.uniform(0.55, 0.95) + middle
+        canvas.fill(outline, textures.colour(rng), light=light if rng.random() < 0.5 else None)
+
+
+def _animal(canvas, rng, light):
+    """A furry head with ears, eyes and nose on a body."""
+    x, y, r = rng.uniform(0, 1) * canvas.size, rng.uniform(0.2, 0.9) * canvas.size, canvas.size * rng.uniform(0.04, 0.3)
+    base = np.array([0.55, 0.4, 0.28]) * rng.uniform(0.15, 1.7) + rng.normal(0, 0.05, 3)
+    fur = textures.mix(textures.noise(rng, canvas.size, canvas.size / r * rng.uniform(2, 8), 3, 0.8), np.clip(base * 0.5, 0, 1), np.clip(base * 1.4, 0, 1))
+    canvas.fill(shapes.wobble(shapes.superellipse(x + rng.normal(0, 0.6) * r, y + 1.7 * r, 1.3 * r, 1.5 * r), rng, 0.08), fur, light=light)
+    for side in (-1, 1):
+        ear = [[x + side * 0.3 * r, y - 0.7 * r], [x + side * rng.uniform(0.5, 1.1) * r, y - rng.uniform(0.9, 1.6) * r], [x + side * 0.9 * r, y - 0.2 * r]]
+        canvas.fill(shapes.spline(ear, 6), fur, light=light)
+    canvas.fill(shapes.wobble(shapes.superellipse(x, y, r, r * rng.uniform(0.75, 1.1)), rng, 0.04), fur, light=light, roundness=0.3)
+    for side in (-1, 1):
+        canvas.fill(shapes.superellipse(x + side * 0.42 * r, y - 0.1 * r, 0.17 * r, 0.17 * r, points=20), np.clip(rng.random(3) * [1, 1, 0.5], 0, 1))
+        canvas.fill(shapes.superellipse(x + side * 0.42 * r, y - 0.1 * r, 0.07 * r, 0.13 * r, points=16), np.full(3, 0.03))
+    canvas.fill([[x - 0.15 * r, y + 0.25 * r], [x + 0.15 * r, y + 0.25 * r], [x, y + 0.42 * r]], np.clip(base * [1.2, 0.7, 0.7], 0, 1))
