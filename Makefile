@@ -34,6 +34,8 @@ model: python ## Train the portrait demo model again on drawn people: hours on t
 	@.venv/bin/python apps/portrait/training/pool.py
 	@.venv/bin/python apps/portrait/training/train.py
 	@.venv/bin/python apps/portrait/training/export.py
+	@.venv/bin/python apps/portrait/training/card.py
+	@.venv/bin/python apps/portrait/training/pictures.py apps/portrait/model/portrait_demo.safetensors docs/images
 
 bench: build ## Time the problems of bench/suite.txt with Oriel and other libraries, in 20 minutes; tables in docs/performance.md
 	@scripts/bench.sh

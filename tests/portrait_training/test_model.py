@@ -2,6 +2,7 @@
 
 import datetime
 
+import card
 import evaluate
 import export
 import network
@@ -49,3 +50,19 @@ def test_other_held_out_samples_agree_with_the_stated_measures(model):
     assert measured["baseline"]["iou"] == pytest.approx(float(about["held_out_iou_of_mean_mask"]), abs=0.12)
     empty = [evaluate.cut(net, scene.sample(FIRST + 100 + i, evaluate.INPUT_SIZE, "nobody")[0]) for i in range(4)]
     assert np.mean([(alpha > 0.5).mean() for alpha in empty]) < 0.2
+
+
+def test_the_card_says_what_the_file_says(model):
+    net, about = model
+    text = card.CARD.read_text(encoding="utf-8")
+    assert card.facts(net, about, export.MODEL.stat().st_size) in text
+    stated = next(line for line in text.splitlines() if line.startswith("| all with people |"))
+    iou, of_mean_mask = (float(cell) for cell in stated.split("|")[2:4])
+    assert iou == pytest.approx(float(about["held_out_iou"]), abs=6e-4)
+    assert of_mean_mask == pytest.approx(float(about["held_out_iou_of_mean_mask"]), abs=6e-4)
+
+
+def test_parts_of_the_card_are_filled_once():
+    assert card.filled("a\n<!-- x -->\nold\n<!-- end -->\nb", {"x": "new"}) == "a\n<!-- x -->\nnew\n<!-- end -->\nb"
+    with pytest.raises(ValueError, match="the part 'y' must be there once, but it is there 0 times"):
+        card.filled("a", {"y": "new"})

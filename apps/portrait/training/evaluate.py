@@ -132,7 +132,7 @@ def table(found, heading):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("weights", help="safetensors file")
-    parser.add_argument("--each", type=int, default=30, help="samples of each category")
+    parser.add_argument("--each", type=int, default=12, help="samples of each category")
     parser.add_argument("--size", type=int, default=INPUT_SIZE, help="pixels of a side of the network's input")
     parser.add_argument("--json", type=Path, help="file for the numbers")
     choice = parser.parse_args()

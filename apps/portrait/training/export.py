@@ -48,7 +48,7 @@ def main():
     parser.add_argument("--state", default="build/portrait/training/state.pt")
     parser.add_argument("--out", type=Path, default=MODEL)
     parser.add_argument("--size", type=int, default=evaluate.INPUT_SIZE)
-    parser.add_argument("--each", type=int, default=30, help="held-out samples of each category")
+    parser.add_argument("--each", type=int, default=12, help="held-out samples of each category")
     choice = parser.parse_args()
     torch.set_num_threads(os.cpu_count())
     state = torch.load(choice.state, weights_only=True)

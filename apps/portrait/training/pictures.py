@@ -51,7 +51,7 @@ def samples(path, columns=8, rows=3, size=192):
     sheet(path, found)
 
 
-def results(path, net, count=60, columns=8):
+def results(path, net, count=40, columns=8):
     """Of held-out samples with people, by IoU: the best tenth's first ones, the middle ones, the worst; picture, truth, guess."""
     found = []
     for i in range(count):
