@@ -10,6 +10,7 @@ import numpy as np
 import pool
 import pytest
 import torch
+import train
 from synthetic import scene
 
 FIRST = pool.HELD_OUT_SEED + 500_000  # none of the samples that export.py measured
@@ -26,7 +27,8 @@ def test_the_file_says_what_it_is(model):
     assert export.MODEL.stat().st_size <= 8 << 20
     assert "no photographs" in about["trained_on"] and about["kind"].startswith("demo")
     assert about["architecture"] == f"unet levels={net.levels} width={net.width} concat=upsampled,skip bn_eps={network.BATCH_NORM_EPS:.0e}".replace("e-05", "e-5")
-    assert about["input_size"] == f"{evaluate.INPUT_SIZE}x{evaluate.INPUT_SIZE}"
+    size = network.input_size(about)
+    assert about["input_size"] == f"{size}x{size}" and size % 16 == 0 and size == train.phases(about["phases"])[-1][0]
     assert datetime.date.fromisoformat(about["date"]).year >= 2026
     assert int(about["steps"]) > 0 and int(about["seed"]) >= 0
     assert all(torch.isfinite(value).all() for value in net.state_dict().values())
@@ -36,19 +38,20 @@ def test_the_file_says_what_it_is(model):
 def test_other_held_out_samples_agree_with_the_stated_measures(model):
     """40 samples whose seeds neither training nor the stated measures saw."""
     net, about = model
+    size = network.input_size(about)
     people = [c for c in scene.CATEGORIES if c != "nobody"]
     baseline = evaluate.MeanMask(count=80)
     rows = {"model": [], "baseline": []}
     for i in range(36):
-        picture, alpha, _ = scene.sample(FIRST + i, evaluate.INPUT_SIZE, people[i % len(people)])
-        rows["model"].append(evaluate.measures(evaluate.cut(net, picture), alpha))
+        picture, alpha, _ = scene.sample(FIRST + i, evaluate.PICTURE_SIZE, people[i % len(people)])
+        rows["model"].append(evaluate.measures(evaluate.cut(net, picture, size), alpha))
         rows["baseline"].append(evaluate.measures(baseline.alpha(*alpha.shape), alpha))
     measured = {who: evaluate.mean(values) for who, values in rows.items()}
     assert measured["model"]["iou"] > float(about["held_out_iou"]) - 0.08, measured
     assert measured["model"]["iou"] > measured["baseline"]["iou"] + 0.1, measured
     assert measured["model"]["mae"] < 0.7 * measured["baseline"]["mae"], measured
     assert measured["baseline"]["iou"] == pytest.approx(float(about["held_out_iou_of_mean_mask"]), abs=0.12)
-    empty = [evaluate.cut(net, scene.sample(FIRST + 100 + i, evaluate.INPUT_SIZE, "nobody")[0]) for i in range(4)]
+    empty = [evaluate.cut(net, scene.sample(FIRST + 100 + i, evaluate.PICTURE_SIZE, "nobody")[0], size) for i in range(4)]
     assert np.mean([(alpha > 0.5).mean() for alpha in empty]) < 0.2
 
 

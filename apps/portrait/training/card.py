@@ -44,11 +44,11 @@ def main():
     choice = parser.parse_args()
     torch.set_num_threads(os.cpu_count())
     net, about = network.load(choice.weights)
-    baseline = evaluate.MeanMask()
-    found = evaluate.held_out(net, baseline, choice.each)
+    size, baseline = network.input_size(about), evaluate.MeanMask()
+    found = evaluate.held_out(net, baseline, choice.each, size)
     parts = {"facts": facts(net, about, choice.weights.stat().st_size),
              "held-out": evaluate.table(found | {"all with people": evaluate.overall(found)}, f"{choice.each} of each"),
-             "photographs": evaluate.table(evaluate.on_photographs(net, baseline), "photograph")}
+             "photographs": evaluate.table(evaluate.on_photographs(net, baseline, size), "photograph")}
     beside = CARD.with_suffix(".part")
     beside.write_text(filled(CARD.read_text(encoding="utf-8"), parts), encoding="utf-8")
     beside.replace(CARD)

@@ -20,11 +20,12 @@ import photographs
 import pool
 from synthetic import camera, scene
 
-INPUT_SIZE = 256
+PICTURE_SIZE = 256  # of held-out samples; what the network takes may be smaller
 
 
-def cut(net, picture, size=INPUT_SIZE):
-    """The alpha [h][w] float32 that a network gives a picture [h][w][3] uint8: letterboxed, run, and scaled back."""
+def cut(net, picture, size):
+    """The alpha [h][w] float32 that a network gives a picture [h][w][3] uint8: letterboxed to size x
+    size, run, and scaled back."""
     height, width = picture.shape[:2]
     boxed = camera.letterbox(picture, (0, 0, width, height), size)
     with torch.inference_mode():
@@ -79,15 +80,16 @@ class MeanMask:
         return np.clip(mean + 0.5 - self.level, 0, 1)
 
 
-def held_out(net, baseline, each, size=INPUT_SIZE, first=pool.HELD_OUT_SEED):
-    """{category: {"model": measures, "baseline": measures}}, means over `each` samples whose seeds training never saw."""
+def held_out(net, baseline, each, size, first=pool.HELD_OUT_SEED):
+    """{category: {"model": measures, "baseline": measures}}, means over `each` samples of PICTURE_SIZE whose seeds training
+    never saw; `size` is that of the network's input."""
     found = {}
     for number, category in enumerate(scene.CATEGORIES):
         rows = {"model": [], "baseline": []}
         for i in range(each):
-            picture, alpha, _ = scene.sample(first + number * 10_000 + i, size, category)
+            picture, alpha, _ = scene.sample(first + number * 10_000 + i, PICTURE_SIZE, category)
             rows["model"].append(measures(cut(net, picture, size), alpha))
-            rows["baseline"].append(measures(baseline.alpha(size, size), alpha))
+            rows["baseline"].append(measures(baseline.alpha(*alpha.shape), alpha))
         found[category] = {who: mean(values) for who, values in rows.items()}
     return found
 
@@ -106,7 +108,7 @@ def overall(found):
     return {who: mean([row[who] for category, row in found.items() if category != "nobody"]) for who in ("model", "baseline")}
 
 
-def on_photographs(net, baseline, size=INPUT_SIZE):
+def on_photographs(net, baseline, size):
     """{name: {"model": measures, "baseline": measures}} for the real photographs."""
     found = {}
     for name in photographs.names():
@@ -133,14 +135,13 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("weights", help="safetensors file")
     parser.add_argument("--each", type=int, default=12, help="samples of each category")
-    parser.add_argument("--size", type=int, default=INPUT_SIZE, help="pixels of a side of the network's input")
     parser.add_argument("--json", type=Path, help="file for the numbers")
     choice = parser.parse_args()
     torch.set_num_threads(os.cpu_count())
-    net, _ = network.load(choice.weights)
-    baseline = MeanMask()
-    synthetic = held_out(net, baseline, choice.each, choice.size)
-    real = on_photographs(net, baseline, choice.size)
+    net, about = network.load(choice.weights)
+    size, baseline = network.input_size(about), MeanMask()
+    synthetic = held_out(net, baseline, choice.each, size)
+    real = on_photographs(net, baseline, size)
     print(table(synthetic | {"all with people": overall(synthetic)}, "held-out"), end="\n\n")
     print(table(real, "photograph"))
     if choice.json:

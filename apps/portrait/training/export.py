@@ -12,6 +12,8 @@ import torch
 
 import evaluate
 import network
+import pool
+import train
 
 MODEL = Path(__file__).resolve().parents[1] / "model" / "portrait_demo.safetensors"
 
@@ -24,14 +26,15 @@ def smoothed(state):
     return net.eval()
 
 
-def metadata(state, size, each, phases):
-    """What the file says of itself: only text."""
-    net = smoothed(state)
+def described(state, each, drawn):
+    """(network, metadata): what the file says of itself. The input has the size of the last phase that was trained."""
+    net, phases = smoothed(state), state["phases"]
+    size = train.phases(phases)[-1][0]
     found = evaluate.held_out(net, evaluate.MeanMask(), each, size)
     all_people = evaluate.overall(found)
     about = {
         "name": "Oriel portrait demo model", "kind": "demo: synthetic drawings only, weak on real photographs",
-        "trained_on": "procedural synthetic v1, no photographs", "licence": "Apache-2.0",
+        "trained_on": f"procedural synthetic v1, {drawn}, no photographs", "licence": "Apache-2.0",
         "seed": state["seed"], "steps": state["done"], "phases": phases,
         "date": datetime.date.today().isoformat(), "architecture": f"unet levels={net.levels} width={net.width} concat=upsampled,skip bn_eps=1e-5",
         "input_size": f"{size}x{size}", "preprocessing": "RGB, divided by 255, letterboxed: longer side scaled to the input size, centred, bars of 0",
@@ -46,13 +49,15 @@ def metadata(state, size, each, phases):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--state", default="build/portrait/training/state.pt")
+    parser.add_argument("--pool", default="build/portrait/pool")
     parser.add_argument("--out", type=Path, default=MODEL)
-    parser.add_argument("--size", type=int, default=evaluate.INPUT_SIZE)
     parser.add_argument("--each", type=int, default=12, help="held-out samples of each category")
     choice = parser.parse_args()
     torch.set_num_threads(os.cpu_count())
     state = torch.load(choice.state, weights_only=True)
-    net, about = metadata(state, choice.size, choice.each, state["phases"])
+    store = pool.Pool(choice.pool)
+    drawn = f"{store.count('people')} drawn people and {store.count('grounds')} backgrounds of seeds from {pool.FIRST_SEED} on"
+    net, about = described(state, choice.each, drawn)
     network.save(choice.out, net, about)
     print("\n".join(f"{key}: {value}" for key, value in about.items()))
 

@@ -99,6 +99,11 @@ def save(path, network, metadata):
     beside.replace(path)
 
 
+def input_size(metadata):
+    """Pixels of a side of the square that a network wants, from its file's metadata ("256x256")."""
+    return int(metadata["input_size"].split("x")[0])
+
+
 def load(path):
     """(network in evaluation mode, metadata) of a safetensors file; width and levels follow from its shapes."""
     path = Path(path)

@@ -51,13 +51,13 @@ def samples(path, columns=8, rows=3, size=192):
     sheet(path, found)
 
 
-def results(path, net, count=40, columns=8):
+def results(path, net, size, count=40, columns=8):
     """Of held-out samples with people, by IoU: the best tenth's first ones, the middle ones, the worst; picture, truth, guess."""
     found = []
     for i in range(count):
-        picture, alpha, category = scene.sample(pool.HELD_OUT_SEED + 600_000 + i, evaluate.INPUT_SIZE)
+        picture, alpha, category = scene.sample(pool.HELD_OUT_SEED + 600_000 + i, evaluate.PICTURE_SIZE)
         if category != "nobody":
-            guess = evaluate.cut(net, picture)
+            guess = evaluate.cut(net, picture, size)
             found.append((evaluate.measures(guess, alpha)["iou"], picture, alpha, guess))
     found.sort(key=lambda row: -row[0])
     middle = len(found) // 2
@@ -66,12 +66,12 @@ def results(path, net, count=40, columns=8):
     return [row[0] for row in picked]
 
 
-def photographs_sheet(path, net):
+def photographs_sheet(path, net, size):
     """Photographs, the outlines drawn by hand, the model's alpha, and the cut-out."""
     columns = []
     for name in photographs.names():
         picture, alpha, counted, _ = photographs.load(name)
-        guess = evaluate.cut(net, picture)
+        guess = evaluate.cut(net, picture, size)
         columns.append((picture, np.where(counted, alpha, 0.5), guess, over_green(picture, guess)))
     sheet(path, list(zip(*columns)))
 
@@ -81,10 +81,11 @@ def main():
     parser.add_argument("weights", help="safetensors file")
     parser.add_argument("folder", type=Path, help="where the pictures go")
     choice = parser.parse_args()
-    net, _ = network.load(choice.weights)
+    net, about = network.load(choice.weights)
+    size = network.input_size(about)
     samples(choice.folder / "portrait-samples.jpg")
-    print("IoU of the shown results:", " ".join(f"{v:.2f}" for v in results(choice.folder / "portrait-held-out.jpg", net)))
-    photographs_sheet(choice.folder / "portrait-photographs.jpg", net)
+    print("IoU of the shown results:", " ".join(f"{v:.2f}" for v in results(choice.folder / "portrait-held-out.jpg", net, size)))
+    photographs_sheet(choice.folder / "portrait-photographs.jpg", net, size)
 
 
 if __name__ == "__main__":
