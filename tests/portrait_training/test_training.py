@@ -119,6 +119,7 @@ def test_measures_of_known_masks():
     assert 2.0 <= found["boundary"] < 2.2
     nobody = evaluate.measures(np.zeros_like(alpha), np.zeros_like(alpha))
     assert np.isnan(nobody["iou"]) and np.isnan(nobody["boundary"]) and nobody["mae"] == 0
+    assert np.isnan(evaluate.measures(alpha, np.zeros_like(alpha))["iou"])
     counted = np.ones(alpha.shape, bool)
     counted[:, :12] = counted[:, 28:] = False
     assert evaluate.measures(larger, alpha, counted)["iou"] == pytest.approx(20 / 24)

@@ -39,12 +39,12 @@ def cut(net, picture, size):
 
 
 def measures(guess, alpha, counted=None):
-    """How far a guessed alpha is from the true one: IoU of what is above one half (nan where neither has any), the mean
+    """How far a guessed alpha is from the true one: IoU of what is above one half (nan where nobody is there), the mean
     distance between the outlines in pixels (nan where one has none), mean absolute error of alpha; over `counted` pixels."""
     counted = np.ones(alpha.shape, bool) if counted is None else counted
     seen, true = (guess > 0.5) & counted, (alpha > 0.5) & counted
     union = (seen | true).sum()
-    return {"iou": float((seen & true).sum() / union) if union else float("nan"),
+    return {"iou": float((seen & true).sum() / union) if true.any() else float("nan"),
             "boundary": _between(_outline(guess > 0.5) & counted, _outline(alpha > 0.5) & counted),
             "mae": float(np.abs(guess - alpha)[counted].mean())}
 

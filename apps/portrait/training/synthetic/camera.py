@@ -32,9 +32,16 @@ def focus(picture, alpha, rng):
     elif kind < 0.45:
         angle, steps = rng.uniform(0, np.pi), int(rng.integers(2, 6))
         moves = [(round(np.sin(angle) * i), round(np.cos(angle) * i)) for i in range(steps)]
-        picture = sum(np.roll(picture, m, (0, 1)) for m in moves) / steps
-        alpha = sum(np.roll(alpha, m, (0, 1)) for m in moves) / steps
+        picture, alpha = _moved(picture, moves), _moved(alpha, moves)
     return picture, alpha
+
+
+def _moved(field, moves):
+    """The mean of the field moved by each (rows, columns); edges are continued."""
+    reach = max(max(abs(r), abs(c)) for r, c in moves)
+    wide = np.pad(field, [(reach, reach)] * 2 + [(0, 0)] * (field.ndim - 2), mode="edge")
+    h, w = field.shape[:2]
+    return sum(wide[reach - r:reach - r + h, reach - c:reach - c + w] for r, c in moves) / len(moves)
 
 
 def record(picture, rng):
