@@ -3,7 +3,7 @@ JOBS ?= $(shell nproc)
 CTEST = ctest --output-on-failure --no-tests=error -j$(JOBS)
 BUILD = cmake --build --preset
 
-.PHONY: help demo test check build python bench fuzz lint format docs install packages venv clean
+.PHONY: help demo test check build python model bench fuzz lint format docs install packages venv clean
 .DEFAULT_GOAL := help
 
 help: ## List what can be made
@@ -29,6 +29,13 @@ build: packages ## Build the library and the command into build/ (build/bin/orie
 python: packages ## Install the Python package oriel into .venv
 	@scripts/venv.sh test demo
 	@scripts/install_python.sh
+
+model: python ## Train the portrait demo model again on drawn people: hours on two cores; goes on where it stopped
+	@.venv/bin/python apps/portrait/training/pool.py
+	@.venv/bin/python apps/portrait/training/train.py
+	@.venv/bin/python apps/portrait/training/export.py
+	@.venv/bin/python apps/portrait/training/card.py
+	@.venv/bin/python apps/portrait/training/pictures.py apps/portrait/model/portrait_demo.safetensors docs/images
 
 bench: build ## Time the problems of bench/suite.txt with Oriel and other libraries, in 20 minutes; tables in docs/performance.md
 	@scripts/bench.sh
