@@ -28,7 +28,8 @@ PARTS = [
 # Floor 5: who may use which other part of floor 5. Everything else there meets only the floors below.
 MAY_USE = {
     "cli": {"io", "tests/reference"},  # `oriel check` compares with the reference
-    "tests": {"io", "cli", "tests/reference"},
+    "apps": {"io", "cli"},  # the program's progress, errors, JSON
+    "tests": {"io", "cli", "apps", "tests/reference"},
     "tests/reference": set(),
     "fuzz": {"io", "cli", "tests", "tests/reference"},
 }
