@@ -139,12 +139,9 @@ void contain(const Background& b, Image& out, int threads) {
 Image blur(double radius, const Image& image, const Planes& alpha, int threads) {
   constexpr double small_radius = 6;
   constexpr float trace = 1e-3F;  // keeps a colour where the person hides everything in reach
-  const double step = std::max(1.0, radius / small_radius);
-  const auto side = [&](index_t n) {
-    return std::clamp<index_t>(static_cast<index_t>(std::lround(static_cast<double>(n) / step)), 1, n);
-  };
-  const Image least = smaller(image, side(image.height), side(image.width), threads);
-  const Planes share = smaller(alpha, least.height, least.width, threads);
+  const auto step = std::max<index_t>(static_cast<index_t>(radius / small_radius), 1);
+  const Image least = stepped(image, step, threads);
+  const Planes share = stepped(alpha, step, threads);
   const Planes colours = colours_of(least, threads);
   Planes weighed(4, least.height, least.width);
   const auto area = static_cast<std::size_t>(least.area());
@@ -153,12 +150,12 @@ Image blur(double radius, const Image& image, const Planes& alpha, int threads) 
     for (std::size_t c = 0; c < 3; ++c) weighed.values[c * area + i] = weight * colours.values[c * area + i];
     weighed.values[3 * area + i] = weight;
   }
-  const auto box = static_cast<index_t>(std::lround(radius / step));
+  const auto box = static_cast<index_t>(std::lround(radius / static_cast<double>(step)));
   for (int pass = 0; pass < 3; ++pass) weighed = box_mean(weighed, box, threads);
   for (std::size_t i = 0; i < area; ++i)
     for (std::size_t c = 0; c < 3; ++c) weighed.values[c * area + i] /= weighed.values[3 * area + i];
   Image out(image.height, image.width, 3);
-  const Enlarged rows(weighed, image.height, image.width);
+  const Enlarged rows(weighed, image.height, image.width, step);
   for_rows(image.height, threads, [&](index_t begin, index_t end) {
     std::vector<float> row(static_cast<std::size_t>(image.width));
     for (index_t y = begin; y < end; ++y)

@@ -20,7 +20,7 @@ float from_light(float v) { return v <= 0.0031308F ? v * 12.92F : 1.055F * std::
 class PersonColours {
  public:
   PersonColours(const Image& image, const Cut& cut) : image_(image) {
-    if (cut.colours.area() > 0) local_.emplace(cut.colours, image.height, image.width);
+    if (cut.colours.area() > 0) local_.emplace(cut.colours, image.height, image.width, cut.step);
   }
 
   std::array<float, 3> at(index_t y, index_t x, float alpha) const {

@@ -10,28 +10,24 @@
 #include "apps/portrait/pooling.h"
 #include "apps/portrait/resize.h"
 #include "apps/portrait/rows.h"
+#include "oriel/window.h"
 
 namespace oriel::portrait {
 namespace {
 
-// The size of a picture of at most `area` pixels with the same proportions.
-std::pair<index_t, index_t> reduced(const Image& image, index_t area) {
-  const double step = std::max(1.0, std::sqrt(static_cast<double>(image.area()) / static_cast<double>(area)));
-  const auto side = [&](index_t n) {
-    return std::clamp<index_t>(static_cast<index_t>(std::lround(static_cast<double>(n) / step)), 1, n);
-  };
-  return {side(image.height), side(image.width)};
-}
-
 // The working size of what the mask says, and how many of its pixels a cell of the mask takes.
 struct Working {
+  index_t step = 1;  // pixels of the picture that one of its pixels stands for, along each axis
   Planes colours, mask;
   double cell = 1;
 };
 
 Working reduce(const Image& image, const Planes& mask, const ChainOptions& o) {
-  const auto [height, width] = reduced(image, o.edge.working_area);
-  Working w{colours_of(smaller(image, height, width, o.threads), o.threads), resized(mask, height, width, o.threads)};
+  Working w;
+  while (ceil_div(image.height, w.step) * ceil_div(image.width, w.step) > o.edge.working_area) ++w.step;
+  w.colours = colours_of(stepped(image, w.step, o.threads), o.threads);
+  const index_t height = w.colours.height, width = w.colours.width;
+  w.mask = resized(mask, height, width, o.threads);
   w.cell = std::max({static_cast<double>(height) / static_cast<double>(mask.height),
                      static_cast<double>(width) / static_cast<double>(mask.width), 1.0});
   return w;
@@ -116,7 +112,7 @@ Cut cut(const Image& image, const Planes& mask, const ChainOptions& o) {
     throw Error(fmt::format("cut: the picture has {}x{}x{} samples and the mask {}x{}x{}; allowed: HxWx3 and 1xHxW",
                             image.height, image.width, image.channels, mask.count, mask.height, mask.width));
   const CleanMask cleaned = clean(mask, o.mask, o.threads);
-  Cut result{Planes(1, image.height, image.width), {}, cleaned.person};
+  Cut result{Planes(1, image.height, image.width), {}, 1, cleaned.person};
   if (!cleaned.person.found) return result;
 
   const Working w = reduce(image, cleaned.mask, o);
@@ -124,12 +120,13 @@ Cut cut(const Image& image, const Planes& mask, const ChainOptions& o) {
   const Planes fit = guided_coefficients(w.colours, w.mask, radius, o.edge.epsilon, o.threads);
   const auto cells = static_cast<index_t>(std::ceil(static_cast<double>(radius) / w.cell));
   const Planes bounds = bounds_of(cleaned.mask, cells, o.threads);
-  const Enlarged fit_rows(fit, image.height, image.width), bound_rows(bounds, image.height, image.width);
+  const Enlarged fit_rows(fit, image.height, image.width, w.step), bound_rows(bounds, image.height, image.width);
   for_rows(image.height, o.threads,
            [&](index_t begin, index_t end) { alpha_rows(image, fit_rows, bound_rows, begin, end, result.alpha); });
   result.alpha = feathered(std::move(result.alpha), o.edge.feather, o.threads);
   if (o.edge.decontaminate) {
-    const Planes alpha = smaller(result.alpha, w.colours.height, w.colours.width, o.threads);
+    const Planes alpha = stepped(result.alpha, w.step, o.threads);
+    result.step = w.step;
     result.colours = local_colours(w.colours, alpha, std::max<index_t>(radius / 2, 2), o.threads);
   }
   return result;

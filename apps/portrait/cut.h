@@ -34,7 +34,8 @@ struct ChainOptions {
 /// A person cut out of a picture.
 struct Cut {
   Planes alpha;    ///< 1 x height x width of the picture: the person's share of each pixel, 0 to 1
-  Planes colours;  ///< local_colours in a reduced size; empty where they are not to be taken apart
+  Planes colours;  ///< local_colours, each value for step x step pixels; empty where none are to be taken apart
+  index_t step = 1;
   Person person;
 };
 

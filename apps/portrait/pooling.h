@@ -14,9 +14,13 @@ Planes shrink(const Planes& x, index_t radius, int threads = 0);
 Planes open(const Planes& x, index_t radius, int threads = 0);
 Planes close(const Planes& x, index_t radius, int threads = 0);
 
-/// A smaller picture of bytes by means over adaptive windows, height <= x.height and width <= x.width.
+/// Means over squares of step x step, the last ones of what is left: ceil(height / step) rows.
+Image stepped(const Image& x, index_t step, int threads = 0);
+Planes stepped(const Planes& x, index_t step, int threads = 0);
+
+/// A smaller picture, height <= x.height and width <= x.width, by means over adaptive windows; where much is lost, by
+/// means over squares first.
 Image smaller(const Image& x, index_t height, index_t width, int threads = 0);
-/// The same of planes.
 Planes smaller(const Planes& x, index_t height, index_t width, int threads = 0);
 
 }  // namespace oriel::portrait

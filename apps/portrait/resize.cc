@@ -8,8 +8,10 @@
 
 namespace oriel::portrait {
 
-Between::Between(index_t in, index_t out) : at(static_cast<std::size_t>(out)), weight(static_cast<std::size_t>(out)) {
-  const double step = static_cast<double>(in) / static_cast<double>(out);
+Between::Between(index_t in, index_t out, index_t samples)
+    : at(static_cast<std::size_t>(out)), weight(static_cast<std::size_t>(out)) {
+  const double step =
+      samples > 0 ? 1 / static_cast<double>(samples) : static_cast<double>(in) / static_cast<double>(out);
   for (index_t o = 0; o < out; ++o) {
     const double last = static_cast<double>(in - 1);
     const double place = std::clamp((static_cast<double>(o) + 0.5) * step - 0.5, 0.0, last);
@@ -19,8 +21,8 @@ Between::Between(index_t in, index_t out) : at(static_cast<std::size_t>(out)), w
   }
 }
 
-Enlarged::Enlarged(const Planes& planes, index_t height, index_t width)
-    : planes_(planes), down_(planes.height, height), across_(planes.width, width) {}
+Enlarged::Enlarged(const Planes& planes, index_t height, index_t width, index_t step)
+    : planes_(planes), down_(planes.height, height, step), across_(planes.width, width, step) {}
 
 void Enlarged::row(index_t plane, index_t y, float* out) const {
   const auto o = static_cast<std::size_t>(y);

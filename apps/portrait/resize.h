@@ -8,17 +8,17 @@
 namespace oriel::portrait {
 
 /// Where `out` samples lie among `in` values, centres of pixels aligned and ends held: sample o is
-/// (1 - weight[o]) x[at[o]] + weight[o] x[at[o] + 1].
+/// (1 - weight[o]) x[at[o]] + weight[o] x[at[o] + 1]. A value stands for `step` samples; 0: for out / in.
 struct Between {
-  Between(index_t in, index_t out);
+  Between(index_t in, index_t out, index_t step = 0);
   std::vector<index_t> at;
   std::vector<float> weight;
 };
 
-/// Rows of planes enlarged bilinearly, one at a time. The planes must outlive it.
+/// Rows of planes enlarged bilinearly, one at a time; `step` undoes stepped(). The planes must outlive it.
 class Enlarged {
  public:
-  Enlarged(const Planes& planes, index_t height, index_t width);
+  Enlarged(const Planes& planes, index_t height, index_t width, index_t step = 0);
   /// Row y of plane c of the enlarged picture into out[0 .. width).
   void row(index_t plane, index_t y, float* out) const;
   /// The value at (y, x) alone.

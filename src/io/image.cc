@@ -89,7 +89,8 @@ Dtype dtype_of(const Image& image, const std::string& file) {
 Picture picture_of(const Image& image) {
   Picture picture{.pixels_per_mm_x = vips_image_get_xres(image.get()),
                   .pixels_per_mm_y = vips_image_get_yres(image.get()),
-                  .icc_profile = {}};
+                  .icc_profile = {},
+                  .pages = vips_image_get_n_pages(image.get())};
   const void* data = nullptr;
   std::size_t size = 0;
   if (vips_image_get_typeof(image.get(), VIPS_META_ICC_NAME) != 0 &&
@@ -128,13 +129,19 @@ const char* save_options(const std::string& ending) {
 
 }  // namespace
 
-Array read_image(std::span<const std::byte> bytes, const std::string& file, std::optional<Dtype> dtype) {
+Array read_image(std::span<const std::byte> bytes, const std::string& file, std::optional<Dtype> dtype,
+                 index_t most_pixels) {
   start_vips(file);
   const Image image = plain_colours(upright(load(bytes, file), file), file);
   const Dtype held = dtype_of(image, file);
   if (dtype && *dtype != held)
     throw Error(fmt::format("{}: the image holds {}, but {} was asked for; allowed: {}", file, name(held), name(*dtype),
                             name(held)));
+  const index_t area = index_t{vips_image_get_width(image.get())} * vips_image_get_height(image.get());
+  if (most_pixels > 0 && area > most_pixels)
+    throw Error(fmt::format("{}: the picture has {}x{} pixels, {} million; allowed: at most {} million", file,
+                            vips_image_get_width(image.get()), vips_image_get_height(image.get()), area / 1'000'000,
+                            most_pixels / 1'000'000));
   std::size_t size = 0;
   void* const pixels = vips_image_write_to_memory(image.get(), &size);
   const bool complained = *vips_error_buffer() != '\0';  // an error that no return value told of

@@ -118,8 +118,8 @@ TEST(Foreground, the_halo_is_a_third_at_most_of_what_it_was) {
   const auto rim = [&](std::size_t pixel) {
     return scene.alpha.values[pixel] > 0.02F && scene.alpha.values[pixel] < 0.98F;
   };
-  const Cut with{scene.alpha, local_colours(colours_of(scene.image), scene.alpha, 6), {}};
-  const Cut without{scene.alpha, {}, {}};
+  const Cut with{scene.alpha, local_colours(colours_of(scene.image), scene.alpha, 6), 1, {}};
+  const Cut without{scene.alpha, {}, 1, {}};
   const double halo = mean_difference(compose(scene.image, without, blue), truth, rim);
   const double left = mean_difference(compose(scene.image, with, blue), truth, rim);
   EXPECT_GT(halo, 10);
@@ -150,7 +150,7 @@ TEST(Compose, shares_are_blended_and_whole_pixels_copied) {
   Image image(1, 3, 3), behind(1, 3, 3);
   image.bytes = {200, 100, 50, 200, 100, 50, 200, 100, 50};
   behind.bytes = {0, 0, 250, 0, 0, 250, 0, 0, 250};
-  Cut half{Planes(1, 1, 3), {}, {}};
+  Cut half{Planes(1, 1, 3), {}, 1, {}};
   half.alpha.values = {0, 0.5F, 1};
   EXPECT_EQ(compose(image, half, behind).bytes, (std::vector<std::uint8_t>{0, 0, 250, 100, 50, 150, 200, 100, 50}));
   // As light: sRGB 200 is 0.5776 of full light; half of it is 0.2888, which is sRGB 146.
@@ -161,7 +161,7 @@ TEST(Compose, shares_are_blended_and_whole_pixels_copied) {
 }
 
 TEST(Compose, sizes_must_be_the_same) {
-  const Cut none{Planes(1, 2, 2), {}, {}};
+  const Cut none{Planes(1, 2, 2), {}, 1, {}};
   EXPECT_EQ(error_of([&] { compose(Image(2, 2, 3), none, Image(2, 3, 3)); }),
             "compose: the picture is 2x2x3, its alpha 2x2, the background 2x3; allowed: one size");
 }

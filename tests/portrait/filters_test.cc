@@ -74,6 +74,27 @@ TEST(Resize, enlarging_keeps_planes_that_rise_evenly) {
   EXPECT_EQ(resized(ramp, 6, 8).values, ramp.values);
 }
 
+TEST(Resize, squares_hang_over_the_end_and_are_undone_in_place) {
+  Planes ramp(1, 7, 11);
+  for (index_t y = 0; y < 7; ++y)
+    for (index_t x = 0; x < 11; ++x) ramp.row(0, y)[x] = static_cast<float>(x) + 20 * static_cast<float>(y);
+  const Planes small = stepped(ramp, 4);
+  EXPECT_EQ(small.height, 2);
+  EXPECT_EQ(small.width, 3);
+  EXPECT_FLOAT_EQ(small.row(0, 0)[0], 31.5F);
+  EXPECT_FLOAT_EQ(small.row(0, 1)[2], 9 + 20 * 5);  // 3x3 values are left
+  const Planes steps = stepped(noise(1, 8, 8, 3), 2);
+  std::vector<float> row(8);
+  Enlarged(steps, 8, 8, 2).row(0, 3, row.data());
+  EXPECT_EQ(row[7], 0.75F * steps.row(0, 1)[3] + 0.25F * steps.row(0, 2)[3]);
+  EXPECT_EQ(Enlarged(steps, 8, 8, 2).value(0, 3, 7), row[7]);
+}
+
+TEST(Resize, much_smaller_is_near_the_mean_of_what_a_pixel_covers) {
+  const Scene scene = disc_scene(333, 517, 120, 2, {255, 255, 255}, {0, 0, 0});
+  EXPECT_LT(mean_difference(smaller(scene.alpha, 32, 50), coarse(scene.alpha, 32, 50)), 0.012);
+}
+
 TEST(Resize, one_pixel_becomes_a_picture_of_it) {
   Image one(1, 1, 3);
   one.bytes = {10, 20, 30};
