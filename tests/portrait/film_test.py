@@ -32,7 +32,7 @@ def make(path, data, codec=("-c:v", "libx264", "-crf", "10", "-pix_fmt", "yuv420
 
 def read(path, shape, pixels="rgb24", decoder=()):
     channels = len(pixels) if pixels in ("rgba",) else 3
-    raw = ffmpeg(*decoder, "-i", path, "-f", "rawvideo", "-pix_fmt", pixels, "-")
+    raw = ffmpeg(*decoder, "-i", path, "-vsync", "passthrough", "-f", "rawvideo", "-pix_fmt", pixels, "-")
     return np.frombuffer(raw, np.uint8).reshape(-1, *shape, channels)
 
 
@@ -189,12 +189,19 @@ def test_bad_films_are_one_line_each(portrait, refusal, tmp_path):
     (tmp_path / "text.mp4").write_text("hello")
     (tmp_path / "cut.mp4").write_bytes(whole[: len(whole) // 2])  # its index was at the end
     ffmpeg("-f", "lavfi", "-i", "sine=440:duration=0.2", tmp_path / "sound.m4a")
-    ffmpeg("-i", tmp_path / "in.mp4", "-c", "copy", "-t", "0", tmp_path / "none.mkv")
+    ffmpeg("-i", tmp_path / "in.mp4", "-c", "copy", tmp_path / "some.mkv")
+    some = (tmp_path / "some.mkv").read_bytes()
+    (tmp_path / "none.mkv").write_bytes(some[: some.index(b"\x1f\x43\xb6\x75")])  # nothing from the first cluster on
     key = (*KEY, "--background", "white")
     assert "text.mp4: cannot read the film: Invalid data" in refusal("video", "text.mp4", "out.mp4", *key)
     assert "cut.mp4: cannot read the film" in refusal("video", "cut.mp4", "out.mp4", *key)
     assert "sound.m4a: there are no moving pictures in it" in refusal("video", "sound.m4a", "out.mp4", *key)
-    assert "none.mkv: " in refusal("video", "none.mkv", "out.mp4", *key)
+    assert "none.mkv: cannot read the film: End of file" in refusal("video", "none.mkv", "out.mp4", *key)
+    blank = bytearray(whole)
+    begin = whole.index(b"mdat") + 4
+    blank[begin : whole.index(b"moov") - 4] = bytes(whole.index(b"moov") - 4 - begin)
+    (tmp_path / "blank.mp4").write_bytes(blank)
+    assert "blank.mp4: no picture of it could be decoded" in refusal("video", "blank.mp4", "out.mp4", *key)
     assert "nothing.mp4: cannot open: No such file" in refusal("video", "nothing.mp4", "out.mp4", *key)
     assert "in.mp4: IN and OUT are one file" in refusal("video", "in.mp4", "in.mp4", *key)
     assert "holds no transparency; allowed: .webm, .mkv" in refusal("video", "in.mp4", "out.mp4", *KEY, code=2)
