@@ -1,0 +1,79 @@
+// Convolutions on the CPU: what a library of them is asked for. One file carries it out (onednn.cc), another says that
+// there is none (none.cc).
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "oriel/nn/unet.h"
+
+namespace oriel::nn {
+
+/// True when convolutions in `arithmetic` can be carried out here.
+bool convolution_supported(Arithmetic arithmetic);
+/// Why not, for an error.
+std::string convolution_missing(Arithmetic arithmetic);
+
+/// Channels are held in blocks of this many, [C/b][H][W][b]: 16 where the CPU has vectors of 16 floats, else 8.
+int channel_block(Arithmetic arithmetic);
+
+/// Sets how many threads the library uses in the calling thread, until the end of the scope.
+class ThreadScope {
+ public:
+  explicit ThreadScope(int threads);
+  ThreadScope(const ThreadScope&) = delete;
+  ThreadScope& operator=(const ThreadScope&) = delete;
+  ~ThreadScope();
+
+ private:
+  int before_;
+};
+
+/// body(begin, end) over a partition of [0, n), on the library's own threads: no second pool of threads waits for work
+/// beside the first.
+void share_out(index_t n, const std::function<void(index_t begin, index_t end)>& body);
+
+/// A convolution of stride 1 that keeps height and width, with bias, and ReLU where asked.
+struct ConvolutionShape {
+  index_t inputs = 0;   ///< channels; a multiple of the block, unless `plain`
+  index_t outputs = 0;  ///< channels, a multiple of the block
+  index_t height = 0;
+  index_t width = 0;
+  int taps = 3;  ///< along each axis: 3 or 1
+  bool relu = true;
+  bool bias = true;
+  bool plain = false;  ///< the input is an image [inputs][height][width]
+  Arithmetic arithmetic = Arithmetic::fp32;
+
+  friend bool operator==(const ConvolutionShape&, const ConvolutionShape&) = default;
+};
+
+/// One way to carry out a convolution.
+class Convolution {
+ public:
+  /// The ways that there are, the library's preferred ones first; never empty for a shape of blocks, and empty for a
+  /// plain one that it cannot read. To be called, as run(), in a ThreadScope of the same number of threads.
+  static std::vector<Convolution> ways(const ConvolutionShape& shape);
+
+  const std::string& name() const;  ///< e.g. `winograd jit_wino_4x3:avx512_core`
+  bool is_winograd() const;
+  index_t scratch_bytes() const;  ///< working memory of a run
+  index_t weight_bytes() const;
+
+  /// The same way without weights: copies share them.
+  Convolution fresh() const;
+  /// Lays out weights [outputs][inputs][taps][taps] and bias [outputs] (null without).
+  void pack(const float* weights, const float* bias);
+  /// Until pack: weights of zeros, for a trial.
+  void pack_zeros();
+  /// From and to blocks; `scratch` has scratch_bytes(). All begin at multiples of 64.
+  void run(const void* input, void* output, void* scratch) const;
+
+ private:
+  struct Way;
+  std::shared_ptr<Way> way_;  // shared by copies
+};
+
+}  // namespace oriel::nn

@@ -1,0 +1,36 @@
+// A build without a library of convolutions.
+#include "nn/convolution.h"
+
+namespace oriel::nn {
+namespace {
+
+constexpr const char* kText =
+    "this build of Oriel has no oneDNN, which carries out convolutions; install libdnnl-dev and build again";
+
+}  // namespace
+
+bool convolution_supported(Arithmetic) { return false; }
+std::string convolution_missing(Arithmetic) { return kText; }
+int channel_block(Arithmetic) { return 16; }
+
+ThreadScope::ThreadScope(int) : before_(0) {}
+ThreadScope::~ThreadScope() = default;
+void share_out(index_t n, const std::function<void(index_t, index_t)>& body) {
+  if (n > 0) body(0, n);
+}
+
+struct Convolution::Way {
+  std::string name;
+};
+
+std::vector<Convolution> Convolution::ways(const ConvolutionShape&) { throw Error(kText); }
+const std::string& Convolution::name() const { return way_->name; }
+bool Convolution::is_winograd() const { return false; }
+index_t Convolution::scratch_bytes() const { return 0; }
+index_t Convolution::weight_bytes() const { return 0; }
+Convolution Convolution::fresh() const { return *this; }
+void Convolution::pack(const float*, const float*) {}
+void Convolution::pack_zeros() {}
+void Convolution::run(const void*, void*, void*) const { throw Error(kText); }
+
+}  // namespace oriel::nn

@@ -1,0 +1,224 @@
+// Convolutions by oneDNN, version 2 and 3. The only file that knows the library.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <dnnl.hpp>
+#include <unordered_map>
+
+#include "nn/convolution.h"
+
+#if DNNL_CPU_THREADING_RUNTIME == DNNL_RUNTIME_OMP
+#include <omp.h>
+#elif DNNL_CPU_THREADING_RUNTIME == DNNL_RUNTIME_TBB
+#include <tbb/blocked_range.h>
+#include <tbb/parallel_for.h>
+#include <tbb/task_arena.h>
+#endif
+
+namespace oriel::nn {
+namespace {
+
+using dnnl::memory;
+using Tag = memory::format_tag;
+using Type = memory::data_type;
+
+const dnnl::engine& engine() {
+  static const dnnl::engine cpu(dnnl::engine::kind::cpu, 0);
+  return cpu;
+}
+
+bool has_isa(dnnl::cpu_isa least) { return dnnl::get_effective_cpu_isa() >= least; }
+
+Type type_of(Arithmetic arithmetic) { return arithmetic == Arithmetic::bf16 ? Type::bf16 : Type::f32; }
+
+Tag blocks_tag(Arithmetic arithmetic) { return channel_block(arithmetic) == 16 ? Tag::nChw16c : Tag::nChw8c; }
+
+dnnl::primitive_attr attributes(bool relu) {
+  dnnl::primitive_attr out;
+  out.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+  if (!relu) return out;
+  dnnl::post_ops after;
+#if DNNL_VERSION_MAJOR >= 3
+  after.append_eltwise(dnnl::algorithm::eltwise_relu, 0, 0);
+#else
+  after.append_eltwise(1, dnnl::algorithm::eltwise_relu, 0, 0);
+#endif
+  out.set_post_ops(after);
+  return out;
+}
+
+using Description = dnnl::convolution_forward::primitive_desc;
+
+// Calls `each` with every implementation of the algorithm that takes the shape. Throws dnnl::error when there is none.
+void each_implementation(const ConvolutionShape& s, dnnl::algorithm algorithm,
+                         const std::function<void(const Description&)>& each) {
+  const Type type = type_of(s.arithmetic);
+  const memory::desc input({1, s.inputs, s.height, s.width}, type, s.plain ? Tag::nchw : blocks_tag(s.arithmetic));
+  const memory::desc output({1, s.outputs, s.height, s.width}, type, blocks_tag(s.arithmetic));
+  const memory::desc weights({s.outputs, s.inputs, s.taps, s.taps}, type, Tag::any);
+  const memory::desc bias = s.bias ? memory::desc({s.outputs}, Type::f32, Tag::x) : memory::desc();
+  const memory::dims step{1, 1}, pad{s.taps / 2, s.taps / 2};
+  const auto kind = dnnl::prop_kind::forward_inference;
+  const dnnl::primitive_attr attr = attributes(s.relu);
+#if DNNL_VERSION_MAJOR >= 3
+  Description found(engine(), kind, algorithm, input, weights, bias, output, step, pad, pad, attr);
+#else
+  // Version 2 looks for the next implementation by a pointer to this.
+  const dnnl::convolution_forward::desc wanted(kind, algorithm, input, weights, bias, output, step, pad, pad);
+  Description found(wanted, attr, engine());
+#endif
+  do {
+    each(found);
+  } while (found.next_impl());
+}
+
+std::string implementation(const Description& description) { return description.impl_info_str(); }
+
+std::size_t size_of(const memory::desc& desc) { return desc.get_size(); }
+
+}  // namespace
+
+bool convolution_supported(Arithmetic arithmetic) {
+  return arithmetic == Arithmetic::fp32 || has_isa(dnnl::cpu_isa::avx512_core);
+}
+
+std::string convolution_missing(Arithmetic) { return "bf16 needs a CPU with AVX-512; allowed here: fp32"; }
+
+int channel_block(Arithmetic) { return has_isa(dnnl::cpu_isa::avx512_core) ? 16 : 8; }
+
+#if DNNL_CPU_THREADING_RUNTIME == DNNL_RUNTIME_OMP
+
+ThreadScope::ThreadScope(int threads) : before_(omp_get_max_threads()) { omp_set_num_threads(threads); }
+ThreadScope::~ThreadScope() { omp_set_num_threads(before_); }
+
+void share_out(index_t n, const std::function<void(index_t, index_t)>& body) {
+#pragma omp parallel
+  {
+    const index_t count = omp_get_num_threads(), at = omp_get_thread_num();
+    const index_t begin = n * at / count, end = n * (at + 1) / count;
+    if (begin < end) body(begin, end);
+  }
+}
+
+static void execute(const std::function<void()>& work) { work(); }
+
+#elif DNNL_CPU_THREADING_RUNTIME == DNNL_RUNTIME_TBB
+
+namespace {
+thread_local int team = 0;
+}
+
+ThreadScope::ThreadScope(int threads) : before_(team) { team = threads; }
+ThreadScope::~ThreadScope() { team = before_; }
+
+static void execute(const std::function<void()>& work) {
+  tbb::task_arena(team > 0 ? std::min(team, tbb::this_task_arena::max_concurrency()) : tbb::task_arena::automatic)
+      .execute(work);
+}
+
+void share_out(index_t n, const std::function<void(index_t, index_t)>& body) {
+  execute([&] {
+    tbb::parallel_for(tbb::blocked_range<index_t>(0, n),
+                      [&](const tbb::blocked_range<index_t>& range) { body(range.begin(), range.end()); });
+  });
+}
+
+#else
+
+ThreadScope::ThreadScope(int) : before_(0) {}
+ThreadScope::~ThreadScope() = default;
+void share_out(index_t n, const std::function<void(index_t, index_t)>& body) {
+  if (n > 0) body(0, n);
+}
+static void execute(const std::function<void()>& work) { work(); }
+
+#endif
+
+struct Convolution::Way {
+  ConvolutionShape shape;
+  std::string name;
+  bool winograd = false;
+  Description description;
+  dnnl::convolution_forward primitive;
+  memory weights{};
+  memory bias{};
+};
+
+std::vector<Convolution> Convolution::ways(const ConvolutionShape& shape) {
+  std::vector<Convolution> out;
+  execute([&] {
+    for (const bool winograd : {true, false}) {
+      const auto algorithm = winograd ? dnnl::algorithm::convolution_winograd : dnnl::algorithm::convolution_direct;
+      try {
+        each_implementation(shape, algorithm, [&](const Description& description) {
+          const std::string found = implementation(description);
+          const bool slow = found.starts_with("ref") || found.find("gemm:ref") != std::string::npos;
+          if (slow && (shape.plain || !out.empty()))
+            return;  // blocks with empty channels are faster than a plain image
+          Convolution way;
+          way.way_ = std::make_shared<Way>(Way{shape, fmt::format("{} {}", winograd ? "winograd" : "direct", found),
+                                               winograd, description, dnnl::convolution_forward(description)});
+          out.push_back(std::move(way));
+        });
+      } catch (const dnnl::error&) {  // no implementation of this algorithm takes the shape
+      }
+    }
+  });
+  if (out.empty() && !shape.plain)
+    throw Error(fmt::format("oneDNN has no convolution {}x{} -> {} at {}x{} on this machine", shape.taps, shape.inputs,
+                            shape.outputs, shape.height, shape.width));
+  return out;
+}
+
+const std::string& Convolution::name() const { return way_->name; }
+bool Convolution::is_winograd() const { return way_->winograd; }
+index_t Convolution::scratch_bytes() const {
+  return static_cast<index_t>(size_of(way_->description.scratchpad_desc()));
+}
+index_t Convolution::weight_bytes() const { return static_cast<index_t>(size_of(way_->description.weights_desc())); }
+
+Convolution Convolution::fresh() const {
+  Convolution out;
+  out.way_ = std::make_shared<Way>(*way_);
+  out.way_->weights = memory();
+  out.way_->bias = memory();
+  return out;
+}
+
+void Convolution::pack(const float* weights, const float* bias) {
+  Way& way = *way_;
+  const ConvolutionShape& s = way.shape;
+  dnnl::stream stream(engine());
+  memory given({{s.outputs, s.inputs, s.taps, s.taps}, Type::f32, Tag::oihw}, engine(), const_cast<float*>(weights));
+  way.weights = memory(way.description.weights_desc(), engine());
+  execute([&] { dnnl::reorder(given, way.weights).execute(stream, given, way.weights); });
+  stream.wait();
+  if (!s.bias) return;
+  way.bias = memory(way.description.bias_desc(), engine());
+  std::memcpy(way.bias.get_data_handle(), bias, static_cast<std::size_t>(s.outputs) * sizeof(float));
+}
+
+void Convolution::pack_zeros() {
+  Way& way = *way_;
+  way.weights = memory(way.description.weights_desc(), engine());
+  std::memset(way.weights.get_data_handle(), 0, size_of(way.description.weights_desc()));
+  if (!way.shape.bias) return;
+  way.bias = memory(way.description.bias_desc(), engine());
+  std::memset(way.bias.get_data_handle(), 0, size_of(way.description.bias_desc()));
+}
+
+void Convolution::run(const void* input, void* output, void* scratch) const {
+  const Way& way = *way_;
+  dnnl::stream stream(engine());
+  std::unordered_map<int, memory> arguments{
+      {DNNL_ARG_SRC, memory(way.description.src_desc(), engine(), const_cast<void*>(input))},
+      {DNNL_ARG_WEIGHTS, way.weights},
+      {DNNL_ARG_DST, memory(way.description.dst_desc(), engine(), output)},
+      {DNNL_ARG_SCRATCHPAD, memory(way.description.scratchpad_desc(), engine(), scratch)}};
+  if (way.shape.bias) arguments.emplace(DNNL_ARG_BIAS, way.bias);
+  execute([&] { way.primitive.execute(stream, arguments); });
+  stream.wait();
+}
+
+}  // namespace oriel::nn
