@@ -28,6 +28,7 @@ struct Typed {
   FolderCommand folder;
   PipeCommand pipe;
   VideoCommand video;
+  ServeCommand serve;
   Asked asked;
   SmoothOptions smooth;
   std::string background, key, fit = "cover", fill = "black", no_person, size, numbers = "fp32";
@@ -168,6 +169,16 @@ void add_commands(CLI::App& app, Typed& t) {
   video.add_option("--quality", t.video.quality, "the encoder's crf: less is better (default: 20, VP9: 30)")
       ->check(CLI::Range(1, 63));
   add_film(video, t);
+
+  CLI::App& serve = *add_command(app, t, "serve", "A web page and an HTTP interface, on this machine");
+  serve.add_option("--host", t.serve.host, "address to listen on; 0.0.0.0 is every one that the machine has")
+      ->capture_default_str();
+  serve.add_option("--port", t.serve.port, "to listen on; 0 is one that is free")
+      ->check(CLI::Range(0, 65535))
+      ->capture_default_str();
+  serve.add_option("--max-megabytes", t.serve.most_megabytes, "larger uploads are refused")
+      ->check(CLI::Range(1, 1000))
+      ->capture_default_str();
 }
 
 Asked finish_asked(Typed& t, bool film) {
@@ -222,6 +233,14 @@ Command finish(const std::string& command, Typed& t) {
     t.pipe.asked = finish_asked(t, true);
     t.pipe.smooth = t.smooth;
     return t.pipe;
+  }
+  if (command == "serve") {
+    t.serve.asked = finish_asked(t, true);
+    if (t.no_person.empty()) t.serve.asked.look.no_person = NoPerson::fail;
+    if (!t.serve.asked.background_file.empty())
+      throw Error(
+          "--background: a picture comes with a request; allowed here: transparent, a colour, blur, a gradient");
+    return t.serve;
   }
   t.video.asked = finish_asked(t, true);
   t.video.smooth = t.smooth;

@@ -39,12 +39,9 @@ Planes into_letterbox(const Image& image, const Letterbox& box, int threads) {
   const Planes inner = colours_of(resized(image, box.inner_height, box.inner_width, threads), 1);
   Planes canvas(3, box.height, box.width);
   for (index_t c = 0; c < 3; ++c)
-    for (index_t y = 0; y < box.height; ++y) {
-      const float* const in = inner.row(c, std::clamp<index_t>(y - box.top, 0, box.inner_height - 1));
-      float* const out = canvas.row(c, y);
-      std::fill(out, out + box.left, in[0]);
-      std::copy(in, in + box.inner_width, out + box.left);
-      std::fill(out + box.left + box.inner_width, out + box.width, in[box.inner_width - 1]);
+    for (index_t y = 0; y < box.inner_height; ++y) {
+      const float* const in = inner.row(c, y);
+      std::copy(in, in + box.inner_width, canvas.row(c, box.top + y) + box.left);
     }
   return canvas;
 }

@@ -15,7 +15,7 @@ struct Letterbox {
 /// Throws Error for a canvas whose sides are not multiples of 16, and for an empty picture.
 Letterbox fit_letterbox(index_t image_height, index_t image_width, index_t height, index_t width);
 
-/// The picture, RGB, in the canvas as 3 planes from 0 to 1; around it its outermost pixels are repeated.
+/// The picture, RGB, in the canvas as 3 planes from 0 to 1; around it 0, as in training.
 Planes into_letterbox(const Image& image, const Letterbox& box, int threads = 0);
 
 /// The picture's part of planes of the canvas's size.

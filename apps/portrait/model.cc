@@ -42,7 +42,7 @@ class Engines {
 index_t side_of(const nn::UNet& net, const std::string& file) {
   const auto said = net.metadata().find("input_size");
   if (said == net.metadata().end()) return kSide;
-  const index_t side = std::atoll(said->second.c_str());
+  const index_t side = std::atoll(said->second.c_str());  // `256x256`
   if (side < 16 || side > 4096 || side % 16 != 0)
     throw Error(
         fmt::format("{}: its input_size is '{}'; allowed: a multiple of 16 from 16 to 4096", file, said->second));

@@ -49,12 +49,20 @@ struct VideoCommand {
   Asked asked;
 };
 
+/// `oriel-portrait serve`: the page and the interface.
+struct ServeCommand {
+  std::string host = "127.0.0.1";
+  int port = 7000;  ///< 0: one that is free
+  int most_megabytes = 25;
+  Asked asked;
+};
+
 /// A help or version text that was asked for.
 struct TextCommand {
   std::string text;
 };
 
-using Command = std::variant<TextCommand, ImageCommand, FolderCommand, PipeCommand, VideoCommand>;
+using Command = std::variant<TextCommand, ImageCommand, FolderCommand, PipeCommand, VideoCommand, ServeCommand>;
 
 /// The arguments after the program's name as a command. Throws cli::UsageError. Reads and writes no files.
 Command parse_command(const std::vector<std::string>& arguments);
@@ -67,5 +75,6 @@ int run_image(ImageCommand command);
 int run_folder(FolderCommand command);
 int run_pipe(PipeCommand command);
 int run_video(VideoCommand command);
+int run_serve(ServeCommand command);
 
 }  // namespace oriel::portrait

@@ -75,9 +75,9 @@ std::string demo_model() {
   std::error_code none;
   const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", none);
   const std::filesystem::path installed =
-      program.parent_path().parent_path() / ORIEL_PORTRAIT_DATA / "demo.safetensors";
+      program.parent_path().parent_path() / ORIEL_PORTRAIT_DATA / "portrait_demo.safetensors";
   for (const std::filesystem::path& place :
-       {installed, std::filesystem::path(ORIEL_PORTRAIT_SOURCE) / "demo.safetensors"})
+       {installed, std::filesystem::path(ORIEL_PORTRAIT_SOURCE) / "portrait_demo.safetensors"})
     if (std::filesystem::is_regular_file(place, none)) return place.string();
   throw Error("--model: the demo model is not there; allowed: a weights file, or --mask or --key in its place");
 }
