@@ -2,6 +2,8 @@
 
 import io
 import json
+import struct
+import zlib
 
 import numpy as np
 import pytest
@@ -159,7 +161,12 @@ def test_extreme_sizes(portrait, save, load):
 
 
 def test_too_many_pixels_are_refused_before_they_are_decoded(refusal, tmp_path):
-    Image.new("1", (30000, 30000)).save(tmp_path / "huge.png")
+    def chunk(kind, data):
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+    header = struct.pack(">IIBBBBB", 30000, 30000, 8, 2, 0, 0, 0)
+    (tmp_path / "huge.png").write_bytes(b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(b""))
+                                        + chunk(b"IEND", b""))
     text = refusal("image", "huge.png", "out.png", *KEY)
     assert text == ("oriel-portrait image: huge.png: the picture has 30000x30000 pixels, 900 million; "
                     "allowed: at most 200 million")
