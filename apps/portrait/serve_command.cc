@@ -67,6 +67,10 @@ class Site {
 
   void add_to(httplib::Server& server) {
     server.new_task_queue = [] { return new httplib::ThreadPool(kConnections); };
+    server.set_socket_options([](socket_t socket) {  // the usual ones let two servers share a port
+      const int yes = 1;
+      ::setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
+    });
     server.set_payload_max_length(static_cast<std::size_t>(c_.most_megabytes) * 1'000'000);
     server.set_keep_alive_max_count(1);  // a connection that waits would hold a thread
     server.set_read_timeout(kSeconds);

@@ -211,8 +211,10 @@ def test_it_ends_after_the_requests_that_it_has():
 
 def test_a_port_that_is_taken():
     server, url = start()
-    port = url.rstrip("/").rsplit(":", 1)[1]
-    done = subprocess.run([COMMAND, "serve", "--port", port, "--key", "#28c83c"], capture_output=True, timeout=60)
-    assert done.returncode == 1
-    assert done.stderr.decode() == f"oriel-portrait serve: --host 127.0.0.1 --port {port}: cannot listen there\n"
-    stop(server)
+    try:
+        port = url.rstrip("/").rsplit(":", 1)[1]
+        done = subprocess.run([COMMAND, "serve", "--port", port, "--key", "#28c83c"], capture_output=True, timeout=60)
+        assert done.returncode == 1
+        assert done.stderr.decode() == f"oriel-portrait serve: --host 127.0.0.1 --port {port}: cannot listen there\n"
+    finally:
+        stop(server)
