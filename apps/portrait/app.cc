@@ -69,6 +69,9 @@ void add_edges(CLI::App& app, Typed& t) {
   app.add_option("--keep-parts", mask.keep_parts, "smaller parts than this share of the largest go")
       ->group(group)
       ->capture_default_str();
+  app.add_option("--fill-holes", mask.fill_holes, "holes smaller than this share of the person are filled")
+      ->group(group)
+      ->capture_default_str();
   app.add_option("--open", mask.open, "radius, in the mask's pixels, of what is too thin")
       ->group(group)
       ->capture_default_str();

@@ -9,40 +9,51 @@
 namespace oriel::portrait {
 namespace {
 
-// Parts of a mask as numbers from 1 on, and their areas; 0 is background.
+// Parts of a mask as numbers from 1 on, their areas, whether they reach the border; 0 belongs to none.
 struct Parts {
   std::vector<int> part;
   std::vector<index_t> area = {0};
+  std::vector<bool> at_border = {false};
 };
 
-void flood(const Planes& mask, index_t start, int number, Parts& parts) {
-  std::vector<index_t> open = {start};
-  parts.part[static_cast<std::size_t>(start)] = number;
-  parts.area.push_back(0);
-  while (!open.empty()) {
-    const index_t here = open.back();
-    open.pop_back();
-    ++parts.area.back();
-    const index_t y = here / mask.width, x = here % mask.width;
-    for (index_t v = std::max<index_t>(y - 1, 0); v <= std::min(y + 1, mask.height - 1); ++v)
-      for (index_t u = std::max<index_t>(x - 1, 0); u <= std::min(x + 1, mask.width - 1); ++u) {
-        const auto there = static_cast<std::size_t>(v * mask.width + u);
-        if (parts.part[there] != 0 || mask.values[there] < 0.5F) continue;
-        parts.part[there] = number;
-        open.push_back(static_cast<index_t>(there));
-      }
+// The parts of a mask that are inside (>= 0.5) or outside.
+class Flood {
+ public:
+  Flood(const Planes& mask, bool inside, bool corners) : mask_(mask), inside_(inside), corners_(corners) {
+    parts_.part.assign(static_cast<std::size_t>(mask.area()), 0);
+    for (index_t i = 0; i < mask.area(); ++i)
+      if (belongs(static_cast<std::size_t>(i))) fill(i, static_cast<int>(parts_.area.size()));
   }
-}
+  Parts take() { return std::move(parts_); }
 
-Parts parts_of(const Planes& mask) {
-  Parts parts;
-  parts.part.assign(static_cast<std::size_t>(mask.area()), 0);
-  for (index_t i = 0; i < mask.area(); ++i) {
-    const auto at = static_cast<std::size_t>(i);
-    if (mask.values[at] >= 0.5F && parts.part[at] == 0) flood(mask, i, static_cast<int>(parts.area.size()), parts);
+ private:
+  bool belongs(std::size_t at) const { return parts_.part[at] == 0 && (mask_.values[at] >= 0.5F) == inside_; }
+
+  void fill(index_t start, int number) {
+    std::vector<index_t> open = {start};
+    parts_.part[static_cast<std::size_t>(start)] = number;
+    parts_.area.push_back(0);
+    parts_.at_border.push_back(false);
+    while (!open.empty()) {
+      const index_t here = open.back();
+      open.pop_back();
+      ++parts_.area.back();
+      const index_t y = here / mask_.width, x = here % mask_.width;
+      if (y == 0 || x == 0 || y == mask_.height - 1 || x == mask_.width - 1) parts_.at_border.back() = true;
+      for (index_t v = std::max<index_t>(y - 1, 0); v <= std::min(y + 1, mask_.height - 1); ++v)
+        for (index_t u = std::max<index_t>(x - 1, 0); u <= std::min(x + 1, mask_.width - 1); ++u) {
+          const auto there = static_cast<std::size_t>(v * mask_.width + u);
+          if ((!corners_ && v != y && u != x) || !belongs(there)) continue;
+          parts_.part[there] = number;
+          open.push_back(static_cast<index_t>(there));
+        }
+    }
   }
-  return parts;
-}
+
+  const Planes& mask_;
+  bool inside_, corners_;
+  Parts parts_;
+};
 
 void check_share(const char* option, float value, float least, float most) {
   if (!(value >= least && value <= most))
@@ -56,6 +67,7 @@ void check(const MaskOptions& o) {
   check_share("--low", o.low, 0, 1);
   check_share("--high", o.high, o.low, 1);
   check_share("--keep-parts", o.keep_parts, 0, 1);
+  check_share("--fill-holes", o.fill_holes, 0, 1);
   check_share("--least-area", o.least_area, 0, 1);
   check_share("--least-confidence", o.least_confidence, 0, 1);
   for (const auto& [option, radius] : {std::pair{"--open", o.open}, std::pair{"--close", o.close}})
@@ -72,7 +84,7 @@ float soft_threshold(float value, float low, float high) {
 
 Planes main_parts(const Planes& mask, float keep) {
   constexpr index_t margin = 2;
-  const Parts parts = parts_of(mask);
+  const Parts parts = Flood(mask, true, true).take();
   const index_t largest = *std::max_element(parts.area.begin(), parts.area.end());
   const double least = static_cast<double>(keep) * static_cast<double>(largest);
   Planes kept(1, mask.height, mask.width);
@@ -86,6 +98,24 @@ Planes main_parts(const Planes& mask, float keep) {
     const bool other = parts.part[i] != 0 && kept.values[i] == 0;
     if (other || near.values[i] == 0) out.values[i] = 0;
   }
+  return out;
+}
+
+Planes without_holes(const Planes& mask, float share) {
+  constexpr index_t rim = 2;
+  const Parts parts = Flood(mask, false, false).take();
+  const auto inside = std::count_if(mask.values.begin(), mask.values.end(), [](float v) { return v >= 0.5F; });
+  const double most = static_cast<double>(share) * static_cast<double>(inside);
+  Planes holes(1, mask.height, mask.width);
+  for (std::size_t i = 0; i < holes.values.size(); ++i) {
+    const auto number = static_cast<std::size_t>(parts.part[i]);
+    const bool small = number != 0 && !parts.at_border[number] && static_cast<double>(parts.area[number]) < most;
+    holes.values[i] = small ? 1.0F : 0.0F;
+  }
+  const Planes near = grow(holes, rim, 1);
+  Planes out = mask;
+  for (std::size_t i = 0; i < out.values.size(); ++i)
+    if (holes.values[i] > 0 || (near.values[i] > 0 && out.values[i] >= 0.5F)) out.values[i] = 1;
   return out;
 }
 
@@ -108,7 +138,8 @@ CleanMask clean(const Planes& mask, const MaskOptions& options, int threads) {
   check(options);
   Planes curved = mask;
   for (float& value : curved.values) value = soft_threshold(value, options.low, options.high);
-  const Planes whole = main_parts(open(curved, options.open, threads), options.keep_parts);
+  const Planes whole =
+      without_holes(main_parts(open(curved, options.open, threads), options.keep_parts), options.fill_holes);
   Planes seen = mask;  // the network's own values where a part was kept
   for (std::size_t i = 0; i < seen.values.size(); ++i)
     if (whole.values[i] < 0.5F) seen.values[i] = 0;

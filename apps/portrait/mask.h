@@ -9,7 +9,8 @@ namespace oriel::portrait {
 /// How a mask is cleaned. Values are shares of 1, radii are pixels of the mask.
 struct MaskOptions {
   float low = 0.25F, high = 0.75F;  ///< values up to `low` are background, from `high` on the person; between: a curve
-  float keep_parts = 0.1F;          ///< parts smaller than this share of the largest go; 1 keeps the largest alone
+  float keep_parts = 0.25F;         ///< parts smaller than this share of the largest go; 1 keeps the largest alone
+  float fill_holes = 0.03F;         ///< holes smaller than this share of all parts are filled
   index_t open = 1, close = 1;      ///< radii of what is removed and closed
   float least_area = 0.01F;         ///< of the picture that a person covers
   float least_confidence = 0.75F;   ///< mean of the network's values where it sees a person
@@ -38,10 +39,14 @@ float soft_threshold(float value, float low, float high);
 /// area, with the soft values within two pixels of them; everything else becomes 0.
 Planes main_parts(const Planes& mask, float keep);
 
+/// `mask` without its holes (neighbours, without corners, of values < 0.5, none at the mask's border) of less than `share`
+/// of the area that is >= 0.5, their soft rims with them.
+Planes without_holes(const Planes& mask, float share);
+
 /// The verdict about a network's mask of values from 0 to 1.
 Person find_person(const Planes& mask, const MaskOptions& options);
 
-/// Curve, opening, main parts, closing, in this order. NaN counts as 0.
+/// Curve, opening, main parts, holes, closing, in this order. NaN counts as 0.
 CleanMask clean(const Planes& mask, const MaskOptions& options, int threads = 0);
 
 }  // namespace oriel::portrait

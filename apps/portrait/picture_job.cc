@@ -52,7 +52,7 @@ PictureDone make_picture(const std::string& in, const std::string& out, const st
 
 std::string why_no_person(const Person& person, const MaskOptions& options) {
   return fmt::format(
-      "what looks most like one covers {:.2g} % of the picture, at confidence {:.2f}; needed: {:.2g} % and "
+      "what looks most like one covers {:.3g} % of the picture, at confidence {:.2f}; needed: {:.3g} % and "
       "{:.2f}",
       person.area * 100, person.confidence, static_cast<double>(options.least_area) * 100, options.least_confidence);
 }

@@ -55,6 +55,31 @@ TEST(MainParts, nothing_stays_nothing) {
   EXPECT_EQ(main_parts(Planes(1, 5, 7, 0.49F), 0.5F).values, Planes(1, 5, 7).values);
 }
 
+TEST(WithoutHoles, small_ones_are_filled_and_large_or_open_ones_stay) {
+  Planes mask(1, 60, 60);
+  rectangle(mask, 5, 5, 50, 50, 1);
+  rectangle(mask, 9, 9, 5, 5, 0.8F);  // the soft rim of a hole
+  rectangle(mask, 10, 10, 3, 3, 0);
+  rectangle(mask, 25, 25, 20, 20, 0);  // 16 % of the area
+  rectangle(mask, 52, 50, 8, 2, 0);    // opens to the border
+  const Planes out = without_holes(mask, 0.03F);
+  for (index_t y = 8; y < 15; ++y)
+    for (index_t x = 8; x < 15; ++x) EXPECT_EQ(out.row(0, y)[x], 1);
+  EXPECT_EQ(out.row(0, 30)[30], 0);
+  EXPECT_EQ(out.row(0, 53)[50], 0);
+  EXPECT_EQ(without_holes(mask, 0.2F).row(0, 30)[30], 1);
+  EXPECT_EQ(without_holes(mask, 0).values, mask.values);
+}
+
+TEST(WithoutHoles, a_corner_lets_nothing_through) {
+  Planes mask(1, 5, 5, 1);
+  mask.row(0, 2)[2] = mask.row(0, 1)[1] = mask.row(0, 0)[0] = 0;  // a diagonal to the border
+  const Planes out = without_holes(mask, 0.5F);
+  EXPECT_EQ(out.row(0, 2)[2], 1);
+  EXPECT_EQ(out.row(0, 1)[1], 1);
+  EXPECT_EQ(out.row(0, 0)[0], 0);
+}
+
 TEST(FindPerson, needs_area_and_confidence) {
   Planes mask(1, 20, 20);
   EXPECT_FALSE(find_person(mask, {}).found);

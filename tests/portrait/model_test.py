@@ -77,9 +77,9 @@ def test_bad_models_are_one_line_each(refusal, save, tmp_path):
     assert "text.safetensors" in refusal("image", "in.png", "out.png", "--model", "text.safetensors")
     assert "none.safetensors" in refusal("image", "in.png", "out.png", "--model", "none.safetensors")
     weights = network((0, 0, 0), 0)
-    del weights["up_1.up.bias"]
+    del weights["up_1.up.weight"]
     save_file(weights, tmp_path / "short.safetensors")
-    assert "up_1.up.bias" in refusal("image", "in.png", "out.png", "--model", "short.safetensors")
+    assert "up_1.up.weight" in refusal("image", "in.png", "out.png", "--model", "short.safetensors")
     save_file(network((0, 0, 0), 0), tmp_path / "size.safetensors", metadata={"input_size": "100"})
     assert ("its input_size is '100'; allowed: a multiple of 16 from 16 to 4096"
             in refusal("image", "in.png", "out.png", "--model", "size.safetensors"))
