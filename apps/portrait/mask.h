@@ -39,8 +39,8 @@ float soft_threshold(float value, float low, float high);
 /// area, with the soft values within two pixels of them; everything else becomes 0.
 Planes main_parts(const Planes& mask, float keep);
 
-/// `mask` without its holes (neighbours, without corners, of values < 0.5, none at the mask's border) of less than `share`
-/// of the area that is >= 0.5, their soft rims with them.
+/// `mask` without its holes (neighbours, without corners, of values < 0.5, none at the mask's border) of less than
+/// `share` of the area that is >= 0.5, their soft rims with them.
 Planes without_holes(const Planes& mask, float share);
 
 /// The verdict about a network's mask of values from 0 to 1.
