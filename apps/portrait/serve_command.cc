@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <httplib.h>
 #include <pthread.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <csignal>
@@ -174,7 +175,7 @@ int run_serve(ServeCommand c) {
     server.stop();
   });
   const bool ended = server.listen_after_bind();
-  pthread_kill(stopper.native_handle(), SIGTERM);  // where listening ended by itself
+  ::kill(::getpid(), SIGTERM);  // for the thread above, where listening ended by itself
   stopper.join();
   if (!ended) throw Error(fmt::format("--host {} --port {}: listening ended", c.host, port));
   return cli::kExitDone;
