@@ -24,7 +24,7 @@ check: packages venv ## Build and run the tests of the release build only; L=fas
 
 build: packages ## Build the library and the command into build/ (build/bin/oriel)
 	@test -f build/build.ninja || cmake --preset release
-	@$(BUILD) release --target oriel_cli oriel_completions
+	@$(BUILD) release --target oriel_cli oriel_completions oriel_portrait
 
 python: packages ## Install the Python package oriel into .venv
 	@scripts/venv.sh test demo

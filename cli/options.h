@@ -3,24 +3,15 @@
 
 #include <map>
 #include <optional>
-#include <stdexcept>
 #include <string>
 #include <variant>
 #include <vector>
 
+#include "cli/usage.h"
 #include "oriel/problem.h"
 #include "oriel/tensor.h"
 
 namespace oriel::cli {
-
-/// Exit codes: done; a difference or a failure; a command line that makes no sense.
-inline constexpr int kExitDone = 0, kExitFailure = 1, kExitUsage = 2;
-
-/// A bad command line; `command` is what the line on stderr begins with, e.g. `oriel pool`.
-struct UsageError : std::runtime_error {
-  UsageError(std::string command_, const std::string& text) : std::runtime_error(text), command(std::move(command_)) {}
-  std::string command;
-};
 
 /// `oriel pool`: pools a file into a file.
 struct PoolCommand {

@@ -63,6 +63,13 @@ void Progress::say(std::string_view text) {
   print(text);
 }
 
+void Progress::complain(std::string_view text) {
+  const std::lock_guard lock(mutex_);
+  clear();
+  fmt::print(stderr, "{}: {}", command_, text);
+  std::fflush(stderr);
+}
+
 void Progress::clear() {
   if (!shown_) return;
   fmt::print(stderr, "\r\x1b[K");

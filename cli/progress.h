@@ -29,6 +29,8 @@ class Progress {
   void set(std::string what);
   /// Prints on standard output; a line that is shown makes room.
   void say(std::string_view text);
+  /// The same on standard error.
+  void complain(std::string_view text);
 
  private:
   void run();

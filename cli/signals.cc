@@ -4,7 +4,7 @@
 
 #include <csignal>
 
-#include "cli/options.h"
+#include "cli/usage.h"
 #include "io/output_file.h"
 
 namespace oriel::cli {

@@ -17,6 +17,7 @@ struct Picture {
   double pixels_per_mm_x = 0;
   double pixels_per_mm_y = 0;
   std::vector<std::byte> icc_profile;  // empty: none
+  int pages = 1;                       // pictures in the file, of which the first was read
 };
 
 /// A read-only tensor and the memory (a mapped file, a buffer) that it looks into.

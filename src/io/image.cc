@@ -5,6 +5,8 @@
 
 #include <memory>
 #include <mutex>
+#include <shared_mutex>
+#include <utility>
 
 namespace oriel::io {
 namespace {
@@ -30,13 +32,33 @@ void start_vips(const std::string& file) {
                       ignore_message, nullptr);
   });
   if (!started) throw Error(fmt::format("{}: libvips does not start", file));
-  vips_error_clear();
+}
+
+// libvips keeps one text of errors for the whole process. Threads therefore work beside each other only as long as
+// nothing fails; what failed, or seemed to because another did, is tried again alone, and that counts.
+template <class Work>
+auto with_vips(const std::string& file, const Work& work) {
+  static std::shared_mutex alone;
+  start_vips(file);
+  try {
+    const std::shared_lock lock(alone);
+    return work();
+  } catch (const Error&) {  // once more
+  }
+  const std::unique_lock lock(alone);
+  struct Clear {
+    Clear() { vips_error_clear(); }
+    Clear(const Clear&) = delete;
+    Clear& operator=(const Clear&) = delete;
+    ~Clear() { vips_error_clear(); }
+  };
+  const Clear clear;
+  return work();
 }
 
 // What libvips said last, as one line.
 [[noreturn]] void fail(const std::string& file, std::string_view what) {
   std::string text = vips_error_buffer();
-  vips_error_clear();
   while (!text.empty() && text.back() == '\n') text.pop_back();
   if (const std::size_t end = text.find('\n'); end != std::string::npos) text.resize(end);
   throw Error(fmt::format("{}: cannot {}: {}", file, what, text.empty() ? "no reason given" : text));
@@ -89,7 +111,8 @@ Dtype dtype_of(const Image& image, const std::string& file) {
 Picture picture_of(const Image& image) {
   Picture picture{.pixels_per_mm_x = vips_image_get_xres(image.get()),
                   .pixels_per_mm_y = vips_image_get_yres(image.get()),
-                  .icc_profile = {}};
+                  .icc_profile = {},
+                  .pages = vips_image_get_n_pages(image.get())};
   const void* data = nullptr;
   std::size_t size = 0;
   if (vips_image_get_typeof(image.get(), VIPS_META_ICC_NAME) != 0 &&
@@ -126,15 +149,18 @@ const char* save_options(const std::string& ending) {
   return ".tif[compression=deflate,predictor=horizontal]";
 }
 
-}  // namespace
-
-Array read_image(std::span<const std::byte> bytes, const std::string& file, std::optional<Dtype> dtype) {
-  start_vips(file);
+Array decode(std::span<const std::byte> bytes, const std::string& file, std::optional<Dtype> dtype,
+             index_t most_pixels) {
   const Image image = plain_colours(upright(load(bytes, file), file), file);
   const Dtype held = dtype_of(image, file);
   if (dtype && *dtype != held)
     throw Error(fmt::format("{}: the image holds {}, but {} was asked for; allowed: {}", file, name(held), name(*dtype),
                             name(held)));
+  const index_t area = index_t{vips_image_get_width(image.get())} * vips_image_get_height(image.get());
+  if (most_pixels > 0 && area > most_pixels)
+    throw Error(fmt::format("{}: the picture has {}x{} pixels, {} million; allowed: at most {} million", file,
+                            vips_image_get_width(image.get()), vips_image_get_height(image.get()), area / 1'000'000,
+                            most_pixels / 1'000'000));
   std::size_t size = 0;
   void* const pixels = vips_image_write_to_memory(image.get(), &size);
   const bool complained = *vips_error_buffer() != '\0';  // an error that no return value told of
@@ -149,10 +175,10 @@ Array read_image(std::span<const std::byte> bytes, const std::string& file, std:
   return {ConstTensor(pixels, held, shape), std::move(memory), picture_of(image)};
 }
 
-void write_image(const WriteBytes& write, const std::string& ending, const std::string& file, const ConstTensor& t,
-                 const std::optional<Picture>& picture) {
-  start_vips(file);
-  check_picture(ending, file, t);
+using Bytes = std::unique_ptr<void, decltype(&g_free)>;
+
+std::pair<Bytes, std::size_t> encode(const std::string& ending, const std::string& file, const ConstTensor& t,
+                                     const std::optional<Picture>& picture) {
   const Array whole = dense(t);
   const int channels = t.rank() == 3 ? static_cast<int>(t.shape[2]) : 1;
   const bool deep = t.dtype == Dtype::u16;
@@ -177,8 +203,21 @@ void write_image(const WriteBytes& write, const std::string& ending, const std::
   std::size_t size = 0;
   if (vips_image_write_to_buffer(named, save_options(ending), &data, &size, nullptr) != 0)
     fail(file, "write the image");
-  const std::unique_ptr<void, decltype(&g_free)> owner(data, &g_free);
-  write(data, size);
+  return {Bytes(data, &g_free), size};
+}
+
+}  // namespace
+
+Array read_image(std::span<const std::byte> bytes, const std::string& file, std::optional<Dtype> dtype,
+                 index_t most_pixels) {
+  return with_vips(file, [&] { return decode(bytes, file, dtype, most_pixels); });
+}
+
+void write_image(const WriteBytes& write, const std::string& ending, const std::string& file, const ConstTensor& t,
+                 const std::optional<Picture>& picture) {
+  check_picture(ending, file, t);
+  const auto [bytes, size] = with_vips(file, [&] { return encode(ending, file, t, picture); });
+  write(bytes.get(), size);
 }
 
 }  // namespace oriel::io

@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <thread>
+#include <vector>
+
 #include "scratch.h"
 
 namespace oriel::io {
@@ -36,6 +40,33 @@ TEST(Image, webp_is_lossless_for_colours) {
   auto* const bytes = static_cast<std::uint8_t*>(alpha.view.data);
   for (index_t i = 3; i < 12 * 16 * 4; i += 4) bytes[i] = 200;  // WebP drops the colour of what is invisible
   EXPECT_EQ(elements(read_image(bytes_of(picture(".webp", alpha.view)), "f").view), elements(alpha.view));
+}
+
+TEST(Image, threads_that_fail_do_not_disturb_others) {
+  const Buffer values = counting(Dtype::u8, {12, 16, 3});
+  const std::string good = picture(".png", values.view), jpeg = picture(".jpg", values.view);
+  const std::string cut = jpeg.substr(0, jpeg.size() - 60), other = "no picture at all";
+  std::atomic<int> good_fails{0}, bad_passes{0};
+  const auto fails = [](const std::string& text) {
+    try {
+      read_image(bytes_of(text), "f");
+      return false;
+    } catch (const Error&) {
+      return true;
+    }
+  };
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 6; ++i)
+    threads.emplace_back([&, i] {
+      for (int n = 0; n < 100; ++n) {
+        if (i % 3 == 0 && fails(good)) ++good_fails;
+        if (i % 3 == 1 && !fails(cut)) ++bad_passes;
+        if (i % 3 == 2 && !fails(other)) ++bad_passes;
+      }
+    });
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(good_fails, 0);
+  EXPECT_EQ(bad_passes, 0);
 }
 
 TEST(Image, jpeg_is_near) {

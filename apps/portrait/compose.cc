@@ -1,0 +1,117 @@
+#include "apps/portrait/compose.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cmath>
+#include <optional>
+
+#include "apps/portrait/foreground.h"
+#include "apps/portrait/resize.h"
+#include "apps/portrait/rows.h"
+
+namespace oriel::portrait {
+namespace {
+
+float to_light(float v) { return v <= 0.04045F ? v / 12.92F : std::pow((v + 0.055F) / 1.055F, 2.4F); }
+float from_light(float v) { return v <= 0.0031308F ? v * 12.92F : 1.055F * std::pow(v, 1 / 2.4F) - 0.055F; }
+
+// The person's own colour in mixed pixels.
+class PersonColours {
+ public:
+  PersonColours(const Image& image, const Cut& cut) : image_(image) {
+    if (cut.colours.area() > 0) local_.emplace(cut.colours, image.height, image.width, cut.step);
+  }
+
+  std::array<float, 3> at(index_t y, index_t x, float alpha) const {
+    const std::uint8_t* const p = image_.row(y) + 3 * x;
+    std::array<float, 3> colour;
+    for (index_t c = 0; c < 3; ++c) {
+      const float value = static_cast<float>(p[c]) / 255;
+      colour[static_cast<std::size_t>(c)] =
+          local_ ? unmixed(value, alpha, local_->value(c, y, x), local_->value(c + 3, y, x)) : value;
+    }
+    return colour;
+  }
+
+ private:
+  const Image& image_;
+  std::optional<Enlarged> local_;
+};
+
+void check_sizes(const Image& image, const Planes& alpha, const Image& other) {
+  if (image.channels != 3 || alpha.height != image.height || alpha.width != image.width ||
+      other.height != image.height || other.width != image.width)
+    throw Error(
+        fmt::format("compose: the picture is {}x{}x{}, its alpha {}x{}, the background {}x{}; allowed: one size",
+                    image.height, image.width, image.channels, alpha.height, alpha.width, other.height, other.width));
+}
+
+}  // namespace
+
+Image mask_of(const Cut& cut, int threads) {
+  Image out(cut.alpha.height, cut.alpha.width, 1);
+  for_rows(out.height, threads, [&](index_t begin, index_t end) {
+    for (index_t y = begin; y < end; ++y)
+      for (index_t x = 0; x < out.width; ++x) out.row(y)[x] = to_byte(cut.alpha.row(0, y)[x]);
+  });
+  return out;
+}
+
+Image transparent(const Image& image, const Cut& cut, int threads) {
+  check_sizes(image, cut.alpha, image);
+  Image out(image.height, image.width, 4);
+  const PersonColours colours(image, cut);
+  for_rows(image.height, threads, [&](index_t begin, index_t end) {
+    for (index_t y = begin; y < end; ++y) {
+      const float* const alpha = cut.alpha.row(0, y);
+      const std::uint8_t* in = image.row(y);
+      std::uint8_t* to = out.row(y);
+      for (index_t x = 0; x < image.width; ++x, in += 3, to += 4) {
+        to[3] = to_byte(alpha[x]);
+        if (to[3] == 0) continue;
+        if (to[3] == 255) {
+          std::copy(in, in + 3, to);
+          continue;
+        }
+        const std::array<float, 3> colour = colours.at(y, x, alpha[x]);
+        for (std::size_t c = 0; c < 3; ++c) to[c] = to_byte(colour[c]);
+      }
+    }
+  });
+  return out;
+}
+
+Image compose(const Image& image, const Cut& cut, const Image& background, bool linear_light, int threads) {
+  check_sizes(image, cut.alpha, background);
+  Image out(image.height, image.width, 3);
+  const PersonColours colours(image, cut);
+  const auto blend = [linear_light](float person, float behind, float alpha) {
+    if (!linear_light) return behind + alpha * (person - behind);
+    const float light = to_light(behind);
+    return from_light(light + alpha * (to_light(person) - light));
+  };
+  for_rows(image.height, threads, [&](index_t begin, index_t end) {
+    for (index_t y = begin; y < end; ++y) {
+      const float* const alpha = cut.alpha.row(0, y);
+      const std::uint8_t* in = image.row(y);
+      const std::uint8_t* behind = background.row(y);
+      std::uint8_t* to = out.row(y);
+      for (index_t x = 0; x < image.width; ++x, in += 3, behind += 3, to += 3) {
+        if (alpha[x] <= 0 || alpha[x] >= 1) {
+          const std::uint8_t* const from = alpha[x] <= 0 ? behind : in;
+          to[0] = from[0];
+          to[1] = from[1];
+          to[2] = from[2];
+          continue;
+        }
+        const std::array<float, 3> colour = colours.at(y, x, alpha[x]);
+        for (std::size_t c = 0; c < 3; ++c)
+          to[c] = to_byte(blend(colour[c], static_cast<float>(behind[c]) / 255, alpha[x]));
+      }
+    }
+  });
+  return out;
+}
+
+}  // namespace oriel::portrait

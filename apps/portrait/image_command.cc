@@ -1,0 +1,34 @@
+// `oriel-portrait image`.
+#include <fmt/format.h>
+
+#include "apps/portrait/options.h"
+#include "apps/portrait/picture_file.h"
+#include "apps/portrait/picture_job.h"
+#include "cli/json.h"
+#include "cli/progress.h"
+
+namespace oriel::portrait {
+
+int run_image(ImageCommand c) {
+  cli::Progress progress("oriel-portrait image");
+  progress.set(c.in);
+  const std::string ending = picture_ending(c.out, c.format, c.asked.look.channels());
+  load_background(c.asked);
+  const NamedSegmenter segmenter = make_segmenter(c.asked.source);
+  const PictureDone done = make_picture(c.in, c.out, ending, c.asked, segmenter.run);
+  if (c.asked.json && c.out != "-")
+    progress.say(fmt::format("{{\"in\": {}, \"out\": {}, \"model\": {}, {}}}\n", cli::json_string(c.in),
+                             cli::json_string(c.out), cli::json_string(segmenter.name), json_of(done)));
+  if (!done.written)
+    throw Error(fmt::format("{}: no person found: {}; --no-person background or keep writes a picture all the same",
+                            c.in, why_no_person(done.person, c.asked.look.chain.mask)));
+  if (c.asked.json || c.asked.quiet || c.out == "-") return cli::kExitDone;
+  std::string notes;
+  for (const std::string& note : done.notes) notes += "; " + note;
+  progress.say(fmt::format("{}: {}x{} -> {}: {} {:.0f} % of it ({:.3g} ms){}\n", c.in, done.width, done.height, c.out,
+                           done.person.found ? "a person on" : "no person found;", done.person.area * 100,
+                           (done.segment + done.edges) * 1e3, notes));
+  return cli::kExitDone;
+}
+
+}  // namespace oriel::portrait

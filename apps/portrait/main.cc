@@ -1,0 +1,59 @@
+// oriel-portrait: reads the command line, runs a subcommand, turns errors into one line and an exit code.
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <new>
+
+#include "apps/portrait/options.h"
+#include "cli/progress.h"
+#include "cli/signals.h"
+
+namespace {
+
+using namespace oriel::portrait;
+using oriel::cli::kExitDone, oriel::cli::kExitFailure, oriel::cli::kExitUsage;
+
+struct Runner {
+  std::string& command;  // what an error's line begins with
+
+  int operator()(const TextCommand& c) const {
+    oriel::cli::print(c.text);
+    return kExitDone;
+  }
+  int operator()(ImageCommand& c) const { return named("image", run_image, c); }
+  int operator()(FolderCommand& c) const { return named("folder", run_folder, c); }
+  int operator()(PipeCommand& c) const { return named("pipe", run_pipe, c); }
+  int operator()(VideoCommand& c) const { return named("video", run_video, c); }
+  int operator()(ServeCommand& c) const { return named("serve", run_serve, c); }
+
+  template <class C>
+  int named(const char* name, int (*run)(C), C& c) const {
+    command = std::string("oriel-portrait ") + name;
+    return run(std::move(c));
+  }
+};
+
+// One line, whatever a file's name holds.
+int complain(const std::string& command, std::string text, int code) {
+  for (char& c : text)
+    if (static_cast<unsigned char>(c) < ' ' || c == '\x7f') c = '?';
+  fmt::print(stderr, "{}: {}\n", command, text);
+  return code;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  std::string command = "oriel-portrait";
+  try {
+    oriel::cli::handle_signals();
+    Command parsed = parse_command(std::vector<std::string>(argv + (argc > 0 ? 1 : 0), argv + argc));
+    return std::visit(Runner{command}, parsed);
+  } catch (const oriel::cli::UsageError& e) {
+    return complain(e.command, e.what(), kExitUsage);
+  } catch (const std::bad_alloc&) {
+    return complain(command, "memory: there is not enough for this", kExitFailure);
+  } catch (const std::exception& e) {
+    return complain(command, e.what(), kExitFailure);
+  }
+}

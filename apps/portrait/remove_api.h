@@ -1,0 +1,55 @@
+// POST /api/remove without HTTP: parameters and a picture's bytes in, a finished picture's bytes out.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <semaphore>
+#include <string>
+
+#include "apps/portrait/options.h"
+
+namespace oriel::portrait {
+
+/// What a request says: parameters by name, the picture, a background where one was sent.
+struct RemoveRequest {
+  std::map<std::string, std::string> parameters;
+  std::string picture, background;
+};
+
+/// What is answered.
+struct RemoveReply {
+  int status = 200;
+  std::string type;  ///< of the body, e.g. `image/png`
+  std::string body;
+  Person person;
+};
+
+/// Pictures of requests, as many at a time as there are workers; others wait.
+class RemoveApi {
+ public:
+  RemoveApi(const Asked& asked, NamedSegmenter segmenter, int workers);
+
+  /// Parameters: rembg's `a`, `af`, `ab`, `ae`, `om`, `ppm`, `bgc`, `model`, and this program's `background` (without
+  /// files), `fit`, `feather`, `linear_light`, `no_person`, `format`. Never throws: what is wrong becomes the status.
+  RemoveReply remove(const RemoveRequest& request);
+
+  const std::string& model() const { return segmenter_.name; }
+
+ private:
+  RemoveReply work(const RemoveRequest& request);
+
+  Asked asked_;
+  NamedSegmenter segmenter_;
+  std::counting_semaphore<1024> free_;
+};
+
+/// The parameters as a look, beginning with the server's own. Throws Error naming the parameter.
+Look look_of(const Look& first, const std::map<std::string, std::string>& parameters, bool has_background);
+
+/// `{"error": "…"}`.
+std::string error_json(const std::string& text);
+
+/// The description of the interface, OpenAPI 3.0, as JSON.
+std::string openapi_text();
+
+}  // namespace oriel::portrait

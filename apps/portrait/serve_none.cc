@@ -1,0 +1,10 @@
+// A build without cpp-httplib.
+#include "apps/portrait/options.h"
+
+namespace oriel::portrait {
+
+int run_serve(ServeCommand) {
+  throw Error("serve: this build has no web server, cpp-httplib was missing; allowed: image, folder, pipe, video");
+}
+
+}  // namespace oriel::portrait

@@ -1,0 +1,97 @@
+// `oriel-portrait video`.
+#include <fmt/format.h>
+
+#include <chrono>
+#include <filesystem>
+
+#include "apps/portrait/film.h"
+#include "apps/portrait/options.h"
+#include "cli/json.h"
+#include "cli/progress.h"
+#include "io/input_file.h"
+#include "oriel/pool.h"
+
+namespace oriel::portrait {
+namespace {
+
+struct Report {
+  FrameCount count;
+  std::vector<std::string> notes;
+  double seconds = 0;
+};
+
+FilmTarget target_of(const VideoCommand& c, const FilmReader& reader, int threads) {
+  const index_t channels = c.asked.look.channels();
+  return {.path = c.out,
+          .height = reader.height(),
+          .width = reader.width(),
+          .alpha = channels == 4,
+          .grey = channels == 1,
+          .quality = c.quality,
+          .threads = threads};
+}
+
+void say(const VideoCommand& c, const FilmReader& reader, const Report& r, cli::Progress& progress) {
+  const double rate = static_cast<double>(r.count.frames) / r.seconds;
+  if (c.asked.json)
+    return progress.say(fmt::format(
+        "{{\"in\": {}, \"out\": {}, \"width\": {}, \"height\": {}, \"frames\": {}, \"frames_without_person\": {}, "
+        "\"scene_cuts\": {}, \"broken_packets\": {}, \"notes\": {}, \"seconds\": {:.3f}, \"frames_per_second\": "
+        "{:.2f}}}\n",
+        cli::json_string(c.in), cli::json_string(c.out), reader.width(), reader.height(), r.count.frames,
+        r.count.without_person, r.count.scene_cuts, reader.broken_packets(), cli::json_list(r.notes), r.seconds, rate));
+  if (c.asked.quiet) return;
+  std::string more;
+  if (r.count.without_person > 0) more += fmt::format("; no person in {} of them", r.count.without_person);
+  if (reader.broken_packets() > 0) more += fmt::format("; {} broken packets skipped", reader.broken_packets());
+  for (const std::string& note : r.notes) more += "; " + note;
+  progress.say(fmt::format("{}: {} frames of {}x{} -> {} ({:.1f} s, {:.3g} a second){}\n", c.in, r.count.frames,
+                           reader.width(), reader.height(), c.out, r.seconds, rate, more));
+}
+
+}  // namespace
+
+int run_video(VideoCommand c) {
+  cli::Progress progress("oriel-portrait video");
+  progress.set("reading " + c.in);
+  try {
+    film_format(c.out, c.asked.look.channels() == 4);
+  } catch (const Error& e) {
+    throw cli::UsageError("oriel-portrait video", e.what());
+  }
+  if (!io::is_regular(c.in))
+    throw Error(fmt::format("{}: no regular file; allowed: a film, or oriel-portrait pipe", c.in));
+  std::error_code none;
+  if (std::filesystem::equivalent(c.in, c.out, none))
+    throw Error(fmt::format("{}: IN and OUT are one file; allowed: two", c.out));
+  const int threads = c.asked.look.chain.threads > 0 ? c.asked.look.chain.threads : default_threads();
+  load_background(c.asked);
+  FilmReader reader(c.in, c.asked.most_pixels, threads);
+  const NamedSegmenter segmenter = make_segmenter(c.asked.source);
+  Report report;
+  FilmWriter writer(target_of(c, reader, threads), reader, report.notes);
+
+  const auto start = std::chrono::steady_clock::now();
+  const auto passed = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(); };
+  const index_t expected = reader.expected_frames();
+  index_t done = 0;
+  report.count = run_frames(
+      [&](Frame& frame) { return reader.read(frame); }, segmenter.run, c.asked.look, c.smooth,
+      [&](Frame&& frame) {
+        writer.write(frame);
+        const double rate = static_cast<double>(++done) / passed();
+        progress.set(expected > done ? fmt::format("frame {} of {}, {:.3g} a second, {:.0f} s left", done, expected,
+                                                   rate, static_cast<double>(expected - done) / rate)
+                                     : fmt::format("frame {}, {:.3g} a second", done, rate));
+      });
+  if (report.count.frames == 0)
+    throw Error(
+        fmt::format("{}: no picture of it could be decoded ({} broken packets); allowed: a film with at least one",
+                    c.in, reader.broken_packets()));
+  writer.finish();
+  report.seconds = passed();
+  say(c, reader, report, progress);
+  return cli::kExitDone;
+}
+
+}  // namespace oriel::portrait

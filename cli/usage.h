@@ -1,0 +1,18 @@
+// How a program ends, and what it says of a command line that makes no sense.
+#pragma once
+
+#include <stdexcept>
+#include <string>
+
+namespace oriel::cli {
+
+/// Exit codes: done; a difference or a failure; a command line that makes no sense.
+inline constexpr int kExitDone = 0, kExitFailure = 1, kExitUsage = 2;
+
+/// A bad command line; `command` is what the line on stderr begins with, e.g. `oriel pool`.
+struct UsageError : std::runtime_error {
+  UsageError(std::string command_, const std::string& text) : std::runtime_error(text), command(std::move(command_)) {}
+  std::string command;
+};
+
+}  // namespace oriel::cli
