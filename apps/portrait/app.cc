@@ -29,6 +29,9 @@ struct Typed {
   PipeCommand pipe;
   VideoCommand video;
   ServeCommand serve;
+  CompareCommand compare;
+  index_t compare_size = 512;
+  bool channels_last = false;
   Asked asked;
   SmoothOptions smooth;
   std::string background, key, fit = "cover", fill = "black", no_person, size, numbers = "fp32";
@@ -139,6 +142,28 @@ CLI::App* add_command(CLI::App& app, Typed& t, const char* name, const char* tex
   return command;
 }
 
+void add_compare(CLI::App& app, Typed& t) {
+  CLI::App& compare =
+      *app.add_subcommand("compare", "A network's blocks and times beside PyTorch's, same weights and image");
+  CompareOptions& c = t.compare.options;
+  compare.add_option("--weights", c.weights, "file of weights; without it random ones of the source's network")
+      ->type_name("FILE");
+  compare.add_option("--widths", c.widths, "channels by level of random weights")->capture_default_str();
+  compare.add_option("--seed", c.seed, "of random weights and of the image")->capture_default_str();
+  compare.add_option("--size", t.compare_size, "height and width of the image")
+      ->check(CLI::Range(1, 16384))
+      ->capture_default_str();
+  compare.add_option("-t,--threads", c.threads, "of every engine")->check(CLI::Range(1, 4096))->capture_default_str();
+  compare.add_option("--arithmetic,--numbers", t.numbers, "fp32 or bf16")
+      ->check(CLI::IsMember({"fp32", "bf16"}))
+      ->capture_default_str();
+  compare.add_flag("--channels-last", t.channels_last, "hold activations with the channels last, as AMX wants them");
+  compare.add_option("--runs", c.runs, "timed runs of each engine")->check(CLI::Range(0, 1000))->capture_default_str();
+  compare.add_option("--others", c.others, "engines to time too: onnxruntime, openvino");
+  compare.add_option("--python", c.python, "the interpreter that has torch")->capture_default_str();
+  compare.add_flag("--json", t.compare.json, "print one JSON object");
+}
+
 void add_commands(CLI::App& app, Typed& t) {
   app.name("oriel-portrait");
   app.description("Cuts people out of pictures and films and puts them before another background.");
@@ -182,6 +207,16 @@ void add_commands(CLI::App& app, Typed& t) {
   serve.add_option("--max-megabytes", t.serve.most_megabytes, "larger uploads are refused")
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();
+
+  add_compare(app, t);
+}
+
+CompareCommand finish_compare(Typed& t) {
+  CompareOptions& c = t.compare.options;
+  c.height = c.width = t.compare_size;
+  c.arithmetic = t.numbers == "bf16" ? nn::Arithmetic::bf16 : nn::Arithmetic::fp32;
+  if (t.channels_last) c.layout = nn::UNetLayout::channels_last;
+  return t.compare;
 }
 
 Asked finish_asked(Typed& t, bool film) {
@@ -245,6 +280,7 @@ Command finish(const std::string& command, Typed& t) {
           "--background: a picture comes with a request; allowed here: transparent, a colour, blur, a gradient");
     return t.serve;
   }
+  if (command == "compare") return finish_compare(t);
   t.video.asked = finish_asked(t, true);
   t.video.smooth = t.smooth;
   return t.video;

@@ -25,6 +25,7 @@ struct Runner {
   int operator()(PipeCommand& c) const { return named("pipe", run_pipe, c); }
   int operator()(VideoCommand& c) const { return named("video", run_video, c); }
   int operator()(ServeCommand& c) const { return named("serve", run_serve, c); }
+  int operator()(CompareCommand& c) const { return named("compare", run_compare, c); }
 
   template <class C>
   int named(const char* name, int (*run)(C), C& c) const {

@@ -1,5 +1,5 @@
 // A build without networks: masks and green screens only.
-#include "apps/portrait/segmenters.h"
+#include "apps/portrait/options.h"
 
 namespace oriel::portrait {
 
@@ -7,5 +7,7 @@ NamedSegmenter open_model(const MaskSource& source) {
   throw Error((source.model.empty() ? std::string("--model") : source.model) +
               ": this build has no networks; allowed: --mask FILE or --key COLOUR");
 }
+
+int run_compare(CompareCommand) { throw Error("compare: this build has no networks to compare"); }
 
 }  // namespace oriel::portrait

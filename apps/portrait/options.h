@@ -5,6 +5,7 @@
 #include <variant>
 #include <vector>
 
+#include "apps/portrait/compare/compare.h"
 #include "apps/portrait/frames.h"
 #include "apps/portrait/look.h"
 #include "apps/portrait/segmenters.h"
@@ -57,12 +58,19 @@ struct ServeCommand {
   Asked asked;
 };
 
+/// `oriel-portrait compare`: a network's blocks and times beside those of other engines.
+struct CompareCommand {
+  CompareOptions options;
+  bool json = false;
+};
+
 /// A help or version text that was asked for.
 struct TextCommand {
   std::string text;
 };
 
-using Command = std::variant<TextCommand, ImageCommand, FolderCommand, PipeCommand, VideoCommand, ServeCommand>;
+using Command =
+    std::variant<TextCommand, ImageCommand, FolderCommand, PipeCommand, VideoCommand, ServeCommand, CompareCommand>;
 
 /// The arguments after the program's name as a command. Throws cli::UsageError. Reads and writes no files.
 Command parse_command(const std::vector<std::string>& arguments);
@@ -76,5 +84,6 @@ int run_folder(FolderCommand command);
 int run_pipe(PipeCommand command);
 int run_video(VideoCommand command);
 int run_serve(ServeCommand command);
+int run_compare(CompareCommand command);
 
 }  // namespace oriel::portrait

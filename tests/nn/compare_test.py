@@ -13,15 +13,15 @@ pytest.importorskip("safetensors")
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "apps/portrait/compare"))
 from unet import MILESIAL, SOURCE, UNet  # noqa: E402
 
-COMPARE = os.environ["ORIEL_COMPARE"]
+PORTRAIT = os.environ["ORIEL_PORTRAIT"]
 
 
-def compare(*options, fails=False):
+def compare(*options, fails=0):
     python = [] if "--python" in options else ["--python", sys.executable]
-    command = [COMPARE, *python, "--threads", "2", *map(str, options)]
+    command = [PORTRAIT, "compare", *python, "--threads", "2", *map(str, options)]
     result = subprocess.run(command, capture_output=True, text=True)
     if fails:
-        assert result.returncode == 1, result.stdout
+        assert result.returncode == fails, result.stdout
         return result.stderr
     assert result.returncode == 0, result.stderr
     return result.stdout
@@ -105,7 +105,7 @@ def test_text():
 
 @pytest.mark.parametrize("layout", [[], ["--channels-last"]], ids=["picked", "channels-last"])
 def test_bfloat16(layout):
-    report = subprocess.run([COMPARE, "--python", sys.executable, "--widths", "16", "32", "64", "--size", "64", "--runs",
+    report = subprocess.run([PORTRAIT, "compare", "--python", sys.executable, "--widths", "16", "32", "64", "--size", "64", "--runs",
                              "0", "--json", "--arithmetic", "bf16", *layout], capture_output=True, text=True)
     if "bf16 needs a CPU with AVX-512" in report.stderr:
         pytest.skip("this CPU runs no networks in bf16")
@@ -113,10 +113,10 @@ def test_bfloat16(layout):
 
 
 def test_bad_input(tmp_path):
-    assert "/no/such/file: cannot open" in compare("--weights", "/no/such/file", fails=True)
-    assert "multiples of 16" in compare("--size", 40, "--widths", 4, 4, 4, 4, 4, fails=True)
-    assert "allowed: fp32, bf16" in compare("--arithmetic", "int8", fails=True)
-    assert "cannot start" in compare("--widths", 4, 4, "--size", 4, "--python", "/no/python", fails=True)
-    assert "engine 'tvm'; allowed" in compare("--widths", 4, 4, "--size", 4, "--others", "tvm", fails=True)
+    assert "/no/such/file: cannot open" in compare("--weights", "/no/such/file", fails=1)
+    assert "multiples of 16" in compare("--size", 40, "--widths", 4, 4, 4, 4, 4, fails=1)
+    assert "int8 not in {fp32,bf16}" in compare("--arithmetic", "int8", fails=2)
+    assert "cannot start" in compare("--widths", 4, 4, "--size", 4, "--python", "/no/python", fails=1)
+    assert "engine 'tvm'; allowed" in compare("--widths", 4, 4, "--size", 4, "--others", "tvm", fails=1)
     (tmp_path / "net.pth").write_bytes(b"PK\x03\x04 and nothing more")
-    assert "not a zip archive that can be read" in compare("--weights", tmp_path / "net.pth", fails=True)
+    assert "not a zip archive that can be read" in compare("--weights", tmp_path / "net.pth", fails=1)
