@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
-"""`make demo`: pools a real photograph with the `oriel` command, checks the results, times them, draws a contact sheet.
+"""`make demo`: pools a real photograph with the `oriel` command, checks the results, times them, draws a contact sheet; then
+`oriel-portrait` cuts a person out of another photograph.
 
-The photograph is one of scikit-image's sample pictures. Everything is written to build/demo.
+The photographs are scikit-image's sample pictures. Everything is written to build/demo.
 """
 
 import json
+import shutil
 import subprocess
 import sys
 import time
@@ -17,6 +19,7 @@ from scipy import ndimage
 
 ROOT = Path(__file__).resolve().parents[1]
 ORIEL = ROOT / "build" / "bin" / "oriel"
+PORTRAIT = ROOT / "build" / "bin" / "oriel-portrait"
 OUT = ROOT / "build" / "demo"
 PHOTO = Path(skimage.__file__).parent / "data" / "coffee.png"
 LARGE = ["--kernel", "31x31", "--stride", "1", "--padding", "same"]
@@ -134,6 +137,27 @@ def contact_sheet(photo):
     print(f"look at {(OUT / 'contact_sheet.png').relative_to(ROOT)} (magenta: NaN)")
 
 
+def portrait():
+    """A real portrait, cut out by the demo model and put before another background."""
+    shutil.copy(PHOTO.parent / "astronaut.png", OUT / "portrait.png")
+    for name, options in (("portrait_gradient.png", ["--background", "gradient:#7fb2ff,#ffffff"]), ("portrait_blur.png", ["--background", "blur:20"]),
+                          ("portrait_mask.png", ["--only-mask"])):
+        result = subprocess.run([PORTRAIT, "image", "portrait.png", name, *options], capture_output=True, text=True, cwd=OUT)
+        if result.returncode != 0:
+            sys.exit(f"oriel-portrait image portrait.png {name}\n{result.stdout}{result.stderr}")
+        print(f"  {result.stdout.strip() or result.stderr.strip()}")
+    mask = np.asarray(Image.open(OUT / "portrait_mask.png").convert("L"))
+    face, corner = mask[90:150, 195:250], mask[:60, :100]
+    if face.min() < 230 or corner.max() > 25:
+        sys.exit("portrait_mask.png: the face must be kept and the upper left corner not")
+    pictures = [Image.open(OUT / name).convert("RGB") for name in ("portrait.png", "portrait_mask.png", "portrait_gradient.png", "portrait_blur.png")]
+    sheet = Image.new("RGB", (sum(picture.width for picture in pictures), pictures[0].height))
+    for number, picture in enumerate(pictures):
+        sheet.paste(picture, (number * picture.width, 0))
+    sheet.save(OUT / "portrait_sheet.png")
+    print(f"look at {(OUT / 'portrait_sheet.png').relative_to(ROOT)} (a demo model, trained on drawings only: docs/portrait-model.md)")
+
+
 def main():
     photo = prepare()
     info = json.loads(oriel("info", "--json"))
@@ -143,6 +167,8 @@ def main():
     check_problems()
     time_problems()
     contact_sheet(photo)
+    print("portrait: scikit-image's astronaut.png (NASA, public domain), cut out by oriel-portrait")
+    portrait()
 
 
 if __name__ == "__main__":
