@@ -19,6 +19,7 @@ if not CHROMIUM:
     pytest.skip("NOT TESTED: the page of oriel-portrait serve; there is no chromium command", allow_module_level=True)
 playwright = pytest.importorskip("playwright.sync_api", reason="NOT TESTED: the page of oriel-portrait serve; there is no playwright")
 expect = playwright.expect
+expect.set_options(timeout=20_000)
 
 SHOTS = Path(os.environ.get("ORIEL_PORTRAIT_SHOTS", Path(__file__).parents[2] / "build/tests/portrait/page"))
 HEIGHT, WIDTH = 240, 360
@@ -56,7 +57,7 @@ def visit(browser, url, complaints):
 
     def run(at=url, **options):
         context = browser.new_context(**{"viewport": {"width": 1100, "height": 900}, "accept_downloads": True, **options})
-        context.set_default_timeout(10_000)
+        context.set_default_timeout(30_000)
         contexts.append(context)
         page = context.new_page()
         page.on("request", lambda request: asked.append((at, request.url)))
@@ -208,7 +209,7 @@ def test_the_last_of_quick_choices_is_what_stays(visit, url):
 
 
 def wait_for(page, condition):
-    for _ in range(500):
+    for _ in range(2000):
         if condition():
             return
         page.wait_for_timeout(10)
@@ -297,13 +298,14 @@ def test_a_tiff_that_the_browser_cannot_show(visit):
 
 
 def test_by_keyboard_alone(visit, url):
-    page = visit()
+    page, choosers = visit(), []
+    page.on("filechooser", lambda chooser: choosers.append(chooser))
     page.keyboard.press("Tab")
     expect(page.locator("#files")).to_be_focused()
     shot(page, "focus")
-    with page.expect_file_chooser() as chooser:
-        page.keyboard.press("Enter")
-    chooser.value.set_files([{"name": "me.png", "mimeType": "image/png", "buffer": PICTURE}])
+    page.keyboard.press("Enter")
+    wait_for(page, lambda: choosers)
+    choosers[0].set_files([{"name": "me.png", "mimeType": "image/png", "buffer": PICTURE}])
     said(page, "me.png is done.")
     order = []
     for _ in range(8):
