@@ -19,23 +19,26 @@ float from_light(float v) { return v <= 0.0031308F ? v * 12.92F : 1.055F * std::
 // The person's own colour in mixed pixels.
 class PersonColours {
  public:
-  PersonColours(const Image& image, const Cut& cut) : image_(image) {
+  PersonColours(const Image& image, const Cut& cut)
+      : image_(image), shares_(cut.shares.area() > 0 ? cut.shares : cut.alpha) {
     if (cut.colours.area() > 0) local_.emplace(cut.colours, image.height, image.width, cut.step);
   }
 
-  std::array<float, 3> at(index_t y, index_t x, float alpha) const {
+  std::array<float, 3> at(index_t y, index_t x) const {
+    const float share = shares_.row(0, y)[x];
     const std::uint8_t* const p = image_.row(y) + 3 * x;
     std::array<float, 3> colour;
     for (index_t c = 0; c < 3; ++c) {
       const float value = static_cast<float>(p[c]) / 255;
       colour[static_cast<std::size_t>(c)] =
-          local_ ? unmixed(value, alpha, local_->value(c, y, x), local_->value(c + 3, y, x)) : value;
+          local_ ? unmixed(value, share, local_->value(c, y, x), local_->value(c + 3, y, x)) : value;
     }
     return colour;
   }
 
  private:
   const Image& image_;
+  const Planes& shares_;
   std::optional<Enlarged> local_;
 };
 
@@ -74,7 +77,7 @@ Image transparent(const Image& image, const Cut& cut, int threads) {
           std::copy(in, in + 3, to);
           continue;
         }
-        const std::array<float, 3> colour = colours.at(y, x, alpha[x]);
+        const std::array<float, 3> colour = colours.at(y, x);
         for (std::size_t c = 0; c < 3; ++c) to[c] = to_byte(colour[c]);
       }
     }
@@ -105,7 +108,7 @@ Image compose(const Image& image, const Cut& cut, const Image& background, bool 
           to[2] = from[2];
           continue;
         }
-        const std::array<float, 3> colour = colours.at(y, x, alpha[x]);
+        const std::array<float, 3> colour = colours.at(y, x);
         for (std::size_t c = 0; c < 3; ++c)
           to[c] = to_byte(blend(colour[c], static_cast<float>(behind[c]) / 255, alpha[x]));
       }

@@ -123,12 +123,13 @@ Cut cut(const Image& image, const Planes& mask, const ChainOptions& o) {
   const Enlarged fit_rows(fit, image.height, image.width, w.step), bound_rows(bounds, image.height, image.width);
   for_rows(image.height, o.threads,
            [&](index_t begin, index_t end) { alpha_rows(image, fit_rows, bound_rows, begin, end, result.alpha); });
-  result.alpha = feathered(std::move(result.alpha), o.edge.feather, o.threads);
   if (o.edge.decontaminate) {
     const Planes alpha = stepped(result.alpha, w.step, o.threads);
     result.step = w.step;
     result.colours = local_colours(w.colours, alpha, std::max<index_t>(radius / 2, 2), o.threads);
+    if (o.edge.feather > 0) result.shares = result.alpha;
   }
+  result.alpha = feathered(std::move(result.alpha), o.edge.feather, o.threads);
   return result;
 }
 

@@ -37,6 +37,7 @@ struct Cut {
   Planes colours;  ///< local_colours, each value for step x step pixels; empty where none are to be taken apart
   index_t step = 1;
   Person person;
+  Planes shares{};  ///< alpha before it was feathered or made fainter, by which colours are taken apart; empty: alpha
 };
 
 /// The person in `image` (RGB), given the network's mask of it: cleaned, refined by the guided filter with the picture

@@ -19,6 +19,7 @@ Finished finish(const Image& image, const Planes& mask, const Look& look, const 
     if (look.no_person == NoPerson::fail) return done;
     if (look.no_person == NoPerson::keep) std::fill(person.alpha.values.begin(), person.alpha.values.end(), 1.0F);
   }
+  if (opacity.area() > 0 && person.shares.area() == 0) person.shares = person.alpha;
   for (std::size_t i = 0; i < opacity.values.size(); ++i) person.alpha.values[i] *= opacity.values[i];
   if (look.only_mask)
     done.picture = mask_of(person, threads);

@@ -94,9 +94,11 @@ class Site {
       reply.set_content(kPage, "text/html; charset=utf-8");
     });
     server.Get("/api/health", [this](const auto&, auto& reply) {
-      say_json(reply, 200,
-               fmt::format("{{\"status\": \"ok\", \"version\": \"{}\", \"model\": {}, \"requests\": {}}}\n", version(),
-                           cli::json_string(api_.model()), served_.load()));
+      say_json(
+          reply, 200,
+          fmt::format(
+              "{{\"status\": \"ok\", \"version\": \"{}\", \"model\": {}, \"requests\": {}, \"max_megabytes\": {}}}\n",
+              version(), cli::json_string(api_.model()), served_.load(), c_.most_megabytes));
     });
     server.Get("/api/models", [this](const auto&, auto& reply) {
       say_json(reply, 200, fmt::format("{{\"models\": [{}]}}\n", cli::json_string(api_.model())));

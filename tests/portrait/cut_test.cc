@@ -99,6 +99,20 @@ TEST(Cut, feather_widens_the_edge_evenly) {
   EXPECT_NEAR(soft_sum / hard_sum, 1, 0.01);
 }
 
+TEST(Cut, feather_leaves_the_colours_of_both_as_they_are) {
+  const Scene scene = disc_scene(240, 320, 80, 1, kDark, kGreen);
+  const Cut result = cut(scene.image, coarse(scene.alpha, 120, 160), {.edge = {.feather = 9}});
+  const Image alone = transparent(scene.image, result);
+  index_t soft = 0;
+  for (std::size_t i = 0; i < scene.alpha.values.size(); ++i) {
+    if (alone.bytes[4 * i + 3] < 25 || alone.bytes[4 * i + 3] > 230) continue;
+    ++soft;
+    for (std::size_t c = 0; c < 3; ++c)
+      EXPECT_NEAR(alone.bytes[4 * i + c], scene.person.bytes[3 * i + c], 12) << "pixel " << i << ", channel " << c;
+  }
+  EXPECT_GT(soft, 2000);
+}
+
 TEST(Cut, bad_calls_are_named) {
   EXPECT_EQ(error_of([] { cut(Image(4, 4, 4), Planes(1, 4, 4), {}); }),
             "cut: the picture has 4x4x4 samples and the mask 1x4x4; allowed: HxWx3 and 1xHxW");

@@ -14,7 +14,7 @@ import uuid
 
 import numpy as np
 import pytest
-from conftest import COMMAND, disc, seen
+from conftest import COMMAND, KEY, disc, seen
 from PIL import Image
 
 if os.environ.get("ORIEL_PORTRAIT_SERVES") == "0":
@@ -29,8 +29,8 @@ def png(array):
     return out.getvalue()
 
 
-def start(*options):
-    server = subprocess.Popen([COMMAND, "serve", "--port", "0", "--key", "#28c83c", *options], stdout=subprocess.PIPE,
+def start(*options, source=KEY):
+    server = subprocess.Popen([COMMAND, "serve", "--port", "0", *source, *options], stdout=subprocess.PIPE,
                               stderr=subprocess.PIPE)
     url = server.stdout.readline().decode().strip()
     assert url.startswith("http://127.0.0.1:"), url
@@ -163,7 +163,7 @@ def test_other_names_of_this_machine_are_refused(url):
 
 def test_health_models_description_page(url):
     health = json.loads(ask(url, "/api/health")[1])
-    assert health["status"] == "ok" and health["model"] == "key #28c83c"
+    assert health["status"] == "ok" and health["model"] == "key #28c83c" and health["max_megabytes"] == 2
     assert json.loads(ask(url, "/api/models")[1]) == {"models": ["key #28c83c"]}
     api = json.loads(ask(url, "/api/openapi.json")[1])
     assert set(api["paths"]) == {"/api/remove", "/api/health", "/api/models", "/api/openapi.json"}
