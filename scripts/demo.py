@@ -2,16 +2,16 @@
 """`make demo`: pools a real photograph with the `oriel` command, checks the results, times them, draws a contact sheet; then
 `oriel-portrait` cuts a person out of another photograph.
 
-The photographs are scikit-image's sample pictures. Everything is written to build/demo.
+The photographs are sample pictures of scikit-image and matplotlib. Everything is written to build/demo.
 """
 
 import json
-import shutil
 import subprocess
 import sys
 import time
 from pathlib import Path
 
+import matplotlib.cbook
 import numpy as np
 import skimage
 from PIL import Image, ImageDraw, ImageFont
@@ -139,7 +139,7 @@ def contact_sheet(photo):
 
 def portrait():
     """A real portrait, cut out by the demo model and put before another background."""
-    shutil.copy(PHOTO.parent / "astronaut.png", OUT / "portrait.png")
+    Image.open(matplotlib.cbook.get_sample_data("grace_hopper.jpg", asfileobj=False)).save(OUT / "portrait.png")
     for name, options in (("portrait_gradient.png", ["--background", "gradient:#7fb2ff,#ffffff"]), ("portrait_blur.png", ["--background", "blur:20"]),
                           ("portrait_mask.png", ["--only-mask"])):
         result = subprocess.run([PORTRAIT, "image", "portrait.png", name, *options], capture_output=True, text=True, cwd=OUT)
@@ -147,9 +147,9 @@ def portrait():
             sys.exit(f"oriel-portrait image portrait.png {name}\n{result.stdout}{result.stderr}")
         print(f"  {result.stdout.strip() or result.stderr.strip()}")
     mask = np.asarray(Image.open(OUT / "portrait_mask.png").convert("L"))
-    face, corner = mask[90:150, 195:250], mask[:60, :100]
-    if face.min() < 230 or corner.max() > 25:
-        sys.exit("portrait_mask.png: the face must be kept and the upper left corner not")
+    face, corners = mask[180:300, 200:310], mask[:60, [*range(60), *range(-60, 0)]]
+    if face.min() < 230 or corners.max() > 25:
+        sys.exit("portrait_mask.png: the face must be kept and the upper corners not")
     pictures = [Image.open(OUT / name).convert("RGB") for name in ("portrait.png", "portrait_mask.png", "portrait_gradient.png", "portrait_blur.png")]
     sheet = Image.new("RGB", (sum(picture.width for picture in pictures), pictures[0].height))
     for number, picture in enumerate(pictures):
@@ -167,7 +167,7 @@ def main():
     check_problems()
     time_problems()
     contact_sheet(photo)
-    print("portrait: scikit-image's astronaut.png (NASA, public domain), cut out by oriel-portrait")
+    print("portrait: matplotlib's grace_hopper.jpg (US Navy, public domain), cut out by oriel-portrait")
     portrait()
 
 
