@@ -8,6 +8,8 @@ NamedSegmenter open_model(const MaskSource& source) {
               ": this build has no networks; allowed: --mask FILE or --key COLOUR");
 }
 
-int run_compare(CompareCommand) { throw Error("compare: this build has no networks to compare"); }
+int run_compare(CompareCommand) {  // NOLINT(performance-unnecessary-value-param): as the one that compares
+  throw Error("compare: this build has no networks to compare");
+}
 
 }  // namespace oriel::portrait

@@ -3,7 +3,7 @@
 
 namespace oriel::portrait {
 
-int run_serve(ServeCommand) {
+int run_serve(ServeCommand) {  // NOLINT(performance-unnecessary-value-param): as the one that serves
   throw Error("serve: this build has no web server, cpp-httplib was missing; allowed: image, folder, pipe, video");
 }
 

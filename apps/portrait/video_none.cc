@@ -3,7 +3,7 @@
 
 namespace oriel::portrait {
 
-int run_video(VideoCommand c) {
+int run_video(VideoCommand c) {  // NOLINT(performance-unnecessary-value-param): as the one that reads films
   throw Error(c.in + ": this build reads no films, FFmpeg's libraries were missing; allowed: oriel-portrait pipe");
 }
 
