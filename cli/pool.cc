@@ -2,31 +2,18 @@
 
 #include <fmt/format.h>
 
-#include <chrono>
 #include <memory>
 
 #include "cli/json.h"
 #include "cli/options.h"
 #include "cli/pool_blocks.h"
 #include "cli/progress.h"
+#include "cli/stopwatch.h"
 #include "io/array.h"
 #include "io/output_file.h"
 
 namespace oriel::cli {
 namespace {
-
-class Stopwatch {
- public:
-  double seconds() {
-    const auto now = std::chrono::steady_clock::now();
-    const std::chrono::duration<double> passed = now - start_;
-    start_ = now;
-    return passed.count();
-  }
-
- private:
-  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
-};
 
 struct Seconds {
   double read = 0, pool = 0, write = 0;

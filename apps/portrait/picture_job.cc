@@ -2,33 +2,15 @@
 
 #include <fmt/format.h>
 
-#include <chrono>
-
 #include "apps/portrait/picture_file.h"
 #include "cli/json.h"
+#include "cli/stopwatch.h"
 #include "io/output_file.h"
 
 namespace oriel::portrait {
-namespace {
-
-class Stopwatch {
- public:
-  double seconds() {
-    const auto now = std::chrono::steady_clock::now();
-    const std::chrono::duration<double> passed = now - start_;
-    start_ = now;
-    return passed.count();
-  }
-
- private:
-  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
-};
-
-}  // namespace
-
 PictureDone make_picture(const std::string& in, const std::string& out, const std::string& ending, const Asked& asked,
                          const Segmenter& segmenter) {
-  Stopwatch watch;
+  cli::Stopwatch watch;
   PictureDone done;
   const PictureFile file = read_picture(in, asked.most_pixels);
   done.width = file.image.width;
