@@ -1,15 +1,37 @@
-#include "cli/app.h"
-
 #include <fmt/format.h>
 
+#include <CLI/CLI.hpp>
 #include <limits>
 
+#include "cli/command_line.h"
+#include "cli/options.h"
 #include "cli/quantities.h"
 #include "cli/rank_rows.h"
+#include "cli/window_options.h"
 #include "oriel/pool.h"
 
 namespace oriel::cli {
 namespace {
+
+// The options of all subcommands as typed.
+struct Typed {
+  PoolCommand pool;
+  WindowOptions window;
+  std::string pool_dtype, pool_memory, index_space = "plane";
+  CheckCommand check;
+  ExplainCommand explain;
+  std::string explain_name, explain_output, explain_ranks;
+  BenchCommand bench;
+  std::vector<std::string> check_names, bench_names;
+  std::string bench_device = "cpu";
+  PlanCommand plan;
+  std::string plan_name, plan_grid, plan_network, plan_overhead, plan_memory;
+  TileCommand tile;
+  std::string tile_shape, tile_dtype = "f32";
+  std::vector<std::string> tile_values;
+  InfoCommand info;
+  std::string completion_shell;
+};
 
 constexpr const char* kPoolExamples = R"(Examples:
   oriel pool photo.jpg small.png --op avg --kernel 4          every 4x4 block becomes its mean
@@ -200,13 +222,7 @@ void add_rest(CLI::App& app, Typed& t) {
   CLI::App& info = *app.add_subcommand("info", "Show version, instruction sets, threads, types");
   info.add_flag("--json", t.info.json, "print JSON");
   info.footer("ORIEL_TARGET=AVX2 oriel info   forces an instruction set\n");
-  CLI::App& completion = *app.add_subcommand("completion", "Print a completion script for a shell");
-  completion.add_option("SHELL", t.completion.shell, "bash, zsh or fish")
-      ->required()
-      ->check(CLI::IsMember({"bash", "zsh", "fish"}));
-  completion.footer(
-      "Examples:\n  source <(oriel completion bash)\n  oriel completion fish > "
-      "~/.config/fish/completions/oriel.fish\n");
+  add_completion(app, t.completion_shell);
 }
 
 std::vector<Problem> parse_names(const std::vector<std::string>& names) {
@@ -290,24 +306,17 @@ TileCommand finish_tile(Typed& t) {
   return c;
 }
 
-std::string one_line(std::string text) {
-  for (char& c : text)
-    if (static_cast<unsigned char>(c) < ' ' || c == '\x7f') c = ' ';
-  return text;
+// What CLI11 does not know, as this program reads these words itself.
+std::string value_words(const std::string& name) {
+  if (name == "--op") return "max min avg sum lp";
+  if (name == "--padding") return "same same_lower valid";
+  if (name == "--nan") return "propagate omit";
+  if (name == "--format") return "npy npz png jpg tif webp";
+  if (name == "--dtype") return "f64 f32 f16 bf16 i8 u8 i16 u16 i32 u32 i64 u64 bool";
+  return "";
 }
 
-// CLI11 would only say that some subcommand is missing.
-void check_name(const CLI::App& app, const std::string& word) {
-  if (word.empty() || word[0] == '-') return;
-  std::string names;
-  for (const CLI::App* sub : app.get_subcommands([](const CLI::App*) { return true; })) {
-    if (sub->get_name() == word) return;
-    names += (names.empty() ? "" : ", ") + sub->get_name();
-  }
-  throw Error(fmt::format("'{}' is not a subcommand; allowed: {}", one_line(word.substr(0, 40)), names));
-}
-
-Command finish(const std::string& command, Typed& t) {
+Command finish(const CLI::App& app, const std::string& command, Typed& t) {
   if (command == "pool") return finish_pool(t);
   if (command == "explain") return finish_explain(t);
   if (command == "plan") return finish_plan(t);
@@ -322,10 +331,8 @@ Command finish(const std::string& command, Typed& t) {
     return t.bench;
   }
   if (command == "info") return t.info;
-  return t.completion;
+  return TextCommand{completion_script(app, t.completion_shell, value_words)};
 }
-
-}  // namespace
 
 void add_commands(CLI::App& app, Typed& t) {
   app.name("oriel");
@@ -344,6 +351,8 @@ void add_commands(CLI::App& app, Typed& t) {
   add_rest(app, t);
 }
 
+}  // namespace
+
 Command parse_command(const std::vector<std::string>& arguments) {
   Typed typed;
   CLI::App app;
@@ -351,11 +360,11 @@ Command parse_command(const std::vector<std::string>& arguments) {
   std::string command = "oriel";
   try {
     if (arguments.empty()) return TextCommand{app.help()};
-    check_name(app, arguments[0]);
+    check_subcommand(app, arguments[0]);
     app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));  // CLI11 takes them from the back
     const std::string chosen = app.get_subcommands().at(0)->get_name();
     command += " " + chosen;
-    return finish(chosen, typed);
+    return finish(app, chosen, typed);
   } catch (const CLI::CallForVersion&) {
     return TextCommand{fmt::format("oriel {}\n", version())};
   } catch (const CLI::CallForHelp&) {

@@ -1,29 +1,19 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <set>
 #include <string>
 #include <vector>
 
-#include "cli/app.h"
-#include "cli/progress.h"
+#include "cli/command_line.h"
 
 namespace oriel::cli {
 namespace {
 
-// Words that may follow an option or a positional; empty: a file or free text.
-std::string values_of(const std::string& option) {
-  if (option == "--op") return "max min avg sum lp";
-  if (option == "--padding") return "same same_lower valid";
-  if (option == "--nan") return "propagate omit";
-  if (option == "--index-space") return "plane tensor";
-  if (option == "--format") return "npy npz png jpg tif webp";
-  if (option == "--dtype") return "f64 f32 f16 bf16 i8 u8 i16 u16 i32 u32 i64 u64 bool";
-  if (option == "SHELL") return "bash zsh fish";
-  return "";
-}
-
 struct OptionWords {
   std::string lname, sname, text;  // --kernel, -k
-  bool takes_value = false;
+  std::string values;
+  bool takes_value = false, takes_file = false;
 };
 
 struct CommandWords {
@@ -33,7 +23,27 @@ struct CommandWords {
   bool takes_files = false;
 };
 
-CommandWords words_of(const CLI::App& app) {
+// The words of a check that CLI11 makes: its type name is like TEXT:{cover,contain}.
+std::string checked_words(const CLI::Option& option) {
+  const std::string type = option.get_type_name();
+  const std::size_t begin = type.find('{'), end = type.find('}');
+  if (begin == std::string::npos || end == std::string::npos || end < begin) return "";
+  std::string words = type.substr(begin + 1, end - begin - 1);
+  std::replace(words.begin(), words.end(), ',', ' ');
+  return words;
+}
+
+std::string values_of(const CLI::Option& option, const std::string& name, ValueWords words) {
+  const std::string own = words(name);
+  return own.empty() ? checked_words(option) : own;
+}
+
+bool takes_file(const CLI::Option& option) {
+  const std::string type = option.get_type_name();
+  return type == "FILE" || type == "WHAT";  // WHAT may be a picture
+}
+
+CommandWords words_of(const CLI::App& app, ValueWords values) {
   CommandWords words{.command = app.get_name(),
                      .text = app.get_description(),
                      .options = {},
@@ -41,13 +51,17 @@ CommandWords words_of(const CLI::App& app) {
                      .takes_files = false};
   for (const CLI::Option* option : app.get_options()) {
     if (option->get_positional()) {
-      words.positional_values += values_of(option->get_name());
+      words.positional_values += values_of(*option, option->get_name(), values);
       words.takes_files = words.takes_files || option->get_name() == "IN" || option->get_name() == "OUT";
     }
     if (option->get_lnames().empty()) continue;
-    words.options.push_back({"--" + option->get_lnames()[0],
-                             option->get_snames().empty() ? "" : "-" + option->get_snames()[0],
-                             option->get_description(), option->get_items_expected_max() > 0});
+    const std::string lname = "--" + option->get_lnames()[0];
+    words.options.push_back({.lname = lname,
+                             .sname = option->get_snames().empty() ? "" : "-" + option->get_snames()[0],
+                             .text = option->get_description(),
+                             .values = values_of(*option, lname, values),
+                             .takes_value = option->get_items_expected_max() > 0,
+                             .takes_file = takes_file(*option)});
   }
   return words;
 }
@@ -64,34 +78,47 @@ std::string command_list(const std::vector<CommandWords>& commands, const char* 
   return list;
 }
 
-std::string bash(const std::vector<CommandWords>& commands) {
-  std::string values, cases;
+// What the shells call the function that completes `program`.
+std::string function_of(const std::string& program) {
+  std::string name = "_" + program;
+  std::replace(name.begin(), name.end(), '-', '_');
+  return name;
+}
+
+std::string bash(const std::string& program, const std::vector<CommandWords>& commands) {
+  std::string values, cases, files;
+  std::set<std::string> seen;  // several commands have the same options
   for (const CommandWords& c : commands) {
     cases += fmt::format("    {}) words=\"{}\"; files={} ;;\n", c.command,
                          option_list(c) + (c.positional_values.empty() ? "" : " " + c.positional_values),
                          c.takes_files ? 1 : 0);
-    for (const OptionWords& o : c.options)
-      if (const std::string v = values_of(o.lname); !v.empty())
-        values += fmt::format("    {}) COMPREPLY=($(compgen -W \"{}\" -- \"$cur\")); return ;;\n", o.lname, v);
+    for (const OptionWords& o : c.options) {
+      if (!seen.insert(o.lname).second) continue;
+      const std::string names = o.sname.empty() ? o.lname : o.lname + "|" + o.sname;
+      if (!o.values.empty())
+        values += fmt::format("    {}) COMPREPLY=($(compgen -W \"{}\" -- \"$cur\")); return ;;\n", names, o.values);
+      if (o.takes_file) files += (files.empty() ? "" : "|") + names;
+    }
   }
-  return fmt::format(R"(# bash completion for oriel; load it with: source <(oriel completion bash)
-_oriel() {{
+  return fmt::format(R"(# bash completion for {0}; load it with: source <({0} completion bash)
+{1}() {{
   local cur=${{COMP_WORDS[COMP_CWORD]}} prev=${{COMP_WORDS[COMP_CWORD-1]}} command= words= files=0 word
   for word in "${{COMP_WORDS[@]:1:COMP_CWORD-1}}"; do
-    case $word in {}) command=$word; break ;; esac
+    case $word in {2}) command=$word; break ;; esac
   done
   case $prev in
-{}    --indices|--svg) COMPREPLY=($(compgen -f -- "$cur")); return ;;
+{3}    {4}) COMPREPLY=($(compgen -f -- "$cur")); return ;;
   esac
   case $command in
-    "") words="{} --help --version" ;;
-{}  esac
+    "") words="{5} --help --version" ;;
+{6}  esac
   if [[ $files == 1 && $cur != -* ]]; then COMPREPLY=($(compgen -f -- "$cur")); return; fi
   COMPREPLY=($(compgen -W "$words" -- "$cur"))
 }}
-complete -o filenames -F _oriel oriel
+complete -o filenames -F {1} {0}
 )",
-                     command_list(commands, "|"), values, command_list(commands, " "), cases);
+                     program, function_of(program), command_list(commands, "|"), values, files,
+                     command_list(commands, " "), cases);
 }
 
 // Text inside single quotes and square brackets.
@@ -104,16 +131,15 @@ std::string zsh_text(const std::string& text) {
   return out;
 }
 
-std::string zsh(const std::vector<CommandWords>& commands) {
+std::string zsh(const std::string& program, const std::vector<CommandWords>& commands) {
   std::string list, cases;
   for (const CommandWords& c : commands) {
     list += fmt::format("    '{}:{}'\n", c.command, zsh_text(c.text));
     cases += fmt::format("    {})\n      _arguments", c.command);
     for (const OptionWords& o : c.options) {
-      const std::string values = values_of(o.lname);
-      const std::string action = !o.takes_value   ? ""
-                                 : values.empty() ? ":value:_files"
-                                                  : fmt::format(":value:({})", values);
+      const std::string action = !o.takes_value     ? ""
+                                 : o.values.empty() ? ":value:_files"
+                                                    : fmt::format(":value:({})", o.values);
       cases += fmt::format(" \\\n        '{}[{}]{}'", o.lname, zsh_text(o.text), action);
     }
     const std::string rest = c.takes_files                 ? "_files"
@@ -121,21 +147,21 @@ std::string zsh(const std::vector<CommandWords>& commands) {
                                                            : "(" + c.positional_values + ")";
     cases += fmt::format(" \\\n        '*:argument:{}' ;;\n", rest);
   }
-  return fmt::format(R"(#compdef oriel
-# zsh completion for oriel; load it with: source <(oriel completion zsh)
-_oriel() {{
+  return fmt::format(R"(#compdef {0}
+# zsh completion for {0}; load it with: source <({0} completion zsh)
+{1}() {{
   local -a commands
   commands=(
-{}  )
+{2}  )
   if (( CURRENT == 2 )); then _describe command commands; return; fi
   local command=$words[2]
   shift words; (( CURRENT-- ))
   case $command in
-{}  esac
+{3}  esac
 }}
-compdef _oriel oriel
+compdef {1} {0}
 )",
-                     list, cases);
+                     program, function_of(program), list, cases);
 }
 
 std::string fish_text(const std::string& text) {
@@ -147,17 +173,19 @@ std::string fish_text(const std::string& text) {
   return out;
 }
 
-std::string fish(const std::vector<CommandWords>& commands) {
-  std::string out = "# fish completion for oriel; put it into ~/.config/fish/completions/oriel.fish\n";
+std::string fish(const std::string& program, const std::vector<CommandWords>& commands) {
+  std::string out =
+      fmt::format("# fish completion for {0}; put it into ~/.config/fish/completions/{0}.fish\n", program);
   for (const CommandWords& c : commands) {
-    out += fmt::format("complete -c oriel -f -n __fish_use_subcommand -a {} -d '{}'\n", c.command, fish_text(c.text));
-    const std::string seen = fmt::format("complete -c oriel -n '__fish_seen_subcommand_from {}'", c.command);
+    out += fmt::format("complete -c {} -f -n __fish_use_subcommand -a {} -d '{}'\n", program, c.command,
+                       fish_text(c.text));
+    const std::string seen = fmt::format("complete -c {} -n '__fish_seen_subcommand_from {}'", program, c.command);
     if (!c.takes_files) out += fmt::format("{} -f -a '{}'\n", seen, c.positional_values);
     for (const OptionWords& o : c.options) {
       out += fmt::format("{} -l {}", seen, o.lname.substr(2));
       if (!o.sname.empty()) out += " -s " + o.sname.substr(1);
       if (o.takes_value) out += " -r";
-      if (const std::string v = values_of(o.lname); !v.empty()) out += fmt::format(" -f -a '{}'", v);
+      if (!o.values.empty()) out += fmt::format(" -f -a '{}'", o.values);
       out += fmt::format(" -d '{}'\n", fish_text(o.text));
     }
   }
@@ -166,15 +194,12 @@ std::string fish(const std::vector<CommandWords>& commands) {
 
 }  // namespace
 
-int run_completion(const CompletionCommand& command) {
-  Typed typed;
-  CLI::App app;
-  add_commands(app, typed);
+std::string completion_script(const CLI::App& app, const std::string& shell, ValueWords words) {
   std::vector<CommandWords> commands;
   for (const CLI::App* sub : app.get_subcommands([](const CLI::App*) { return true; }))
-    commands.push_back(words_of(*sub));
-  print(command.shell == "bash" ? bash(commands) : command.shell == "zsh" ? zsh(commands) : fish(commands));
-  return kExitDone;
+    commands.push_back(words_of(*sub, words));
+  const auto script = shell == "bash" ? bash : shell == "zsh" ? zsh : fish;
+  return script(app.get_name(), commands);
 }
 
 }  // namespace oriel::cli

@@ -1,11 +1,9 @@
 // The `oriel` command: reads the command line, runs a subcommand, turns errors into one line and an exit code.
-#include <fmt/format.h>
-
-#include <cstdio>
 #include <new>
 #include <string>
 #include <vector>
 
+#include "cli/command_line.h"
 #include "cli/options.h"
 #include "cli/progress.h"
 #include "cli/ranks_start.h"
@@ -30,7 +28,6 @@ struct Runner {
   int operator()(const PlanCommand& c) const { return named("plan", run_plan, c); }
   int operator()(const TileCommand& c) const { return named("tile", run_tile, c); }
   int operator()(const InfoCommand& c) const { return named("info", run_info, c); }
-  int operator()(const CompletionCommand& c) const { return named("completion", run_completion, c); }
 
   template <class C>
   int named(const char* name, int (*run)(const C&), const C& c) const {
@@ -38,14 +35,6 @@ struct Runner {
     return run(c);
   }
 };
-
-// One line, whatever a file's name holds.
-int complain(const std::string& command, std::string text, int code) {
-  for (char& c : text)
-    if (static_cast<unsigned char>(c) < ' ' || c == '\x7f') c = '?';
-  fmt::print(stderr, "{}: {}\n", command, text);
-  return code;
-}
 
 }  // namespace
 

@@ -90,18 +90,13 @@ struct InfoCommand {
   bool json = false;
 };
 
-/// `oriel completion`: a shell's completion script.
-struct CompletionCommand {
-  std::string shell;
-};
-
-/// A help or version text that was asked for.
+/// A text that was asked for: help, the version, a completion script.
 struct TextCommand {
   std::string text;
 };
 
 using Command = std::variant<TextCommand, PoolCommand, CheckCommand, ExplainCommand, BenchCommand, PlanCommand,
-                             TileCommand, InfoCommand, CompletionCommand>;
+                             TileCommand, InfoCommand>;
 
 /// The arguments after the program's name as a command. Throws UsageError. Reads and writes no files.
 Command parse_command(const std::vector<std::string>& arguments);
@@ -115,6 +110,5 @@ int run_bench(const BenchCommand& command);
 int run_plan(const PlanCommand& command);
 int run_tile(const TileCommand& command);
 int run_info(const InfoCommand& command);
-int run_completion(const CompletionCommand& command);
 
 }  // namespace oriel::cli

@@ -30,19 +30,29 @@ string(REGEX REPLACE "/$" "" ORIEL_PC_UP "${ORIEL_PC_UP}")
 configure_file(${CMAKE_CURRENT_LIST_DIR}/oriel.pc.in ${PROJECT_BINARY_DIR}/oriel.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/oriel.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 
-if(TARGET oriel_cli)
-  set(oriel_completions "")
+# The completions that a program prints.
+set(oriel_completions "")
+function(oriel_install_completions target program)
   foreach(shell IN ITEMS bash zsh fish)
-    set(file ${PROJECT_BINARY_DIR}/completion/oriel.${shell})
-    add_custom_command(OUTPUT ${file} COMMAND oriel_cli completion ${shell} > ${file} DEPENDS oriel_cli VERBATIM)
+    set(file ${PROJECT_BINARY_DIR}/completion/${program}.${shell})
+    add_custom_command(OUTPUT ${file} COMMAND ${target} completion ${shell} > ${file} DEPENDS ${target} VERBATIM)
     list(APPEND oriel_completions ${file})
   endforeach()
-  file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/completion)
-  add_custom_target(oriel_completions ALL DEPENDS ${oriel_completions})
-  install(FILES ${PROJECT_BINARY_DIR}/completion/oriel.bash RENAME oriel
+  set(oriel_completions ${oriel_completions} PARENT_SCOPE)
+  install(FILES ${PROJECT_BINARY_DIR}/completion/${program}.bash RENAME ${program}
     DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
-  install(FILES ${PROJECT_BINARY_DIR}/completion/oriel.zsh RENAME _oriel
+  install(FILES ${PROJECT_BINARY_DIR}/completion/${program}.zsh RENAME _${program}
     DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
-  install(FILES ${PROJECT_BINARY_DIR}/completion/oriel.fish
+  install(FILES ${PROJECT_BINARY_DIR}/completion/${program}.fish
     DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
+endfunction()
+file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/completion)
+if(TARGET oriel_cli)
+  oriel_install_completions(oriel_cli oriel)
+endif()
+if(TARGET oriel_portrait)
+  oriel_install_completions(oriel_portrait oriel-portrait)
+endif()
+if(oriel_completions)
+  add_custom_target(oriel_completions ALL DEPENDS ${oriel_completions})
 endif()

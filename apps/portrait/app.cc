@@ -4,12 +4,13 @@
 
 #include "apps/portrait/options.h"
 #include "apps/portrait/picture_file.h"
+#include "cli/command_line.h"
 #include "oriel/pool.h"
 
 namespace oriel::portrait {
 namespace {
 
-using cli::UsageError;
+using cli::UsageError, cli::one_line;
 
 constexpr const char* kExamples = R"(Examples:
   oriel-portrait image me.jpg me.png                              transparent around
@@ -34,7 +35,7 @@ struct Typed {
   bool channels_last = false;
   Asked asked;
   SmoothOptions smooth;
-  std::string background, key, fit = "cover", fill = "black", no_person, size, numbers = "fp32";
+  std::string background, key, fit = "cover", fill = "black", no_person, size, numbers = "fp32", completion_shell;
   double most_megapixels = 200;
   int threads = 0;
 };
@@ -209,6 +210,7 @@ void add_commands(CLI::App& app, Typed& t) {
       ->capture_default_str();
 
   add_compare(app, t);
+  cli::add_completion(app, t.completion_shell);
 }
 
 CompareCommand finish_compare(Typed& t) {
@@ -254,7 +256,9 @@ void parse_size(const std::string& text, PipeCommand& c) {
   c.height = height;
 }
 
-Command finish(const std::string& command, Typed& t) {
+Command finish(const CLI::App& app, const std::string& command, Typed& t) {
+  const auto no_words = [](const std::string&) { return std::string(); };  // CLI11 checks all of them here
+  if (command == "completion") return TextCommand{cli::completion_script(app, t.completion_shell, no_words)};
   if (command == "image") {
     t.image.asked = finish_asked(t, false);
     picture_ending(t.image.out, t.image.format, t.image.asked.look.channels());
@@ -286,23 +290,6 @@ Command finish(const std::string& command, Typed& t) {
   return t.video;
 }
 
-std::string one_line(std::string text) {
-  for (char& c : text)
-    if (static_cast<unsigned char>(c) < ' ' || c == '\x7f') c = ' ';
-  return text;
-}
-
-// CLI11 would only say that some subcommand is missing.
-void check_name(const CLI::App& app, const std::string& word) {
-  if (word.empty() || word[0] == '-') return;
-  std::string names;
-  for (const CLI::App* sub : app.get_subcommands([](const CLI::App*) { return true; })) {
-    if (sub->get_name() == word) return;
-    names += (names.empty() ? "" : ", ") + sub->get_name();
-  }
-  throw Error(fmt::format("'{}' is not a subcommand; allowed: {}", one_line(word.substr(0, 40)), names));
-}
-
 }  // namespace
 
 Command parse_command(const std::vector<std::string>& arguments) {
@@ -312,11 +299,11 @@ Command parse_command(const std::vector<std::string>& arguments) {
   std::string command = "oriel-portrait";
   try {
     if (arguments.empty()) return TextCommand{app.help()};
-    check_name(app, arguments[0]);
+    cli::check_subcommand(app, arguments[0]);
     app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));  // CLI11 takes them from the back
     const std::string chosen = app.get_subcommands().at(0)->get_name();
     command += " " + chosen;
-    return finish(chosen, typed);
+    return finish(app, chosen, typed);
   } catch (const CLI::CallForVersion&) {
     return TextCommand{fmt::format("oriel-portrait {}\n", version())};
   } catch (const CLI::CallForHelp&) {

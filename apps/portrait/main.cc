@@ -1,10 +1,8 @@
 // oriel-portrait: reads the command line, runs a subcommand, turns errors into one line and an exit code.
-#include <fmt/format.h>
-
-#include <cstdio>
 #include <new>
 
 #include "apps/portrait/options.h"
+#include "cli/command_line.h"
 #include "cli/progress.h"
 #include "cli/signals.h"
 
@@ -34,14 +32,6 @@ struct Runner {
   }
 };
 
-// One line, whatever a file's name holds.
-int complain(const std::string& command, std::string text, int code) {
-  for (char& c : text)
-    if (static_cast<unsigned char>(c) < ' ' || c == '\x7f') c = '?';
-  fmt::print(stderr, "{}: {}\n", command, text);
-  return code;
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -51,10 +41,10 @@ int main(int argc, char** argv) {
     Command parsed = parse_command(std::vector<std::string>(argv + (argc > 0 ? 1 : 0), argv + argc));
     return std::visit(Runner{command}, parsed);
   } catch (const oriel::cli::UsageError& e) {
-    return complain(e.command, e.what(), kExitUsage);
+    return oriel::cli::complain(e.command, e.what(), kExitUsage);
   } catch (const std::bad_alloc&) {
-    return complain(command, "memory: there is not enough for this", kExitFailure);
+    return oriel::cli::complain(command, "memory: there is not enough for this", kExitFailure);
   } catch (const std::exception& e) {
-    return complain(command, e.what(), kExitFailure);
+    return oriel::cli::complain(command, e.what(), kExitFailure);
   }
 }

@@ -64,7 +64,7 @@ struct CompareCommand {
   bool json = false;
 };
 
-/// A help or version text that was asked for.
+/// A text that was asked for: help, the version, a completion script.
 struct TextCommand {
   std::string text;
 };

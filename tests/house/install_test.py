@@ -1,6 +1,7 @@
 """An installed Oriel is found by CMake's find_package and by pkg-config, and a program that uses it runs."""
 
 import os
+import re
 import shlex
 import subprocess
 from pathlib import Path
@@ -62,12 +63,13 @@ def test_every_public_header_is_installed(prefix):
     assert installed == wanted
 
 
-def test_command_manual_and_completions_are_installed(prefix):
+@pytest.mark.parametrize("program, word", [("oriel", "explain"), ("oriel-portrait", "folder")])
+def test_command_manual_and_completions_are_installed(prefix, program, word):
     names = {path.relative_to(prefix).as_posix() for path in prefix.rglob("*") if path.is_file()}
-    assert "bin/oriel" in names
-    assert any(name.endswith("man1/oriel.1") or name.endswith("man1/oriel.1.gz") for name in names), names
-    for completion in ("bash-completion/completions/oriel", "zsh/site-functions/_oriel",
-                       "fish/vendor_completions.d/oriel.fish"):
+    assert f"bin/{program}" in names
+    assert any(re.search(rf"man1/{program}\.1(\.gz)?$", name) for name in names), names
+    for completion in (f"bash-completion/completions/{program}", f"zsh/site-functions/_{program}",
+                       f"fish/vendor_completions.d/{program}.fish"):
         assert f"share/{completion}" in names, names
-        assert "explain" in (prefix / "share" / completion).read_text()
-    assert "oriel" in run(prefix / "bin" / "oriel", "--help")
+        assert word in (prefix / "share" / completion).read_text()
+    assert program in run(prefix / "bin" / program, "--help")
