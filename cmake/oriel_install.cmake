@@ -7,16 +7,30 @@ set(oriel_package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/oriel)
 
 install(TARGETS oriel oriel_tile ${ORIEL_MPI_TARGETS} EXPORT oriel_targets
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
-install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/oriel DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
-  PATTERN nn EXCLUDE)  # oriel_nn is for the programs here, and not installed
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/oriel DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} PATTERN nn EXCLUDE)
 install(EXPORT oriel_targets NAMESPACE oriel:: FILE oriel_targets.cmake DESTINATION ${oriel_package_dir})
+
+# Networks are a component of their own, `find_package(oriel COMPONENTS nn)`: pooling needs none of what they need.
+if(TARGET oriel_nn)
+  install(TARGETS oriel_nn EXPORT oriel_nn_targets
+    LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+  install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/oriel/nn DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/oriel)
+  install(EXPORT oriel_nn_targets NAMESPACE oriel:: FILE oriel_nn_targets.cmake DESTINATION ${oriel_package_dir})
+endif()
 
 # A shared library brings what it needs; a static one leaves it to the program that links it.
 set(ORIEL_FIND_DEPENDENCIES "")
 set(ORIEL_PC_REQUIRES "")
+set(ORIEL_NN_FIND_DEPENDENCIES "")
 if(oriel_library_type STREQUAL "STATIC_LIBRARY")
   set(ORIEL_FIND_DEPENDENCIES "find_dependency(Threads)\nfind_dependency(TBB)\nfind_dependency(hwy)\nfind_dependency(fmt)")
   set(ORIEL_PC_REQUIRES "Requires: libhwy tbb fmt")
+  if(TARGET oriel_nn)
+    set(ORIEL_NN_FIND_DEPENDENCIES "find_dependency(PkgConfig)\n  pkg_check_modules(libzip REQUIRED IMPORTED_TARGET libzip)")
+    if(ORIEL_WITH_ONEDNN)
+      string(APPEND ORIEL_NN_FIND_DEPENDENCIES "\n  find_dependency(OpenMP COMPONENTS CXX)")
+    endif()
+  endif()
 endif()
 configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/oriel-config.cmake.in
   ${PROJECT_BINARY_DIR}/oriel-config.cmake INSTALL_DESTINATION ${oriel_package_dir})

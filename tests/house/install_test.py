@@ -29,11 +29,22 @@ def prefix(tmp_path_factory):
     return first.rename(first.with_name("moved here"))
 
 
+def consume(prefix, build, *options):
+    run(CMAKE, "-S", CONSUMER, "-B", build, f"-DCMAKE_PREFIX_PATH={prefix}", f"-DCMAKE_CXX_COMPILER={CXX}",
+        "-DCMAKE_FIND_USE_PACKAGE_REGISTRY=OFF", *options)
+    run(CMAKE, "--build", build)
+    assert run(build / "consumer") == EXPECTED
+
+
 def test_find_package(prefix, tmp_path):
-    run(CMAKE, "-S", CONSUMER, "-B", tmp_path, f"-DCMAKE_PREFIX_PATH={prefix}", f"-DCMAKE_CXX_COMPILER={CXX}",
-        "-DCMAKE_FIND_USE_PACKAGE_REGISTRY=OFF")
-    run(CMAKE, "--build", tmp_path)
-    assert run(tmp_path / "consumer") == EXPECTED
+    consume(prefix, tmp_path)
+
+
+def test_networks_are_a_component(prefix, tmp_path):
+    if not next(prefix.rglob("liboriel_nn.*"), None):
+        pytest.skip("this build has no networks: their installation is NOT tested")
+    consume(prefix, tmp_path, "-DNETWORKS=ON")
+    assert run(tmp_path / "network").startswith("none.safetensors: ")
 
 
 def test_find_package_refuses_another_version(prefix, tmp_path):
@@ -58,7 +69,8 @@ def test_pkg_config(prefix, tmp_path):
 def test_every_public_header_is_installed(prefix):
     source = CONSUMER.parents[2] / "include"
     wanted = {path.relative_to(source) for path in source.rglob("*") if path.is_file()}
-    wanted = {path for path in wanted if path.parts[1] != "nn"}  # oriel_nn is for the programs here, and not installed
+    if not next(prefix.rglob("liboriel_nn.*"), None):
+        wanted = {path for path in wanted if path.parts[1] != "nn"}
     installed = {path.relative_to(prefix / "include") for path in (prefix / "include").rglob("*") if path.is_file()}
     assert installed == wanted
 
