@@ -56,7 +56,11 @@ void add_look(CLI::App& app, Typed& t) {
       ->group(group)
       ->capture_default_str();
   app.add_flag("--only-mask", look.only_mask, "the mask as a grey picture: white is the person")->group(group);
-  app.add_flag("--linear-light", look.linear_light, "mix edges as light rather than as sRGB values")->group(group);
+  app.add_flag("--linear-light", look.blend.linear_light, "mix edges as light rather than as sRGB values")
+      ->group(group);
+  app.add_option("--light-wrap", look.blend.light_wrap, "share of the new background's light on the person's edge")
+      ->group(group)
+      ->capture_default_str();
   app.add_option("--no-person", t.no_person,
                  "where no person is found: fail (default; films: background), background, keep")
       ->check(CLI::IsMember({"fail", "background", "keep"}))
@@ -239,6 +243,7 @@ Asked finish_asked(Typed& t, bool film) {
                                                                                   : NoPerson::fail;
   check(a.look.chain.mask);
   check(a.look.chain.edge);
+  check(a.look.blend);
   check(t.smooth);
   return a;
 }

@@ -8,9 +8,9 @@
 #include <optional>
 #include <vector>
 
-#include "apps/portrait/pooling.h"
 #include "apps/portrait/resize.h"
 #include "apps/portrait/rows.h"
+#include "apps/portrait/spill.h"
 
 namespace oriel::portrait {
 namespace {
@@ -135,27 +135,15 @@ void contain(const Background& b, Image& out, int threads) {
   for (index_t y = 0; y < h; ++y) std::copy(inner.row(y), inner.row(y) + 3 * w, out.row(top + y) + 3 * left);
 }
 
-// The old background weighed by how much of it a pixel shows, averaged by three boxes, in a size where they are small.
+// The old background alone: what it sends around, by how much of it there was.
 Image blur(double radius, const Image& image, const Planes& alpha, int threads) {
-  constexpr double small_radius = 6;
-  constexpr float trace = 1e-3F;  // keeps a colour where the person hides everything in reach
-  const auto step = std::max<index_t>(static_cast<index_t>(radius / small_radius), 1);
-  const Image least = stepped(image, step, threads);
-  const Planes share = stepped(alpha, step, threads);
-  const Planes colours = colours_of(least, threads);
-  Planes weighed(4, least.height, least.width);
-  const auto area = static_cast<std::size_t>(least.area());
-  for (std::size_t i = 0; i < area; ++i) {
-    const float weight = 1 - share.values[i] + trace;
-    for (std::size_t c = 0; c < 3; ++c) weighed.values[c * area + i] = weight * colours.values[c * area + i];
-    weighed.values[3 * area + i] = weight;
-  }
-  const auto box = static_cast<index_t>(std::lround(radius / static_cast<double>(step)));
-  for (int pass = 0; pass < 3; ++pass) weighed = box_mean(weighed, box, threads);
+  Spill around = spill(image, alpha, radius, threads);
+  const auto area = static_cast<std::size_t>(around.means.area());
+  std::vector<float>& values = around.means.values;
   for (std::size_t i = 0; i < area; ++i)
-    for (std::size_t c = 0; c < 3; ++c) weighed.values[c * area + i] /= weighed.values[3 * area + i];
+    for (std::size_t c = 0; c < 3; ++c) values[c * area + i] /= values[3 * area + i];
   Image out(image.height, image.width, 3);
-  const Enlarged rows(weighed, image.height, image.width, step);
+  const Enlarged rows(around.means, image.height, image.width, around.step);
   for_rows(image.height, threads, [&](index_t begin, index_t end) {
     std::vector<float> row(static_cast<std::size_t>(image.width));
     for (index_t y = begin; y < end; ++y)

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <optional>
@@ -9,6 +10,7 @@
 #include "apps/portrait/foreground.h"
 #include "apps/portrait/resize.h"
 #include "apps/portrait/rows.h"
+#include "apps/portrait/spill.h"
 
 namespace oriel::portrait {
 namespace {
@@ -40,6 +42,32 @@ class PersonColours {
   const Image& image_;
   const Planes& shares_;
   std::optional<Enlarged> local_;
+};
+
+// What the new background adds to the person's colours.
+class WrappedLight {
+ public:
+  WrappedLight(const Image& background, const Planes& alpha, double share, int threads)
+      : share_(static_cast<float>(share)) {
+    if (share <= 0) return;
+    constexpr double reach = 60;  // of the shorter side
+    const double radius = std::max(static_cast<double>(std::min(background.height, background.width)) / reach, 1.0);
+    spill_ = spill(background, alpha, radius, threads);
+    light_.emplace(spill_.means, background.height, background.width, spill_.step);
+  }
+  WrappedLight(const WrappedLight&) = delete;
+  WrappedLight& operator=(const WrappedLight&) = delete;
+
+  bool any() const { return light_.has_value(); }
+  float on(float colour, std::size_t channel, index_t y, index_t x) const {
+    if (!light_) return colour;
+    return 1 - (1 - colour) * (1 - share_ * light_->value(static_cast<index_t>(channel), y, x));
+  }
+
+ private:
+  float share_;
+  Spill spill_;
+  std::optional<Enlarged> light_;
 };
 
 void check_sizes(const Image& image, const Planes& alpha, const Image& other) {
@@ -85,14 +113,21 @@ Image transparent(const Image& image, const Cut& cut, int threads) {
   return out;
 }
 
-Image compose(const Image& image, const Cut& cut, const Image& background, bool linear_light, int threads) {
+void check(const Blend& blend) {
+  if (!(blend.light_wrap >= 0 && blend.light_wrap <= 1))
+    throw Error(fmt::format("--light-wrap: {} is out of range; allowed: from 0 to 1", blend.light_wrap));
+}
+
+Image compose(const Image& image, const Cut& cut, const Image& background, const Blend& blend, int threads) {
   check_sizes(image, cut.alpha, background);
+  check(blend);
   Image out(image.height, image.width, 3);
   const PersonColours colours(image, cut);
-  const auto blend = [linear_light](float person, float behind, float alpha) {
-    if (!linear_light) return behind + alpha * (person - behind);
-    const float light = to_light(behind);
-    return from_light(light + alpha * (to_light(person) - light));
+  const WrappedLight light(background, cut.alpha, blend.light_wrap, threads);
+  const auto mix = [&blend](float person, float behind, float alpha) {
+    if (!blend.linear_light) return behind + alpha * (person - behind);
+    const float from = to_light(behind);
+    return from_light(from + alpha * (to_light(person) - from));
   };
   for_rows(image.height, threads, [&](index_t begin, index_t end) {
     for (index_t y = begin; y < end; ++y) {
@@ -101,16 +136,13 @@ Image compose(const Image& image, const Cut& cut, const Image& background, bool 
       const std::uint8_t* behind = background.row(y);
       std::uint8_t* to = out.row(y);
       for (index_t x = 0; x < image.width; ++x, in += 3, behind += 3, to += 3) {
-        if (alpha[x] <= 0 || alpha[x] >= 1) {
-          const std::uint8_t* const from = alpha[x] <= 0 ? behind : in;
-          to[0] = from[0];
-          to[1] = from[1];
-          to[2] = from[2];
+        if (alpha[x] <= 0 || (alpha[x] >= 1 && !light.any())) {
+          std::copy_n(alpha[x] <= 0 ? behind : in, 3, to);
           continue;
         }
         const std::array<float, 3> colour = colours.at(y, x);
         for (std::size_t c = 0; c < 3; ++c)
-          to[c] = to_byte(blend(colour[c], static_cast<float>(behind[c]) / 255, alpha[x]));
+          to[c] = to_byte(mix(light.on(colour[c], c, y, x), static_cast<float>(behind[c]) / 255, alpha[x]));
       }
     }
   });

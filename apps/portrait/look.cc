@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "apps/portrait/compose.h"
-
 namespace oriel::portrait {
 
 index_t Look::channels() const {
@@ -26,8 +24,7 @@ Finished finish(const Image& image, const Planes& mask, const Look& look, const 
   else if (look.background.kind == Background::Kind::transparent)
     done.picture = transparent(image, person, threads);
   else
-    done.picture =
-        compose(image, person, render(look.background, image, person.alpha, threads), look.linear_light, threads);
+    done.picture = compose(image, person, render(look.background, image, person.alpha, threads), look.blend, threads);
   return done;
 }
 

@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "apps/portrait/background.h"
-#include "apps/portrait/cut.h"
+#include "apps/portrait/compose.h"
 
 namespace oriel::portrait {
 
@@ -18,8 +18,8 @@ enum class NoPerson : std::uint8_t {
 /// Everything that is asked of a finished picture.
 struct Look {
   Background background{};
-  bool only_mask = false;     ///< the mask as a grey picture, whatever the background
-  bool linear_light = false;  ///< mix edges as light
+  Blend blend{};
+  bool only_mask = false;  ///< the mask as a grey picture, whatever the background
   NoPerson no_person = NoPerson::fail;
   ChainOptions chain{};
 

@@ -23,6 +23,7 @@ std::string openapi_text() {
     {"name": "fill", "in": "query", "description": "colour around a contained picture", "schema": {"type": "string"}},
     {"name": "feather", "in": "query", "description": "pixels over which edges are softened", "schema": {"type": "integer", "minimum": 0, "maximum": 1000}},
     {"name": "linear_light", "in": "query", "schema": {"type": "boolean"}},
+    {"name": "light_wrap", "in": "query", "description": "percent of the new background's light on the person's edge", "schema": {"type": "integer", "minimum": 0, "maximum": 100, "default": 0}},
     {"name": "no_person", "in": "query", "schema": {"type": "string", "enum": ["fail", "background", "keep"], "default": "fail"}},
     {"name": "format", "in": "query", "schema": {"type": "string", "enum": ["png", "jpg", "webp", "tif"], "default": "png"}}
    ],

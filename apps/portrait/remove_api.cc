@@ -15,8 +15,9 @@ namespace {
 
 using Parameters = std::map<std::string, std::string>;
 
-constexpr const char* kKnown[] = {"a",          "af",  "ab",      "ae",           "om",   "ppm",    "bgc",      "model",
-                                  "background", "fit", "feather", "linear_light", "fill", "format", "no_person"};
+constexpr const char* kKnown[] = {"a",          "af",    "ab",         "ae",       "om",      "ppm",
+                                  "bgc",        "model", "background", "fit",      "feather", "linear_light",
+                                  "light_wrap", "fill",  "format",     "no_person"};
 
 bool flag(const std::string& name, const std::string& text) {
   if (text == "true" || text == "1" || text == "on") return true;
@@ -107,7 +108,9 @@ Look look_of(const Look& first, const Parameters& p, bool has_background) {
       throw Error(fmt::format("{}: no such parameter; allowed: {}", name.substr(0, 40), fmt::join(kKnown, ", ")));
   Look look = first;
   if (const auto at = p.find("om"); at != p.end()) look.only_mask = flag("om", at->second);
-  if (const auto at = p.find("linear_light"); at != p.end()) look.linear_light = flag("linear_light", at->second);
+  if (const auto at = p.find("linear_light"); at != p.end()) look.blend.linear_light = flag("linear_light", at->second);
+  if (const auto at = p.find("light_wrap"); at != p.end())
+    look.blend.light_wrap = number("light_wrap", at->second, 100) / 100.0;
   if (const auto at = p.find("ppm"); at != p.end()) (void)flag("ppm", at->second);  // masks are always cleaned
   if (const auto at = p.find("a"); at != p.end() && flag("a", at->second)) matting(p, look.chain);
   if (const auto at = p.find("feather"); at != p.end()) look.chain.edge.feather = number("feather", at->second, 1000);

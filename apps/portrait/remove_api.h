@@ -30,7 +30,8 @@ class RemoveApi {
   RemoveApi(const Asked& asked, NamedSegmenter segmenter, int workers);
 
   /// Parameters: rembg's `a`, `af`, `ab`, `ae`, `om`, `ppm`, `bgc`, `model`, and this program's `background` (without
-  /// files), `fit`, `feather`, `linear_light`, `no_person`, `format`. Never throws: what is wrong becomes the status.
+  /// files), `fit`, `fill`, `feather`, `linear_light`, `light_wrap` (percent), `no_person`, `format`. Never throws:
+  /// what is wrong becomes the status.
   RemoveReply remove(const RemoveRequest& request);
 
   const std::string& model() const { return segmenter_.name; }

@@ -2,6 +2,7 @@
 #include "apps/portrait/cut.h"
 
 #include <gtest/gtest.h>
+#include <algorithm>
 
 #include "apps/portrait/compose.h"
 #include "apps/portrait/foreground.h"
@@ -168,10 +169,37 @@ TEST(Compose, shares_are_blended_and_whole_pixels_copied) {
   half.alpha.values = {0, 0.5F, 1};
   EXPECT_EQ(compose(image, half, behind).bytes, (std::vector<std::uint8_t>{0, 0, 250, 100, 50, 150, 200, 100, 50}));
   // As light: sRGB 200 is 0.5776 of full light; half of it is 0.2888, which is sRGB 146.
-  EXPECT_EQ(compose(image, half, behind, true).bytes[3], 146);
+  EXPECT_EQ(compose(image, half, behind, {.linear_light = true}).bytes[3], 146);
   EXPECT_EQ(transparent(image, half).bytes,
             (std::vector<std::uint8_t>{0, 0, 0, 0, 200, 100, 50, 128, 200, 100, 50, 255}));
   EXPECT_EQ(mask_of(half).bytes, (std::vector<std::uint8_t>{0, 128, 255}));
+}
+
+TEST(Compose, light_wraps_around_the_edge) {
+  const Scene scene = disc_scene(240, 320, 80, 2, kDark, kGreen);
+  Image behind(240, 320, 3);
+  for (std::size_t i = 0; i < behind.bytes.size(); ++i) behind.bytes[i] = i % 3 == 0 ? 255 : 51;
+  const Cut whole{scene.alpha, {}, 1, {}};
+  const Image plain = compose(scene.image, whole, behind);
+  EXPECT_EQ(compose(scene.image, whole, behind, {.light_wrap = 0}).bytes, plain.bytes);
+  const Image lit = compose(scene.image, whole, behind, {.light_wrap = 0.6});
+  Planes seen = scene.alpha;  // of the background
+  for (float& value : seen.values) value = 1 - value + 1e-3F;
+  for (int pass = 0; pass < 3; ++pass) seen = naive_square(Square::mean, seen, 4);  // a sixtieth of 240
+  index_t changed = 0;
+  for (std::size_t i = 0; i < scene.alpha.values.size(); ++i)
+    for (std::size_t c = 0; c < 3; ++c) {
+      const float alpha = scene.alpha.values[i], was = static_cast<float>(scene.image.bytes[3 * i + c]) / 255;
+      const float back = c == 0 ? 1.0F : 0.2F, person = 1 - (1 - was) * (1 - 0.6F * back * seen.values[i]);
+      const float wanted = 255 * (back + alpha * (person - back));
+      ASSERT_NEAR(lit.bytes[3 * i + c], wanted, 0.51) << "pixel " << i << ", channel " << c;
+      if (alpha >= 1 && lit.bytes[3 * i + c] != plain.bytes[3 * i + c]) ++changed;
+    }
+  EXPECT_GT(changed, 2000);
+  EXPECT_TRUE(std::equal(lit.bytes.begin() + 3 * (120 * 320 + 130), lit.bytes.begin() + 3 * (120 * 320 + 190),
+                         plain.bytes.begin() + 3 * (120 * 320 + 130)));  // far from the edge
+  EXPECT_EQ(error_of([&] { compose(scene.image, whole, behind, {.light_wrap = 1.5}); }),
+            "--light-wrap: 1.5 is out of range; allowed: from 0 to 1");
 }
 
 TEST(Compose, sizes_must_be_the_same) {

@@ -150,6 +150,20 @@ def test_what_is_transparent_stays_so(portrait, save, load):
     portrait("image", save("in.png", rgba), "out.png", *KEY)
     out = load("out.png")
     assert (out[:, :120, 3] == 0).all() and out[90, 130, 3] == 255
+    rgba[:, :120, 3] = 51  # a fifth
+    portrait("image", save("in.png", rgba), "white.png", *KEY, "--background", "white", "--keep-colours")
+    out = load("white.png").astype(int)
+    assert out[90, 130].tolist() == list(PERSON)
+    assert np.abs(out[90, 110] - (0.8 * 255 + 0.2 * np.array(PERSON))).max() <= 1
+
+
+def test_light_of_the_background_falls_on_the_edge(portrait, save, load):
+    save("in.png", seen(ALPHA))
+    portrait("image", "in.png", "plain.png", *KEY, "--background", "white")
+    portrait("image", "in.png", "lit.png", *KEY, "--background", "white", "--light-wrap", "0.5")
+    gain = load("lit.png").astype(int) - load("plain.png")
+    assert gain.min() >= -1 and (gain[90, 120] == 0).all()
+    assert (gain[90, 120 - 58 : 120 + 58].max(axis=1) > 20).any()
 
 
 def test_extreme_sizes(portrait, save, load):
@@ -204,6 +218,7 @@ def test_bad_command_lines_are_one_line_each(refusal, save):
         (("in.png", "out.gif"), "out.gif: '.gif' is no picture's ending; allowed: .png, .jpg, .webp, .tif"),
         (("in.png", "out.png", "--background", "#12"), "--background: '#12' is no colour"),
         (("in.png", "out.png", "--low", "0.9"), "--high: 0.75 is out of range; allowed: from 0.9 to 1"),
+        (("in.png", "out.png", "--light-wrap", "2"), "--light-wrap: 2 is out of range; allowed: from 0 to 1"),
         (("in.png", "out.png", "--feather", "-3"), "--feather: -3 is out of range; allowed: from 0 to 1000"),
         (("in.png", "out.png", "--mask", "m.png", "--key", "red"), "--mask excludes --key"),
         (("in.png",), "OUT is required"),

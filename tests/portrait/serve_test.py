@@ -108,7 +108,7 @@ def test_parameters_in_the_address_and_in_the_form(url):
 @pytest.mark.parametrize("path, text", [
     ("?format=gif", "'.gif' is no picture's ending"), ("?format=jpg", "JPEG holds no transparency"),
     ("?bgc=1,2", "bgc: allowed"), ("?bgc=1,2,300", "bgc: '300' is no number from 0 to 255"), ("?om=maybe", "om: 'maybe'"),
-    ("?feather=-1", "feather: '-1'"), ("?background=/etc/passwd", "background: allowed"), ("?color=red", "color: no such"),
+    ("?feather=-1", "feather: '-1'"), ("?light_wrap=101", "light_wrap: '101' is no number from 0 to 100"), ("?background=/etc/passwd", "background: allowed"), ("?color=red", "color: no such"),
     ("?model=other", "model: 'other' is not here"), ("?no_person=x", "no_person: allowed"), ("?a=1&ab=250&af=3", "ab: greater"),
 ])
 def test_bad_parameters_are_named(url, path, text):
