@@ -90,7 +90,8 @@ int main(int argc, char** argv) try {
   if (names.empty()) names = read_suite();
   for (const std::string& name : names) {
     const Problem problem = oriel::parse_problem(name);
-    if (problem.direction == oriel::Direction::backward || problem.indices) continue;  // `oriel bench` times those
+    if (problem.direction == oriel::Direction::backward || problem.indices || problem.codes)
+      continue;  // `oriel bench` times those
     benchmark::RegisterBenchmark(name.c_str(), [problem](benchmark::State& state) { time_pool(state, problem); });
     const std::size_t moved = bytes(problem.shape, problem.dtype) + bytes(problem.output_shape, problem.dtype);
     benchmark::RegisterBenchmark(("copy for " + name).c_str(),

@@ -16,6 +16,7 @@ import platform
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 TOO_LONG = 2.0  # seconds: a peer whose call would take longer is left out, loudly
@@ -100,6 +101,13 @@ def oriel_contender(problem, x, dy):
     if problem.cropped:
         y = np.ascontiguousarray(y)
     assert y.dtype == DTYPES[problem.dtype]
+    if problem.backward and problem.codes:
+        codes = pool.with_indices(x, space="window", index_dtype="uint8")[1]
+        return Contender(
+            "Oriel",
+            lambda: pool.backward(dy, indices=codes, space="window", input_shape=problem.shape, out=y),
+            lambda: y,
+        )
     if problem.backward:
         needs_x = problem.op not in ("avg", "sum") or problem.omit
         x = x if needs_x else None
@@ -107,6 +115,9 @@ def oriel_contender(problem, x, dy):
     if problem.indices:
         out = (y, np.zeros(y.shape, np.int64))
         return Contender("Oriel", lambda: pool.with_indices(x, out=out), lambda: y)
+    if problem.codes:
+        out = (y, make_array(replace(problem, dtype="u8"), problem.output_shape, 4))
+        return Contender("Oriel", lambda: pool.with_indices(x, space="window", index_dtype="uint8", out=out), lambda: y)
     return Contender("Oriel", lambda: pool(x, out=y), lambda: y)
 
 

@@ -34,18 +34,23 @@ class Call {
         x_(problem, problem.shape, problem.dtype),
         y_(problem, problem.output_shape, problem.dtype),
         dx_(problem, problem.shape, problem.dtype),
-        indices_(problem, problem.output_shape, oriel::Dtype::i64) {}
+        indices_(problem, problem.output_shape, problem.codes ? oriel::Dtype::u8 : oriel::Dtype::i64) {
+    if (problem.codes) oriel::forward(problem.pool, x_.view, y_.view, indices_.view, oriel::IndexSpace::window);
+  }
 
   void run() const {
     constexpr oriel::Options one_thread{.threads = 1};
     const oriel::Pool& pool = problem_.pool;
     if (problem_.direction == oriel::Direction::backward) {
       const bool of_sum = pool.op == oriel::Op::sum || pool.op == oriel::Op::avg;
+      if (problem_.codes)
+        return oriel::backward(pool, y_.view, indices_.view, oriel::IndexSpace::window, dx_.view, one_thread);
       if (of_sum) return oriel::backward(pool, y_.view, dx_.view, one_thread);
       return oriel::backward(pool, x_.view, y_.view, dx_.view, one_thread);
     }
-    if (problem_.indices)
-      return oriel::forward(pool, x_.view, y_.view, indices_.view, oriel::IndexSpace::plane, one_thread);
+    const oriel::IndexSpace space = problem_.codes ? oriel::IndexSpace::window : oriel::IndexSpace::plane;
+    if (problem_.indices || problem_.codes)
+      return oriel::forward(pool, x_.view, y_.view, indices_.view, space, one_thread);
     oriel::forward(pool, x_.view, y_.view, one_thread);
   }
 

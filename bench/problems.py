@@ -60,6 +60,7 @@ class Problem:
     divisor: int = 0
     omit: bool = False
     indices: bool = False
+    codes: bool = False
     backward: bool = False
     cropped: bool = (
         False  # the input is the inner part of a larger array (no word of the name; the suite's group `views`)
@@ -68,6 +69,11 @@ class Problem:
     @property
     def floating(self):
         return self.dtype in ("f32", "f64", "f16", "bf16")
+
+    @property
+    def places(self):
+        """Whether a result comes with where it was, in any form."""
+        return self.indices or self.codes
 
     @property
     def channels(self):
@@ -131,8 +137,8 @@ class Problem:
         """What must be read and written once."""
         item = np.dtype(DTYPES[self.dtype]).itemsize
         into, out = math.prod(self.shape) * item, math.prod(self.output_shape) * item
-        again = into if self.backward and (self.op not in ("avg", "sum") or self.omit) else 0
-        return into + out + again + (8 * math.prod(self.output_shape) if self.indices else 0)
+        again = into if self.backward and not self.codes and (self.op not in ("avg", "sum") or self.omit) else 0
+        return into + out + again + math.prod(self.output_shape) * (8 * self.indices + self.codes)
 
 
 def _numbers(text, n):
@@ -159,7 +165,7 @@ def parse(name, cropped=False):
     shape = tuple(int(n) for n in shape.split("x"))
     found, letters = {"cropped": cropped}, {}
     for word in words:
-        if word in ("ceil", "omit", "indices", "backward"):
+        if word in ("ceil", "omit", "indices", "codes", "backward"):
             found[word] = True
         elif word in ("same", "same_lower"):
             found["same"] = word

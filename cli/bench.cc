@@ -32,7 +32,13 @@ class Workload {
     } else {
       result_ = arrange(make_sample(problem.dtype, problem.output_shape, Sample::plain, 3));
     }
-    if (problem.indices) indices_ = arrange(make_sample(Dtype::i64, problem.output_shape, Sample::plain, 4));
+    if (indexed()) {
+      indices_ = arrange(make_sample(problem.codes ? Dtype::u8 : Dtype::i64, problem.output_shape, Sample::plain, 4));
+    }
+    if (backward_asked() && problem.codes) {
+      const io::Buffer y = arrange(make_sample(problem.dtype, problem.output_shape, Sample::plain, 5));
+      forward(problem.pool, x_.view, y.view, indices_.view, IndexSpace::window, options_);
+    }
     if (command.device == Device::cuda) device_ = std::make_unique<OnDevice>(x_, dy_, result_, indices_);
   }
 
@@ -48,7 +54,7 @@ class Workload {
     const index_t out = element_count(problem_.output_shape) * size_bytes(problem_.dtype);
     index_t bytes = in + out;
     if (backward_asked() && needs_input()) bytes += in;
-    if (problem_.indices) bytes += element_count(problem_.output_shape) * size_bytes(Dtype::i64);
+    if (indexed()) bytes += element_count(problem_.output_shape) * size_bytes(indices_.view.dtype);
     return static_cast<std::size_t>(bytes);
   }
 
@@ -58,7 +64,7 @@ class Workload {
     if (device_ != nullptr) {
       wait_for_device();
       device_->y.fetch();
-      if (problem_.indices) device_->i.fetch();
+      if (indexed()) device_->i.fetch();
     }
     constexpr index_t most_steps = 40'000'000;  // about a second of the naive reference
     const bool small = element_count(problem_.output_shape) <= most_steps / std::max<index_t>(problem_.taps(), 1);
@@ -74,15 +80,19 @@ class Workload {
 
   void run(const Tensor& x, const Tensor& dy, const Tensor& result, const Tensor& indices) const {
     const Pool& pool = problem_.pool;
+    const IndexSpace space = problem_.codes ? IndexSpace::window : IndexSpace::plane;
+    if (backward_asked() && problem_.codes) return backward(pool, dy, indices, space, result, options_);
     if (backward_asked() && needs_input()) return backward(pool, x, dy, result, options_);
     if (backward_asked()) return backward(pool, dy, result, options_);
-    if (problem_.indices) return forward(pool, x, result, indices, IndexSpace::plane, options_);
+    if (indexed()) return forward(pool, x, result, indices, space, options_);
     forward(pool, x, result, options_);
   }
   void run_on_cpu() const { run(x_.view, dy_.view, result_.view, indices_.view); }
 
   bool backward_asked() const { return problem_.direction == Direction::backward; }
+  bool indexed() const { return problem_.indices || problem_.codes; }
   bool needs_input() const {
+    if (problem_.codes) return false;
     return (problem_.pool.op != Op::sum && problem_.pool.op != Op::avg) || problem_.pool.nan == NanPolicy::omit;
   }
 
@@ -109,9 +119,11 @@ class Workload {
                                 : reference::first_difference(problem_.dtype, got.view.data, wanted.bits.data(),
                                                               element_count(got.view.shape));
     if (at >= 0) throw Error(fmt::format("{}: element {} differs from the reference", to_string(problem_), at));
-    if (problem_.indices) {
+    if (indexed() && !backward_asked()) {
       const io::Array indices = io::dense(indices_.view);
-      if (reference::first_difference(Dtype::i64, indices.view.data, wanted.plane.data(),
+      const std::vector<std::uint8_t> codes(wanted.window.begin(), wanted.window.end());
+      const void* places = problem_.codes ? static_cast<const void*>(codes.data()) : wanted.plane.data();
+      if (reference::first_difference(indices.view.dtype, indices.view.data, places,
                                       element_count(indices.view.shape)) >= 0)
         throw Error(fmt::format("{}: an index differs from the reference", to_string(problem_)));
     }
@@ -130,9 +142,9 @@ class Workload {
   }
 
   std::string verify_by_cpu() const {
-    const io::Buffer got = kept(result_), indices_got = problem_.indices ? kept(indices_) : io::Buffer();
+    const io::Buffer got = kept(result_), indices_got = indexed() ? kept(indices_) : io::Buffer();
     run_on_cpu();
-    if (differs(got, result_) || (problem_.indices && differs(indices_got, indices_)))
+    if (differs(got, result_) || (indexed() && differs(indices_got, indices_)))
       throw Error(fmt::format("{}: the device and the CPU differ", to_string(problem_)));
     return "CPU";
   }
@@ -141,11 +153,11 @@ class Workload {
     const std::string here = active_target();
     std::string other = supported_targets().back();
     if (other == here) return "nothing (one target, too large for the reference)";
-    const io::Buffer before = kept(result_), indices_before = problem_.indices ? kept(indices_) : io::Buffer();
+    const io::Buffer before = kept(result_), indices_before = indexed() ? kept(indices_) : io::Buffer();
     set_target(other);
     run();
     set_target(here);
-    if (differs(before, result_) || (problem_.indices && differs(indices_before, indices_)))
+    if (differs(before, result_) || (indexed() && differs(indices_before, indices_)))
       throw Error(fmt::format("{}: {} and {} differ", to_string(problem_), here, other));
     return other;
   }

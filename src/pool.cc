@@ -65,12 +65,16 @@ Argument check_same(Caller what, const char* argument, const ConstTensor& t, Dty
   return checked;
 }
 
-Argument check_output(Caller what, const char* argument, const ConstTensor& t, Dtype dtype, const Extents& shape) {
-  const Argument checked = check_same(what, argument, t, dtype, shape);
+void check_writable(Caller what, const char* argument, const ConstTensor& t) {
   if (may_self_overlap(t)) {
     fail(what, "{} is written, so its elements must not share memory, but its pitches {} make them", argument,
          to_string(t.pitch));
   }
+}
+
+Argument check_output(Caller what, const char* argument, const ConstTensor& t, Dtype dtype, const Extents& shape) {
+  const Argument checked = check_same(what, argument, t, dtype, shape);
+  check_writable(what, argument, t);
   return checked;
 }
 
@@ -101,6 +105,28 @@ void check_indexed(Caller what, const Pool& pool) {
   }
 }
 
+// The dtypes that indices may have (S10), and the device where small ones are served.
+Argument check_indices(Caller what, const ConstTensor& t, IndexSpace space, const Problem& problem) {
+  if (t.dtype != Dtype::i64) {
+    if (t.dtype != Dtype::u8 && t.dtype != Dtype::i32) {
+      fail(what, "indices must have dtype i64 (in space window also u8 or i32), but has {}", name(t.dtype));
+    }
+    if (space != IndexSpace::window) {
+      fail(what, "indices of dtype {} count taps of the window, but space is {}; allowed there: i64", name(t.dtype),
+           space == IndexSpace::plane ? "plane" : "tensor");
+    }
+    const index_t most = t.dtype == Dtype::u8 ? kMostByteCodes : highest_value<std::int32_t>();
+    if (problem.taps() > most) {
+      fail(what, "indices of dtype {} count windows of at most {} taps, but these have {}", name(t.dtype), most,
+           problem.taps());
+    }
+    if (t.device == Device::cuda) {
+      fail(what, "indices on a CUDA device must have dtype i64, but has {}", name(t.dtype));
+    }
+  }
+  return check_same(what, "indices", t, t.dtype, problem.output_shape);
+}
+
 void check_needs_no_input(Caller what, const Pool& pool, Dtype dtype) {
   if ((pool.op != Op::sum && pool.op != Op::avg) || (pool.nan == NanPolicy::omit && is_floating(dtype))) {
     fail(what, "needs x as well: only sum and avg, with NaN policy propagate, do without");
@@ -117,7 +143,8 @@ void check_gradient(Caller what, const Pool& pool, Dtype dtype) {
 void run_indexed(Caller what, const Problem& problem, const Argument& x_arg, const ConstTensor& x, const Tensor& y,
                  const Tensor& indices, IndexSpace space, const Options& options) {
   const Argument y_arg = check_output(what, "y", y, problem.dtype, problem.output_shape);
-  const Argument indices_arg = check_output(what, "indices", indices, Dtype::i64, problem.output_shape);
+  const Argument indices_arg = check_indices(what, indices, space, problem);
+  check_writable(what, "indices", indices);
   check_apart(what, x_arg, y_arg);
   check_apart(what, x_arg, indices_arg);
   check_apart(what, y_arg, indices_arg);
@@ -148,7 +175,7 @@ void run_indexed_backward(Caller what, const Problem& problem, const ConstTensor
                           IndexSpace space, const Tensor& dx, const Options& options) {
   const Argument dx_arg = check_output(what, "dx", dx, problem.dtype, problem.shape);
   const Argument dy_arg = check_same(what, "dy", dy, problem.dtype, problem.output_shape);
-  const Argument indices_arg = check_same(what, "indices", indices, Dtype::i64, problem.output_shape);
+  const Argument indices_arg = check_indices(what, indices, space, problem);
   check_apart(what, dy_arg, dx_arg);
   check_apart(what, indices_arg, dx_arg);
   check_threads(what, options);
@@ -306,9 +333,10 @@ Plan plan(const Problem& problem) {
   const bool backward = problem.direction == Direction::backward;
   const bool needs_input = is_extremum(problem.pool) || problem.pool.op == Op::lp ||
                            (problem.pool.nan == NanPolicy::omit && is_floating(problem.dtype));
-  plan.bytes_read = backward ? out + (needs_input ? in : 0) : in;
+  plan.bytes_read = backward ? out + (needs_input && !problem.codes ? in : 0) : in;
   plan.bytes_written = backward ? in : out;
   if (problem.indices) plan.bytes_written += element_count(problem.output_shape) * size_bytes(Dtype::i64);
+  if (problem.codes) (backward ? plan.bytes_read : plan.bytes_written) += element_count(problem.output_shape);
   plan.combinations = course.combinations;
   plan.direct = static_cast<double>(element_count(problem.output_shape)) * static_cast<double>(problem.taps() - 1);
   return plan;

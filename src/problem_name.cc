@@ -12,7 +12,7 @@ using detail::quoted;
 
 constexpr std::string_view kWords =
     "k3s2p1d1 (window), global, out7x7, same, same_lower, ceil, exclude, div9, omit, axes1,2, order0,2,3,1, indices, "
-    "backward";
+    "codes, backward";
 
 [[noreturn]] void fail(const std::string& text) { throw Error("problem name: " + text); }
 
@@ -78,6 +78,7 @@ class Parser {
     Problem p = make_problem(pool_, dtype_, shape_);
     p.order = order_;
     p.indices = seen_indices_;
+    p.codes = codes_;
     p.direction = seen_backward_ ? Direction::backward : Direction::forward;
     check(p);
     return p;
@@ -114,7 +115,7 @@ class Parser {
   void parse_word(std::string_view word) {
     if (flag(word, "same", same_upper_) || flag(word, "same_lower", same_lower_) ||
         flag(word, "ceil", pool_.ceil_mode) || flag(word, "exclude", exclude_) || flag(word, "omit", omit_) ||
-        flag(word, "global", global_) || flag(word, "indices", seen_indices_) ||
+        flag(word, "global", global_) || flag(word, "indices", seen_indices_) || flag(word, "codes", codes_) ||
         flag(word, "backward", seen_backward_)) {
       if (same_upper_) pool_.padding = Padding::same_upper;
       if (same_lower_) pool_.padding = Padding::same_lower;
@@ -199,12 +200,19 @@ class Parser {
     if (!p.order.empty()) dense_pitch(p.shape, p.order);
     if (p.indices && p.pool.op != Op::max && p.pool.op != Op::min)
       fail("indices go with max and min only, but the op is " + std::string(name(p.pool.op)));
+    if (!p.codes) return;
+    if (p.indices) fail("indices and codes exclude each other, but both are there");
+    if (p.pool.op != Op::max && p.pool.op != Op::min)
+      fail("codes go with max and min only, but the op is " + std::string(name(p.pool.op)));
+    if (p.taps() > kMostByteCodes)
+      fail("codes go with windows of at most " + std::to_string(kMostByteCodes) + " taps, but these have " +
+           std::to_string(p.taps()));
   }
 
   Pool pool_;
   Dtype dtype_ = Dtype::f32;
   Extents shape_, order_;
-  bool more_ = true, seen_indices_ = false, seen_backward_ = false;
+  bool more_ = true, seen_indices_ = false, codes_ = false, seen_backward_ = false;
   bool same_upper_ = false, same_lower_ = false, exclude_ = false, omit_ = false, global_ = false;
 };
 
@@ -351,6 +359,7 @@ std::string to_string(const Problem& problem) {
   for (int i = 0; i < problem.order.size(); ++i) natural = natural && problem.order[i] == i;
   if (!natural) out += ":" + numbers("order", problem.order);
   if (problem.indices) out += ":indices";
+  if (problem.codes) out += ":codes";
   if (problem.direction == Direction::backward) out += ":backward";
   return out;
 }

@@ -9,7 +9,7 @@ def same_size(problem):
     return (
         problem.kind == "uniform"
         and not problem.backward
-        and not problem.indices
+        and not problem.places
         and set(problem.stride) == {1}
         and all(
             k % 2 and lo == hi == d * (k // 2)
@@ -23,7 +23,7 @@ def blocks(problem):
     return (
         problem.kind == "uniform"
         and not problem.backward
-        and not problem.indices
+        and not problem.places
         and problem.kernel == problem.stride
         and set(problem.padding) == {(0, 0)}
         and set(problem.dilation) == {1}

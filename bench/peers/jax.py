@@ -76,7 +76,7 @@ def divisors_of(problem):
 
 
 def contenders(problem, x, dy):
-    if problem.indices or problem.ceil or problem.omit or problem.same or problem.order or problem.cropped:
+    if problem.places or problem.ceil or problem.omit or problem.same or problem.order or problem.cropped:
         return []
     pool = pooling(problem)
     if pool is None:

@@ -91,7 +91,7 @@ def contenders(problem, x, dy):
         problem.dtype not in KINDS
         or problem.op not in ("max", "avg")
         or problem.divisor
-        or problem.indices
+        or problem.places
         or problem.omit
         or problem.same
         or uniform.kind != "uniform"

@@ -53,7 +53,7 @@ def node(problem):
         words["count_include_pad"] = int(problem.include_pad)
     if problem.op == "lp":
         words["p"] = int(problem.norm)
-    outputs = ["y", "indices"] if problem.indices else ["y"]
+    outputs = ["y", "indices"] if problem.places else ["y"]
     return helper.make_node(
         names[problem.op], ["x"], outputs, **words
     ), 19 if dilated else 13  # the newer ones are slower
@@ -77,7 +77,7 @@ def contenders(problem, x, dy):
     x = x.reshape(lead + x.shape)
     y = np.zeros(lead + problem.output_shape, x.dtype)
     outputs = [helper.make_tensor_value_info("y", KINDS[problem.dtype], y.shape)]
-    if problem.indices:
+    if problem.places:
         outputs.append(helper.make_tensor_value_info("indices", TensorProto.INT64, y.shape))
     graph = helper.make_graph(
         [made[0]], "pool", [helper.make_tensor_value_info("x", KINDS[problem.dtype], x.shape)], outputs
@@ -88,7 +88,7 @@ def contenders(problem, x, dy):
     binding, kept = session.io_binding(), [x, y]
     binding.bind_input("x", "cpu", 0, x.dtype, x.shape, x.ctypes.data)
     binding.bind_output("y", "cpu", 0, y.dtype, y.shape, y.ctypes.data)
-    if problem.indices:
+    if problem.places:
         indices = np.zeros(y.shape, np.int64)
         kept.append(indices)
         binding.bind_output("indices", "cpu", 0, indices.dtype, indices.shape, indices.ctypes.data)

@@ -61,7 +61,7 @@ def contenders(problem, x, dy):
         problem.channels not in ("first", "none")
         or problem.order
         or problem.backward
-        or problem.indices
+        or problem.places
         or problem.omit
         or problem.same
         or problem.cropped

@@ -78,7 +78,7 @@ def operation(problem, x, dy):
 
 
 def contenders(problem, x, dy):
-    if problem.channels != "last" or problem.indices or problem.ceil or problem.omit or problem.same or problem.cropped:
+    if problem.channels != "last" or problem.places or problem.ceil or problem.omit or problem.same or problem.cropped:
         return []
     with tf.device("/CPU:0"):
         call = operation(problem, tf.constant(x), None if dy is None else tf.constant(dy))

@@ -12,8 +12,9 @@ namespace oriel {
 
 /// How a call is run; never changes its result.
 struct Options {
-  int threads = 0;         ///< threads to use at most; 0: all that the process may use
-  void* stream = nullptr;  ///< tensors on a CUDA device: the cudaStream_t that the call is put on; null: the default one
+  int threads = 0;  ///< threads to use at most; 0: all that the process may use
+  void* stream =
+      nullptr;  ///< tensors on a CUDA device: the cudaStream_t that the call is put on; null: the default one
 };
 
 /// The shape of the result of `pool` on a tensor of shape `shape`. Throws Error as make_problem does.
@@ -31,8 +32,8 @@ ORIEL_API void forward(const Pool& pool, const ConstTensor& x, const Tensor& y, 
 /// Axis::slice, with the shapes that they leave.
 ORIEL_API void forward(const Problem& problem, const ConstTensor& x, const Tensor& y, const Options& options = {});
 
-/// The same for max or min, and where each result came from: `indices` is an i64 tensor of y's shape (S10); -1 where a
-/// window has no tap.
+/// The same for max or min, and where each result came from: `indices` is a tensor of y's shape (S10), i64, or in space
+/// window also u8 (windows of at most 255 taps) or i32 (on the CPU); -1, in u8 255, where a window has no tap.
 ORIEL_API void forward(const Pool& pool, const ConstTensor& x, const Tensor& y, const Tensor& indices,
                        IndexSpace space = IndexSpace::plane, const Options& options = {});
 ORIEL_API void forward(const Problem& problem, const ConstTensor& x, const Tensor& y, const Tensor& indices,
@@ -50,7 +51,8 @@ ORIEL_API void backward(const Pool& pool, const ConstTensor& x, const ConstTenso
 ORIEL_API void backward(const Problem& problem, const ConstTensor& x, const ConstTensor& dy, const Tensor& dx,
                         const Options& options = {});
 
-/// dx = the gradient of max or min given the indices that forward stored. Throws Error for an index out of range.
+/// dx = the gradient of max or min given the indices that forward stored, in any of its dtypes. Throws Error for an
+/// index out of range.
 ORIEL_API void backward(const Pool& pool, const ConstTensor& dy, const ConstTensor& indices, IndexSpace space,
                         const Tensor& dx, const Options& options = {});
 ORIEL_API void backward(const Problem& problem, const ConstTensor& dy, const ConstTensor& indices, IndexSpace space,

@@ -17,6 +17,8 @@ enum class Padding : std::uint8_t { given, same_upper, same_lower };
 enum class WindowKind : std::uint8_t { uniform, adaptive, global };
 /// What an index counts: places in the pooled plane (PyTorch), in the whole tensor (ONNX), or taps of the window.
 enum class IndexSpace : std::uint8_t { plane, tensor, window };
+/// Taps of the largest window whose indices in space window are u8: 255 says that there is no tap.
+inline constexpr index_t kMostByteCodes = 255;
 
 /// A pool as a user asks for it. Every list is empty (the default), has one value for all pooled axes, or one per
 /// pooled axis in the order of `axes`. Example: Pool{.op = Op::max, .kernel = {3}, .stride = {2}, .pad_lo = {1},
@@ -52,6 +54,7 @@ struct Problem {
   Extents order{};  // axes from outermost to innermost in memory; empty: 0,1,2 … (only names use it)
   Direction direction = Direction::forward;
   bool indices = false;  // a forward that also returns where each maximum was
+  bool codes = false;    // the same as u8 codes of the window (S10); a backward is given them instead of x
 
   // Resolved by make_problem:
   int pooled = 0;                           // number of pooled axes
@@ -78,7 +81,7 @@ ORIEL_API Problem make_problem(const Pool& pool, Dtype dtype, const Extents& sha
 ///   window   k3s2p1d1: letters k (kernel) s (stride) p (padding) d (dilation), each with one number or one per
 ///            pooled axis joined by x (k3x5); padding may be lo+hi (p0+1 or p0+1x2+2); or global; or out7x7 (adaptive)
 ///   same, same_lower, ceil, exclude (padding not counted), div9 (divisor), omit (NaN), axes1,2 (pooled axes),
-///   order0,2,3,1 (axes from outermost to innermost in memory), indices, backward
+///   order0,2,3,1 (axes from outermost to innermost in memory), indices, codes (u8, in space window), backward
 /// The op is max, min, avg, sum, or lp followed by its p: lp2, lp1, lp2.5, lpinf.
 ORIEL_API Problem parse_problem(std::string_view name);
 

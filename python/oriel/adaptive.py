@@ -40,8 +40,8 @@ def _global(op: str, x: Any, axes: Any, keepdims: bool, nan_policy: str, out: An
     return y[tuple(0 if axis in pooled else slice(None) for axis in range(len(y.shape)))]
 
 
-def adaptive_max_pool(x: Any, output_size: Any, *, return_indices: bool | str = False, axes: Any = None,
-                      nan_policy: str = "propagate", out: Any = None) -> Any:
+def adaptive_max_pool(x: Any, output_size: Any, *, return_indices: bool | str = False,
+                      index_dtype: str = "int64", axes: Any = None, nan_policy: str = "propagate", out: Any = None) -> Any:
     """The largest element of each of `output_size` windows that share the input evenly.
 
     Parameters
@@ -51,12 +51,12 @@ def adaptive_max_pool(x: Any, output_size: Any, *, return_indices: bool | str = 
     output_size : int or sequence of int
         Windows along each pooled axis: window o of m over n elements holds those from floor(o n / m) to ceil((o + 1) n
         / m). None within a sequence keeps the extent of that one of the last axes.
-    return_indices, axes, nan_policy, out
-        As for `max_pool`.
+    return_indices, index_dtype, axes, nan_policy, out
+        As for `max_pool`; small codes count the taps of the largest window.
 
     Returns
     -------
-    array, or (array, array of int64)
+    array, or (array, array of index_dtype)
         Of the kind, dtype and memory order of `x`.
 
     Examples
@@ -68,12 +68,12 @@ def adaptive_max_pool(x: Any, output_size: Any, *, return_indices: bool | str = 
     """
     pool = _adaptive("max", x, output_size, axes, nan_policy)
     if return_indices:
-        return _core.forward_indices(pool, x, index_space(return_indices), out)
+        return _core.forward_indices(pool, x, index_space(return_indices), out, index_dtype)
     return _core.forward(pool, x, out)
 
 
-def adaptive_min_pool(x: Any, output_size: Any, *, return_indices: bool | str = False, axes: Any = None,
-                      nan_policy: str = "propagate", out: Any = None) -> Any:
+def adaptive_min_pool(x: Any, output_size: Any, *, return_indices: bool | str = False,
+                      index_dtype: str = "int64", axes: Any = None, nan_policy: str = "propagate", out: Any = None) -> Any:
     """The smallest element of each of `output_size` windows; see `adaptive_max_pool`.
 
     Examples
@@ -85,7 +85,7 @@ def adaptive_min_pool(x: Any, output_size: Any, *, return_indices: bool | str = 
     """
     pool = _adaptive("min", x, output_size, axes, nan_policy)
     if return_indices:
-        return _core.forward_indices(pool, x, index_space(return_indices), out)
+        return _core.forward_indices(pool, x, index_space(return_indices), out, index_dtype)
     return _core.forward(pool, x, out)
 
 

@@ -10,18 +10,17 @@ from oriel.pool import check_nan_policy
 __all__ = ["avg_pool_backward", "lp_pool_backward", "max_pool_backward", "min_pool_backward", "sum_pool_backward"]
 
 
-def _extremum_backward(op: str, dy: Any, x: Any, window: tuple, ceil_mode: bool, indices: Any, axes: Any,
-                       nan_policy: str,
-                       out: Any) -> Any:
+def _extremum_backward(op: str, dy: Any, x: Any, window: tuple, ceil_mode: bool, indices: Any, space: str, axes: Any,
+                       nan_policy: str, out: Any) -> Any:
     pool = _core.Pool(op, *window, None, axes, ceil_mode, True, None, None, check_nan_policy(nan_policy), 0)
     if indices is None:
         return _core.backward(pool, dy, x, None, out)
-    return _core.backward_indices(pool, dy, indices, "plane", tuple(getattr(x, "shape", x)), out)
+    return _core.backward_indices(pool, dy, indices, space, tuple(getattr(x, "shape", x)), out)
 
 
 def max_pool_backward(dy: Any, x: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, *,
-                      ceil_mode: bool = False, indices: Any = None, axes: Any = None, nan_policy: str = "propagate",
-                      out: Any = None) -> Any:
+                      ceil_mode: bool = False, indices: Any = None, space: str = "plane", axes: Any = None,
+                      nan_policy: str = "propagate", out: Any = None) -> Any:
     """The gradient of `max_pool`: each `dy` goes to the input that was its window's maximum.
 
     Parameters
@@ -30,8 +29,10 @@ def max_pool_backward(dy: Any, x: Any, kernel_size: Any, stride: Any = None, pad
         The gradient with respect to the result.
     x : array
         The pool's input; with `indices` its shape is enough.
-    indices : array of int64, optional
+    indices : array of int64, int32 or uint8, optional
         What `max_pool(..., return_indices=True)` returned; without it the places are found again from `x`.
+    space : {"plane", "tensor", "window"}
+        What indices count: that of `return_indices`.
     kernel_size, stride, padding, dilation, ceil_mode, axes, nan_policy
         Those of the pool.
     out : array of x's shape, optional
@@ -50,13 +51,13 @@ def max_pool_backward(dy: Any, x: Any, kernel_size: Any, stride: Any = None, pad
     >>> oriel.max_pool_backward(np.array([10.0, 100.0]), np.array([1.0, 5.0, 2.0, 3.0]), 3, 1)
     array([  0., 110.,   0.,   0.])
     """
-    return _extremum_backward("max", dy, x, (kernel_size, stride, padding, dilation), ceil_mode, indices, axes,
+    return _extremum_backward("max", dy, x, (kernel_size, stride, padding, dilation), ceil_mode, indices, space, axes,
                               nan_policy, out)
 
 
 def min_pool_backward(dy: Any, x: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, *,
-                      ceil_mode: bool = False, indices: Any = None, axes: Any = None, nan_policy: str = "propagate",
-                      out: Any = None) -> Any:
+                      ceil_mode: bool = False, indices: Any = None, space: str = "plane", axes: Any = None,
+                      nan_policy: str = "propagate", out: Any = None) -> Any:
     """The gradient of `min_pool`; see `max_pool_backward`.
 
     Examples
@@ -66,7 +67,7 @@ def min_pool_backward(dy: Any, x: Any, kernel_size: Any, stride: Any = None, pad
     >>> oriel.min_pool_backward(np.array([10.0, 100.0]), np.array([1.0, 5.0, 2.0, 3.0]), 3, 1)
     array([ 10.,   0., 100.,   0.])
     """
-    return _extremum_backward("min", dy, x, (kernel_size, stride, padding, dilation), ceil_mode, indices, axes,
+    return _extremum_backward("min", dy, x, (kernel_size, stride, padding, dilation), ceil_mode, indices, space, axes,
                               nan_policy, out)
 
 

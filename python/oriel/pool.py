@@ -79,13 +79,15 @@ class Pool:
         """The pool of `x`, an array of `x`'s kind and dtype; written into `out` where one is given."""
         return _core.forward(self._core, x, out)
 
-    def with_indices(self, x: Any, *, space: str = "plane", out: Any = None) -> tuple[Any, Any]:
-        """The pool of `x` and int64 indices of where each maximum or minimum came from.
+    def with_indices(self, x: Any, *, space: str = "plane", index_dtype: str = "int64",
+                     out: Any = None) -> tuple[Any, Any]:
+        """The pool of `x` and indices of where each maximum or minimum came from.
 
         `space` says what indices count (S10): places of the pooled `"plane"` (PyTorch), of the whole `"tensor"` (ONNX),
-        or taps of the `"window"`. `out` is a tuple of two arrays.
+        or taps of the `"window"`. They are of `"int64"`; those of the window may also be of `"int32"` or, where it has at
+        most 255 taps, `"uint8"`. `out` is a tuple of two arrays.
         """
-        return _core.forward_indices(self._core, x, space, out)
+        return _core.forward_indices(self._core, x, space, out, index_dtype)
 
     def backward(self, dy: Any, x: Any = None, *, input_shape: Any = None, indices: Any = None, space: str = "plane",
                  out: Any = None) -> Any:

@@ -21,7 +21,7 @@ def index_space(return_indices: bool | str) -> str:
 
 
 def max_pool(x: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, *,
-             ceil_mode: bool = False, return_indices: bool | str = False, axes: Any = None,
+             ceil_mode: bool = False, return_indices: bool | str = False, index_dtype: str = "int64", axes: Any = None,
              nan_policy: str = "propagate", out: Any = None) -> Any:
     """The largest element of each window; windows lie `stride` apart, by default `kernel_size`.
 
@@ -42,6 +42,9 @@ def max_pool(x: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, dil
         Whether a partial last window counts (S1).
     return_indices : bool or {"plane", "tensor", "window"}
         Also return where each result came from; True: flat in the pooled axes, as PyTorch counts (S10).
+    index_dtype : {"int64", "int32", "uint8"}
+        The dtype of indices; those of the `"window"` may be of int32 or, where it has at most 255 taps, of uint8, in which
+        255 says that a window has no tap.
     axes : int or sequence of int, optional
         The pooled axes, negative ones counted from the end. By default as many last axes as the lists have values; with
         single ints all axes but the first two of an array of 3 to 5 axes (batch and channels), and all axes of any
@@ -53,7 +56,7 @@ def max_pool(x: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, dil
 
     Returns
     -------
-    array, or (array, array of int64)
+    array, or (array, array of index_dtype)
         Of the kind, dtype and memory order of `x`; the pooled axes have
         floor((n + before + after - dilation*(kernel - 1) - 1) / stride) + 1 elements.
 
@@ -81,16 +84,18 @@ def max_pool(x: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, dil
     (array([[3, 4],
            [9, 9]]), array([[2, 3],
            [5, 5]]))
+    >>> oriel.max_pool(x, 2, return_indices="window", index_dtype="uint8")[1]
+    array([[3, 3]], dtype=uint8)
     """
     pool = _Pool("max", kernel_size, stride, padding, dilation, None, axes, ceil_mode, True, None, None,
                  nan_policy != "propagate" and check_nan_policy(nan_policy), 0)
     if return_indices:
-        return _core.forward_indices(pool, x, index_space(return_indices), out)
+        return _core.forward_indices(pool, x, index_space(return_indices), out, index_dtype)
     return _forward(pool, x, out)
 
 
 def min_pool(x: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, *,
-             ceil_mode: bool = False, return_indices: bool | str = False, axes: Any = None,
+             ceil_mode: bool = False, return_indices: bool | str = False, index_dtype: str = "int64", axes: Any = None,
              nan_policy: str = "propagate", out: Any = None) -> Any:
     """The smallest element of each window. Parameters, result and errors are those of `max_pool`.
 
@@ -104,7 +109,7 @@ def min_pool(x: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, dil
     pool = _Pool("min", kernel_size, stride, padding, dilation, None, axes, ceil_mode, True, None, None,
                  nan_policy != "propagate" and check_nan_policy(nan_policy), 0)
     if return_indices:
-        return _core.forward_indices(pool, x, index_space(return_indices), out)
+        return _core.forward_indices(pool, x, index_space(return_indices), out, index_dtype)
     return _forward(pool, x, out)
 
 

@@ -188,6 +188,16 @@ IndexSpace read_space(std::string_view function, nb::handle object) {
                   function, shown(object)));
 }
 
+Dtype read_index_dtype(std::string_view function, nb::handle object) {
+  if (PyUnicode_Check(object.ptr()) != 0) {
+    const std::string_view word = nb::cast<const char*>(object);
+    if (word == "int64") return Dtype::i64;
+    if (word == "int32") return Dtype::i32;
+    if (word == "uint8") return Dtype::u8;
+  }
+  throw Error(fmt::format("{}: index_dtype must be 'int64', 'int32' or 'uint8', but is {}", function, shown(object)));
+}
+
 nb::tuple to_tuple(const Extents& values) {
   PyObject* tuple = PyTuple_New(values.size());
   if (tuple == nullptr) throw nb::python_error();

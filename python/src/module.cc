@@ -71,10 +71,12 @@ nb::object forward_pool(const PythonPool& p, nb::handle x, nb::handle out) {
   return forward_array(p, read_array(p.function(), "x", x), out);
 }
 
-nb::object forward_indices(const PythonPool& p, nb::handle x_object, nb::handle space_word, nb::handle out) {
+nb::object forward_indices(const PythonPool& p, nb::handle x_object, nb::handle space_word, nb::handle out,
+                           nb::handle index_dtype) {
   const Array x = read_array(p.function(), "x", x_object);
   p.check_rank(x.view.shape);
   const IndexSpace space = read_space(p.function(), space_word);
+  const Dtype dtype = read_index_dtype(p.function(), index_dtype);
   nb::object out_y = nb::none(), out_indices = nb::none();
   if (!out.is_none()) {
     if (PyTuple_Check(out.ptr()) == 0 || PyTuple_GET_SIZE(out.ptr()) != 2) {
@@ -88,7 +90,7 @@ nb::object forward_indices(const PythonPool& p, nb::handle x_object, nb::handle 
   }
   const Extents shape = output_shape(p.pool, x.view.shape);
   Result y(p.function(), "out[0]", out_y, x, x.view.dtype, shape);
-  Result indices(p.function(), "out[1]", out_indices, x, Dtype::i64, shape);
+  Result indices(p.function(), "out[1]", out_indices, x, dtype, shape);
   const Options how = options(x);
   {
     const nb::gil_scoped_release release;
@@ -320,7 +322,8 @@ void bind_pool(nb::module_& m) {
 
 void bind_functions(nb::module_& m) {
   m.def("forward", &forward_pool, "pool"_a, "x"_a.none(), "out"_a.none() = nb::none());
-  m.def("forward_indices", &forward_indices, "pool"_a, "x"_a.none(), "space"_a, "out"_a.none() = nb::none());
+  m.def("forward_indices", &forward_indices, "pool"_a, "x"_a.none(), "space"_a, "out"_a.none() = nb::none(),
+        "index_dtype"_a = "int64");
   m.def("backward", &backward_pool, "pool"_a, "dy"_a.none(), "x"_a.none(), "shape"_a.none(),
         "out"_a.none() = nb::none());
   m.def("backward_indices", &backward_indices, "pool"_a, "dy"_a.none(), "indices"_a.none(), "space"_a, "shape"_a,

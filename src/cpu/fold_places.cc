@@ -324,22 +324,33 @@ bool lift_widened(const void* data, index_t n, int step, void* const* rows) {
   return false;
 }
 
-template <class Code>
-void write_indices(const void* code, const std::int32_t* HWY_RESTRICT base, index_t n, std::int64_t origin,
-                   const std::int32_t* step, std::int64_t* HWY_RESTRICT index) {
+// What codes say, see WriteIndices: store(i, place).
+template <class Code, class Store>
+HWY_INLINE void each_place(const void* code, index_t n, const std::int32_t* step, const Store& store) {
   const Code* HWY_RESTRICT c = static_cast<const Code*>(code);
   if constexpr (sizeof(Code) >= 4) {
-    for (index_t i = 0; i < n; ++i) index[i] = origin + base[i] + static_cast<std::int64_t>(c[i]);
+    for (index_t i = 0; i < n; ++i) store(i, static_cast<std::int32_t>(c[i]));
     return;
   }
   const std::int32_t step0 = step[0], step1 = step[1], step2 = step[2];
   constexpr std::int32_t kDigit = (1 << kPlaceBits) - 1;
   for (index_t i = 0; i < n; ++i) {
     const std::int32_t digits = static_cast<std::int32_t>(c[i]);
-    const std::int32_t place = base[i] + (digits & kDigit) * step0 + ((digits >> kPlaceBits) & kDigit) * step1 +
-                               (digits >> (2 * kPlaceBits)) * step2;
-    index[i] = origin + place;
+    store(i,
+          (digits & kDigit) * step0 + ((digits >> kPlaceBits) & kDigit) * step1 + (digits >> (2 * kPlaceBits)) * step2);
   }
+}
+
+template <class Code>
+void write_indices(const void* code, const std::int32_t* HWY_RESTRICT base, index_t n, std::int64_t origin,
+                   const std::int32_t* step, std::int64_t* HWY_RESTRICT index) {
+  each_place<Code>(code, n, step, [=](index_t i, std::int32_t place) { index[i] = origin + base[i] + place; });
+}
+
+template <class Code, class Index>
+void write_codes(const void* code, index_t n, const std::int32_t* step, void* out) {
+  Index* HWY_RESTRICT index = static_cast<Index*>(out);
+  each_place<Code>(code, n, step, [=](index_t i, std::int32_t place) { index[i] = static_cast<Index>(place); });
 }
 
 template <class T, bool kExact>
@@ -353,7 +364,10 @@ PlaceKernels with(Op op, LiftPlaces lift, bool in_place) {
   k.across = op == Op::min ? &Best<T, true, kExact>::across : &Best<T, false, kExact>::across;
   k.window = op == Op::min ? &Best<T, true, kExact>::window : &Best<T, false, kExact>::window;
   if (sizeof(T) == 4) k.indexed = op == Op::min ? &Best<T, true, kExact>::indexed : &Best<T, false, kExact>::indexed;
-  k.write = &write_indices<typename Best<T, false, kExact>::Code>;
+  using Code = typename Best<T, false, kExact>::Code;
+  k.write = &write_indices<Code>;
+  k.write_u8 = &write_codes<Code, std::uint8_t>;
+  k.write_i32 = &write_codes<Code, std::int32_t>;
   return k;
 }
 

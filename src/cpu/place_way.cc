@@ -104,15 +104,19 @@ class PlaceWriter {
     std::byte* to = static_cast<std::byte*>(job_.y) + y * size_bytes(dtype);
     const bool direct = k.in_place && (lanes_ == 1 || layout_.lanes.pitch[kY] == 1) && (out == 1 || pitch == lanes_) &&
                         n * k.value_bytes >= k.vector_bytes;
-    std::int64_t* places = static_cast<std::int64_t*>(job_.index) + index;
-    const bool written = folder.fold_indexed(o, direct ? to : value_, base_, origin, stream_, places);
+    std::byte* places = static_cast<std::byte*>(job_.index) + index * size_bytes(job_.index_dtype);
+    std::int64_t* wide = reinterpret_cast<std::int64_t*>(places);
+    const bool written =
+        job_.index_dtype == Dtype::i64 && folder.fold_indexed(o, direct ? to : value_, base_, origin, stream_, wide);
     if (!written) folder.fold(o, direct ? to : value_, code_);
     if (!direct) {
       const Lower how = k.in_place ? Lower::copy : exact_in_use_ ? Lower::arg_max : Lower::key;
       const LowerRow lower = kernels().lower(how, lane_of(dtype), dtype);
       lower({value_, nullptr, 0}, out, lanes_, {}, to, pitch, layout_.lanes.pitch[kY]);
     }
-    if (!written) k.write(code_, base_, n, origin, step_.data(), places);
+    if (written) return;
+    if (job_.index_dtype == Dtype::i64) return k.write(code_, base_, n, origin, step_.data(), wide);
+    (job_.index_dtype == Dtype::u8 ? k.write_u8 : k.write_i32)(code_, n, step_.data(), places);
   }
 
   Lane lane_of(Dtype dtype) const {

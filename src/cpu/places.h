@@ -52,6 +52,9 @@ using FoldAcross = void (*)(const PlaceRow* rows, int count, index_t n, void* va
 using WriteIndices = void (*)(const void* code, const std::int32_t* base, index_t n, std::int64_t origin,
                               const std::int32_t* step, std::int64_t* index);
 
+/// out[i] = what the code says, as above, in the type of u8 or i32 indices: there `step` numbers the taps of a window.
+using WriteCodes = void (*)(const void* code, index_t n, const std::int32_t* step, void* out);
+
 struct PlaceKernels {
   index_t value_bytes = 0;
   index_t vector_bytes = 0;
@@ -62,6 +65,8 @@ struct PlaceKernels {
   FoldWindow window = nullptr;
   FoldIndexed indexed = nullptr;  // lanes of four bytes
   WriteIndices write = nullptr;
+  WriteCodes write_u8 = nullptr;
+  WriteCodes write_i32 = nullptr;
 };
 
 /// Adds dy[i] where code[i] == value.

@@ -19,7 +19,8 @@ struct FoldJob {
   const Problem* problem = nullptr;
   const void* x = nullptr;  // the tensors that the layout was made for
   void* y = nullptr;
-  void* index = nullptr;  // i64; then `plain` must carry codes
+  void* index = nullptr;           // then `plain` must carry codes
+  Dtype index_dtype = Dtype::i64;  // u8 and i32 in space window only
   IndexSpace space = IndexSpace::plane;
 };
 

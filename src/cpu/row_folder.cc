@@ -3,6 +3,8 @@
 #include <cstring>
 #include <memory>
 
+#include "cpu/codes.h"
+
 namespace oriel::cpu {
 namespace {
 
@@ -404,14 +406,16 @@ void RowFolder::finish(Coords& c) {
   const LowerRow lower = how_.lower != nullptr ? how_.lower : how_.store;
   const RowIn folded = {out.value, out.extra, 0};
   lower(folded, tile_.axis.out, tile_.lanes, lower_params(c), y, pitch, layout_.lanes.pitch[kY]);
-  if (job_.index != nullptr && folded.extra != nullptr) write_indices(c, folded);
+  if (job_.index == nullptr || folded.extra == nullptr) return;
+  visit_index(job_.index_dtype, [&]<class Index>(Index*) { write_indices<Index>(c, folded); });
 }
 
 // Tap codes into what the caller counts (S10).
+template <class Index>
 void RowFolder::write_indices(const Coords& c, RowIn row) {
   const index_t absent = index_t{1} << (8 * how_.extra_bytes - 2);
   const index_t pitch = layout_.row_axis >= 0 ? layout_.axis[at(layout_.row_axis)].pitch[kIndex] : 0;
-  std::int64_t* out = index_ + offset_of(c, kIndex);
+  Index* out = reinterpret_cast<Index*>(index_) + offset_of(c, kIndex);
   for (index_t p = 0; p < tile_.axis.out; ++p) {
     for (index_t l = 0; l < tile_.lanes; ++l) {
       const index_t i = p * tile_.lanes + l;
@@ -430,7 +434,7 @@ void RowFolder::write_indices(const Coords& c, RowIn row) {
           code %= radix_[at(a)];
         }
       }
-      out[p * pitch + l * layout_.lanes.pitch[kIndex]] = value;
+      out[p * pitch + l * layout_.lanes.pitch[kIndex]] = static_cast<Index>(value);
     }
   }
 }
@@ -453,7 +457,7 @@ bool RowFolder::fold(index_t plane, index_t tile, Range rows) {
   x_ = static_cast<const std::byte*>(job_.x) + begin(kX, tile_.in_begin) * how_.in_bytes;
   y_ = static_cast<std::byte*>(job_.y) + begin(kY, tile_.out_begin) * how_.out_bytes;
   if (job_.index != nullptr) {
-    index_ = static_cast<std::int64_t*>(job_.index) + begin(kIndex, tile_.out_begin);
+    index_ = static_cast<std::byte*>(job_.index) + begin(kIndex, tile_.out_begin) * size_bytes(job_.index_dtype);
     flat_ = begin(kFlat, 0);
   }
   if (is_simple()) return fold_simple(rows);

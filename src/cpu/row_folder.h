@@ -106,6 +106,7 @@ class RowFolder {
   Coords first_row(index_t number) const;
   void next_row(Coords& c) const;
   void finish(Coords& c);
+  template <class Index>
   void write_indices(const Coords& c, RowIn row);
   index_t offset_of(const Coords& c, Operand operand) const;
 
@@ -142,7 +143,7 @@ class RowFolder {
   index_t task_ = 0;
   const std::byte* x_ = nullptr;
   std::byte* y_ = nullptr;
-  std::int64_t* index_ = nullptr;
+  std::byte* index_ = nullptr;
   index_t flat_ = 0;
   index_t run_count_ = 0;
   index_t scan_end_ = 0;

@@ -18,6 +18,7 @@ FoldJob make_job(const Problem& problem, const ConstTensor& x, const Tensor& y, 
           .x = x.data,
           .y = y.data,
           .index = index != nullptr ? index->data : nullptr,
+          .index_dtype = index != nullptr ? index->dtype : Dtype::i64,
           .space = space};
 }
 
@@ -57,8 +58,10 @@ Course course_of(const Problem& problem) {
   const ConstTensor x(nullptr, problem.dtype, problem.shape, dense_pitch(problem.shape, problem.order));
   const Tensor y(nullptr, problem.dtype, problem.output_shape, dense_pitch(problem.output_shape, problem.order));
   std::int64_t none = 0;  // stands for indices that are asked for
-  const Tensor index(&none, Dtype::i64, y.shape, y.pitch);
-  const Way& way = way_of(make_job(problem, x, y, problem.indices ? &index : nullptr, IndexSpace::plane));
+  const Tensor index(&none, problem.codes ? Dtype::u8 : Dtype::i64, y.shape, y.pitch);
+  const bool indexed = problem.indices || problem.codes;
+  const IndexSpace space = problem.codes ? IndexSpace::window : IndexSpace::plane;
+  const Way& way = way_of(make_job(problem, x, y, indexed ? &index : nullptr, space));
   course.way = way.name;
   course.why = way.why;
   return course;

@@ -9,7 +9,7 @@
 
 namespace oriel::cpu {
 
-/// y = the pool of x; where `index` is not null, also where each extremum came from.
+/// y = the pool of x; where `index` (i64, or codes of u8 or i32) is not null, also where each extremum came from.
 void run(const Problem& problem, const ConstTensor& x, const Tensor& y, const Tensor* index, IndexSpace space,
          int threads);
 
@@ -32,7 +32,8 @@ void run_sum_backward(const Problem& problem, const ConstTensor* x, const ConstT
 void run_extremum_backward(const Problem& problem, const ConstTensor& x, const ConstTensor& dy, const Tensor& dx,
                            int threads);
 
-/// dx = the gradient of an extremum whose places are `index`. Throws Error for one outside its window.
+/// dx = the gradient of an extremum whose places are `index` (i64, or codes of u8 or i32). Throws Error for one outside
+/// its window.
 void run_indexed_backward(const Problem& problem, const ConstTensor& dy, const ConstTensor& index, IndexSpace space,
                           const Tensor& dx, int threads);
 

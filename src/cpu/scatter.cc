@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "cpu/apart_gradient.h"
+#include "cpu/codes.h"
 #include "cpu/elements.h"
 #include "cpu/overlap_kernels.h"
 #include "cpu/place_gradient.h"
@@ -458,6 +459,10 @@ index_t most_turned_row(const Problem& problem) {
 void run_indexed_backward(const Problem& problem, const ConstTensor& dy, const ConstTensor& index, IndexSpace space,
                           const Tensor& dx, int threads) {
   if (element_count(dx.shape) == 0) return;  // S11
+  if (index.dtype != Dtype::i64) {
+    const WideCodes wide(index, threads);
+    return run_indexed_backward(problem, dy, wide.view(), space, dx, threads);
+  }
   if (gather_gradient(problem, nullptr, &index, space, dy, dx, threads)) return;
   check_indices(PlaneWalk(problem), index, space, true, threads);
   dispatch_backward(problem, dy, index, space, nullptr, dx, threads);

@@ -50,6 +50,7 @@ const Name kNames[] = {
     {"max:u16:4x5x6x7:k2:order0,1,2,3", "max:u16:4x5x6x7:k2"},
     {"max:f32:4x4:k2:backward", nullptr},
     {"min:f32:4x4:k2:backward:indices", "min:f32:4x4:k2:indices:backward"},
+    {"max:f32:4x4:k2:backward:codes", "max:f32:4x4:k2:codes:backward"},
     {"max:f32:0x3x4:k2", nullptr},
     {"max:f32:1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1:k1:axes0", nullptr},
 };
@@ -95,6 +96,9 @@ const Wrong kWrong[] = {
     {"max:f32:4:k2:axes", "problem name: expected axes and numbers such as axes1,2, but the word is 'axes'"},
     {"max:f32:4x4:k2:order0", "tensor: the order of axes must name all 2, but names 1"},
     {"avg:f32:4:k2:indices", "problem name: indices go with max and min only, but the op is avg"},
+    {"sum:f32:4:k2:codes", "problem name: codes go with max and min only, but the op is sum"},
+    {"max:f32:256:global:codes", "problem name: codes go with windows of at most 255 taps, but these have 256"},
+    {"max:f32:4:k2:codes:indices", "problem name: indices and codes exclude each other, but both are there"},
     {"max:f32:4:k0", "max_pool: kernel must be >= 1, but axis 0 has 0"},
     {"max:f32:4:global:k2", "max_pool: kernel does not go with a global window, but has the value 2"},
 };
@@ -125,6 +129,7 @@ void expect_same(const Problem& a, const Problem& b, const std::string& name) {
   EXPECT_EQ(a.shape, b.shape) << name;
   EXPECT_EQ(a.direction, b.direction) << name;
   EXPECT_EQ(a.indices, b.indices) << name;
+  EXPECT_EQ(a.codes, b.codes) << name;
   EXPECT_EQ(a.pooled, b.pooled) << name;
   EXPECT_EQ(a.axes, b.axes) << name;
   EXPECT_EQ(a.axis, b.axis) << name;
@@ -188,6 +193,7 @@ Problem random_problem(std::mt19937& random) {
   if (random() % 2 == 0) p.order = shuffled(random, rank);
   p.direction = static_cast<Direction>(random() % 2);
   p.indices = (pool.op == Op::max || pool.op == Op::min) && random() % 2 == 0;
+  p.codes = (pool.op == Op::max || pool.op == Op::min) && !p.indices && p.taps() <= kMostByteCodes && random() % 2 == 0;
   return p;
 }
 

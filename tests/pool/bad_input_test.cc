@@ -176,6 +176,47 @@ TEST_F(BadInput, IndicesOutOfRange) {
                "unpool: ", {"9223372036854775807"});
 }
 
+TEST_F(BadInput, Codes) {
+  std::vector<std::uint8_t> codes(4, 0);
+  std::vector<std::int32_t> wide(4, 0);
+  std::vector<std::int16_t> other(4, 0);
+  const Tensor small(codes.data(), {2, 2});
+  const auto call = [&](const Pool& p, const Tensor& i, IndexSpace space) {
+    return message([&] { forward(p, input(), output(), i, space); });
+  };
+  expect_error(call(pool, small, IndexSpace::plane), "max_pool: indices of dtype u8", {"space is plane", "i64"});
+  expect_error(call(pool, Tensor(wide.data(), {2, 2}), IndexSpace::tensor), "max_pool: indices of dtype i32",
+               {"space is tensor", "i64"});
+  expect_error(call(pool, Tensor(other.data(), {2, 2}), IndexSpace::window), "max_pool: indices must have dtype i64",
+               {"u8", "i32", "i16"});
+  expect_error(call(pool, Tensor(codes.data(), {4}), IndexSpace::window), "max_pool: indices must have shape 2x2",
+               {"4"});
+  expect_error(call(pool, Tensor(codes.data(), Dtype::u8, {2, 2}, {0, 1}), IndexSpace::window),
+               "max_pool: indices is written", {"0x1"});
+  // 256 taps are one too many for u8.
+  std::vector<float> many(256);
+  float most = 0;
+  const Pool global{.op = Op::max, .kind = WindowKind::global};
+  expect_error(message([&] {
+                 forward(global, ConstTensor(many.data(), {256}), Tensor(&most, {1}), Tensor(codes.data(), {1}),
+                         IndexSpace::window);
+               }),
+               "max_pool: indices of dtype u8", {"at most 255 taps", "256"});
+  const ConstTensor dy(y.data(), {2, 2});
+  codes = {0, 4, 0, 0};
+  expect_error(message([&] { backward(pool, dy, small, IndexSpace::window, gradient()); }),
+               "max_pool backward: indices must be of a tap", {"(0, 1)", "4"});
+  wide = {0, 0, -2, 0};
+  expect_error(message([&] {
+                 backward(pool, dy, ConstTensor(wide.data(), {2, 2}), IndexSpace::window, gradient());
+               }),
+               "max_pool backward: indices must be of a tap", {"(1, 0)", "-2"});
+  expect_error(message([&] { backward(pool, dy, small, IndexSpace::plane, gradient()); }),
+               "max_pool backward: indices of dtype u8", {"space is plane"});
+  expect_error(message([&] { unpool(dy, small, IndexSpace::plane, {}, gradient()); }),
+               "unpool: indices must have dtype i64", {"u8"});
+}
+
 TEST_F(BadInput, Unpool) {
   const ConstTensor from(y.data(), {2, 2});
   const auto call = [&](const ConstTensor& y_, const ConstTensor& i, IndexSpace space, const Extents& axes,

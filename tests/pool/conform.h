@@ -69,6 +69,42 @@ inline const std::vector<index_t>& indices_of(const reference::Outcome& y, Index
   return space == IndexSpace::plane ? y.plane : space == IndexSpace::tensor ? y.tensor : y.window;
 }
 
+/// Indices in space window as values of dtype u8, i32 or i64; the cast of -1 is what says that there is no tap.
+inline std::vector<std::byte> as_codes(const reference::Outcome& y, Dtype dtype) {
+  std::vector<std::byte> out;
+  for (const index_t code : y.window) {
+    const auto* bytes = reinterpret_cast<const std::byte*>(&code);  // little endian
+    out.insert(out.end(), bytes, bytes + size_bytes(dtype));
+  }
+  return out;
+}
+
+/// The dtypes of small codes that the problem's windows allow.
+inline std::vector<Dtype> code_dtypes(const Problem& p) {
+  if (p.taps() <= kMostByteCodes) return {Dtype::u8, Dtype::i32};
+  return {Dtype::i32};
+}
+
+/// y with small codes (S10).
+inline std::string check_codes(const Case& c, Layout in, Layout out, const Options& options) {
+  const Placed x(c.problem.dtype, c.problem.shape, in, c.x.data(), c.problem.order);
+  const Extents shape = extents(c.y.shape);
+  for (Dtype dtype : code_dtypes(c.problem)) {
+    Placed y(c.problem.dtype, shape, out, nullptr, c.problem.order);
+    Placed codes(dtype, shape, out, nullptr, c.problem.order);
+    forward(c.problem.pool, x.view(), y.view(), codes.view(), IndexSpace::window, options);
+    if (std::string wrong = differs(c, "forward with codes", c.y, y, in); !wrong.empty()) return wrong;
+    if (!codes.guards_survive()) return fmt::format("codes of {} wrote outside", to_string(c.problem));
+    const std::vector<std::byte> got = codes.dense(), expected = as_codes(c.y, dtype);
+    const index_t i = reference::first_difference(dtype, expected.data(), got.data(), element_count(shape));
+    if (i >= 0)
+      return fmt::format("code ({}, {}) of {}: element {} is {} instead of {}", name(dtype), name(in),
+                         to_string(c.problem), i, reference::element(dtype, got.data(), i),
+                         reference::element(dtype, expected.data(), i));
+  }
+  return {};
+}
+
 /// y, and with indices where the op has them.
 inline std::string check_forward(const Case& c, Layout in, Layout out, const Options& options = {}) {
   const Dtype dtype = c.problem.dtype;
@@ -92,7 +128,7 @@ inline std::string check_forward(const Case& c, Layout in, Layout out, const Opt
                          name(in), to_string(c.problem), i, reference::element(Dtype::i64, got.data(), i),
                          expected[static_cast<std::size_t>(i)]);
   }
-  return {};
+  return check_codes(c, in, out, options);
 }
 
 /// dx in each way the door offers for the op.
@@ -122,6 +158,14 @@ inline std::string check_backward(const Case& c, Layout in, Layout out, const Op
     backward(pool, dy.view(), indices.view(), space, stored.view(), options);
     if (std::string wrong = judge("backward from indices", stored); !wrong.empty())
       return fmt::format("space {}: {}", static_cast<int>(space), wrong);
+  }
+  for (Dtype codes_dtype : code_dtypes(c.problem)) {
+    const std::vector<std::byte> values = as_codes(c.y, codes_dtype);
+    const Placed codes(codes_dtype, extents(c.y.shape), in, values.data(), c.problem.order);
+    Placed coded(dtype, c.problem.shape, out, nullptr, c.problem.order);
+    backward(pool, dy.view(), codes.view(), IndexSpace::window, coded.view(), options);
+    if (std::string wrong = judge("backward from codes", coded); !wrong.empty())
+      return fmt::format("{}: {}", name(codes_dtype), wrong);
   }
   return {};
 }

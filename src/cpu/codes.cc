@@ -1,0 +1,44 @@
+#include "cpu/codes.h"
+
+#include <algorithm>
+#include <cstdlib>
+
+namespace oriel::cpu {
+namespace {
+
+// The axes of a tensor from outermost to innermost in memory.
+Extents memory_order(const ConstTensor& t) {
+  Extents order;
+  for (int d = 0; d < t.rank(); ++d) order.push_back(d);
+  const auto reach = [&](index_t axis) { return std::abs(t.pitch[static_cast<int>(axis)]); };
+  std::stable_sort(order.begin(), order.end(), [&](index_t a, index_t b) { return reach(a) > reach(b); });
+  return order;
+}
+
+Extents permuted(const Extents& list, const Extents& order) {
+  Extents out;
+  for (index_t d : order) out.push_back(list[static_cast<int>(d)]);
+  return out;
+}
+
+}  // namespace
+
+WideCodes::WideCodes(const ConstTensor& codes, int threads) : memory_(Dtype::i64, codes.shape) {
+  const Extents order = memory_order(codes);
+  view_ = Tensor(memory_.view().data, Dtype::i64, codes.shape, dense_pitch(codes.shape, order));
+  const ConstTensor from(codes.data, codes.dtype, permuted(codes.shape, order), permuted(codes.pitch, order));
+  const Tensor to(view_.data, Dtype::i64, from.shape);
+  const index_t pitch = from.rank() == 0 ? 1 : from.pitch[from.rank() - 1];
+  visit_index(codes.dtype, [&]<class Code>(Code*) {
+    for_each_row(from.shape, threads, [&](const Extents& index, index_t n) {
+      const Code* code = element<Code>(from, index);
+      std::int64_t* out = element<std::int64_t>(to, index);
+      for (index_t i = 0; i < n; ++i) {
+        const Code c = code[i * pitch];
+        out[i] = c == kNoTap<Code> ? -1 : static_cast<std::int64_t>(c);
+      }
+    });
+  });
+}
+
+}  // namespace oriel::cpu

@@ -1,0 +1,75 @@
+"""Indices as small codes: the tap of the window, in uint8 and int32 (S10)."""
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+import torch
+
+import oriel
+
+X = np.random.default_rng(7).integers(0, 9, (2, 3, 9, 8)).astype(np.float32)  # with ties
+
+
+def widened(codes):
+    wide = np.asarray(codes).astype(np.int64)
+    return np.where(wide == 255, -1, wide) if codes.dtype == np.uint8 else wide
+
+
+@pytest.mark.parametrize("index_dtype", ["uint8", "int32"])
+@pytest.mark.parametrize("kernel, stride, padding", [(2, 2, 0), (3, 2, 1), (3, 1, 1), (2, 1, 3), ((15, 15), 1, 7)])
+def test_codes_are_the_indices_of_the_window(kernel, stride, padding, index_dtype):
+    for function, back in ((oriel.max_pool, oriel.max_pool_backward), (oriel.min_pool, oriel.min_pool_backward)):
+        y, expected = function(X, kernel, stride, padding, return_indices="window")
+        z, codes = function(X, kernel, stride, padding, return_indices="window", index_dtype=index_dtype)
+        assert codes.dtype == index_dtype
+        np.testing.assert_array_equal(z, y)
+        np.testing.assert_array_equal(widened(codes), expected)
+        dy = np.random.default_rng(8).standard_normal(y.shape).astype(np.float32)
+        np.testing.assert_array_equal(
+            back(dy, X.shape, kernel, stride, padding, indices=codes, space="window"),
+            back(dy, X, kernel, stride, padding))
+
+
+def test_a_window_without_taps():
+    codes = oriel.max_pool(np.ones(2), 1, 1, 1, return_indices="window", index_dtype="uint8")[1]
+    assert codes.tolist() == [255, 0, 0, 255]
+    codes = oriel.max_pool(np.array([np.nan]), 1, nan_policy="omit", return_indices="window", index_dtype="int32")[1]
+    assert codes.tolist() == [-1]
+
+
+def test_adaptive_windows_and_pools():
+    x = np.array([1.0, 5.0, 2.0, 4.0, 3.0])
+    assert oriel.adaptive_max_pool(x, 2, return_indices="window", index_dtype="uint8")[1].tolist() == [1, 1]
+    assert oriel.adaptive_min_pool(x, 2, return_indices="window", index_dtype="uint8")[1].tolist() == [0, 0]
+    pool = oriel.Pool("max", 2)
+    y, codes = pool.with_indices(x, space="window", index_dtype="uint8")
+    assert codes.tolist() == [1, 1] and codes.dtype == np.uint8
+    assert pool.backward(y, input_shape=x.shape, indices=codes, space="window").tolist() == [0, 5, 0, 4, 0]
+
+
+def test_out_and_other_frameworks():
+    pair = (np.empty((2, 3, 4, 4), np.float32), np.empty((2, 3, 4, 4), np.uint8))
+    y, codes = oriel.max_pool(X, 2, return_indices="window", index_dtype="uint8", out=pair)
+    assert y is pair[0] and codes is pair[1]
+    tensor = oriel.max_pool(torch.from_numpy(X), 2, return_indices="window", index_dtype="uint8")[1]
+    assert tensor.dtype == torch.uint8
+    np.testing.assert_array_equal(tensor.numpy(), codes)
+    array = oriel.max_pool(jnp.asarray(X), 2, return_indices="window", index_dtype="uint8")[1]
+    np.testing.assert_array_equal(np.asarray(array), codes)
+
+
+@pytest.mark.parametrize("call, text", [
+    (lambda: oriel.max_pool(X, 2, return_indices=True, index_dtype="uint8"), "indices of dtype u8.*space is plane"),
+    (lambda: oriel.max_pool(X, 2, return_indices="tensor", index_dtype="int32"), "indices of dtype i32.*space is tensor"),
+    (lambda: oriel.max_pool(X, 2, return_indices="window", index_dtype="int8"),
+     "max_pool: index_dtype must be 'int64', 'int32' or 'uint8', but is 'int8'"),
+    (lambda: oriel.max_pool(X, 2, return_indices="window", index_dtype=None), "index_dtype must be .* but is None"),
+    (lambda: oriel.max_pool(np.zeros((16, 16)), 16, return_indices="window", index_dtype="uint8"),
+     "at most 255 taps, but these have 256"),
+    (lambda: oriel.max_pool_backward(np.zeros((2, 3, 4, 4), np.float32), X.shape, 2,
+                                     indices=np.full((2, 3, 4, 4), 4, np.uint8), space="window"),
+     "indices must be of a tap of the output's window"),
+])
+def test_bad_input(call, text):
+    with pytest.raises(ValueError, match=text):
+        call()
