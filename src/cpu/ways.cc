@@ -4,6 +4,7 @@
 
 #include "cpu/block_folder.h"
 #include "cpu/chunk_fold.h"
+#include "cpu/code_way.h"
 #include "cpu/column_folder.h"
 #include "cpu/global_way.h"
 #include "cpu/long_fold.h"
@@ -16,6 +17,7 @@ namespace oriel::cpu {
 namespace {
 
 constexpr Way kWays[] = {
+    {"codes", &takes_codes, &run_codes, "max and min with indices of floats, windows of 2 and 3 taps or many lanes"},
     {"places", &takes_places, &run_places, "max and min with indices, at most 8 taps along each of up to 3 axes"},
     {"columns", &takes_columns, &run_columns, "16 lanes or more side by side fill vectors of every type"},
     {"chunks", &takes_chunks, &run_chunks, "one window of millions of taps is work for all threads"},

@@ -1,0 +1,424 @@
+// The first best of windows and its tap, in registers. Strictly better wins, so the first tap of equals stays, its bits
+// included (S4); what this order does not decide is watched for (S3).
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "cpu/code_kernels.cc"
+#include "hwy/foreach_target.h"
+// (the include above compiles this file once per target)
+#include "cpu/code_kernels.h"
+#include "cpu/two_tables-inl.h"
+#include "hwy/cache_control.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace oriel::cpu {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+#if ORIEL_AVX512
+
+// Elements in lanes of the same order. kFloat: bits that are a NaN are watched for.
+template <class T, bool kMin>
+struct OwnOrder {
+  using Lane = T;
+  static constexpr bool kIsMin = kMin, kLifts = false;
+  static constexpr T worst() { return kMin ? highest_value<T>() : lowest_value<T>(); }
+  template <class D, class V>
+  static HWY_INLINE V lift(D, V v) {
+    return v;
+  }
+};
+
+// 16-bit floats as integers of the same order; a negative zero is not in its place there.
+template <int kMantissa, bool kMin>
+struct KeyOrder {
+  using Lane = std::int16_t;
+  static constexpr bool kIsMin = kMin, kLifts = true;
+  static constexpr std::int16_t kInfinity = static_cast<std::int16_t>(0x7fff & ~((1 << kMantissa) - 1));
+  static constexpr std::int16_t worst() { return static_cast<std::int16_t>(kMin ? kInfinity : ~kInfinity); }
+  template <class D, class V>
+  static HWY_INLINE V lift(D d, V v) {
+    return hn::Xor(v, hn::And(hn::ShiftRight<15>(v), hn::Set(d, std::int16_t{0x7fff})));
+  }
+};
+
+template <class O>
+class Special {
+  using T = typename O::Lane;
+  using D = hn::ScalableTag<T>;
+  using V = hn::Vec<D>;
+
+ public:
+  HWY_INLINE void see(V a, V b) {
+    if constexpr (std::is_same_v<T, float>) {
+      mask_ |= _mm512_cmp_ps_mask(a.raw, b.raw, _CMP_UNORD_Q);
+    } else if constexpr (std::is_same_v<T, double>) {
+      mask_ |= _mm512_cmp_pd_mask(a.raw, b.raw, _CMP_UNORD_Q);
+    } else if constexpr (O::kLifts) {
+      see_key(a);
+      see_key(b);
+    }
+  }
+  HWY_INLINE void see_key(V key) {
+    const hn::RebindToUnsigned<D> du;
+    using U = hn::TFromD<decltype(du)>;
+    constexpr U kLow = static_cast<U>(static_cast<U>(~O::kInfinity));  // the key of minus infinity
+    const auto above = hn::Sub(hn::BitCast(du, key), hn::Set(du, kLow));
+    const auto range = hn::Set(du, static_cast<U>(static_cast<U>(O::kInfinity) - kLow));
+    const auto nan = hn::Gt(above, range), zero = hn::Eq(key, hn::Set(D(), T{-1}));
+    mask_ |= nan.raw | zero.raw;
+  }
+  HWY_INLINE bool found() const { return mask_ != 0; }
+
+ private:
+  std::uint64_t mask_ = 0;
+};
+
+// Codes of lanes as bytes.
+template <class T, class VU>
+HWY_INLINE void store_codes(VU code, std::uint64_t mask, std::uint8_t* to) {
+  if constexpr (sizeof(T) == 4) {
+    _mm512_mask_cvtepi32_storeu_epi8(to, static_cast<__mmask16>(mask), code.raw);
+  } else if constexpr (sizeof(T) == 8) {
+    _mm512_mask_cvtepi64_storeu_epi8(to, static_cast<__mmask8>(mask), code.raw);
+  } else if constexpr (sizeof(T) == 2) {
+    _mm512_mask_cvtepi16_storeu_epi8(to, static_cast<__mmask32>(mask), code.raw);
+  } else {
+    _mm512_mask_storeu_epi8(to, mask, code.raw);
+  }
+}
+template <class T, class VU>
+HWY_INLINE void store_codes(VU code, std::uint8_t* to) {
+  if constexpr (sizeof(T) == 4) {
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(to), _mm512_cvtepi32_epi8(code.raw));
+  } else if constexpr (sizeof(T) == 2) {
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), _mm512_cvtepi16_epi8(code.raw));
+  } else if constexpr (sizeof(T) == 8) {
+    _mm_storel_epi64(reinterpret_cast<__m128i*>(to), _mm512_cvtepi64_epi8(code.raw));
+  } else {
+    _mm512_storeu_si512(to, code.raw);
+  }
+}
+
+template <class O>
+struct Codes {
+  using T = typename O::Lane;
+  using D = hn::ScalableTag<T>;
+  using DU = hn::RebindToUnsigned<D>;
+  using V = hn::Vec<D>;
+  using VU = hn::Vec<DU>;
+  using Mask = hn::Mask<D>;
+  static constexpr index_t kLanes = hn::MaxLanes(D());
+
+  struct Best {
+    V value;
+    VU code;
+  };
+
+  static HWY_INLINE VU repeated(std::uint64_t code) {
+    return hn::BitCast(DU(), hn::Set(hn::Repartition<std::uint64_t, DU>(), code));
+  }
+
+  static HWY_INLINE void take(Best& best, V v, VU code) {
+    const D d;
+    const auto better = O::kIsMin ? hn::Lt(v, best.value) : hn::Gt(v, best.value);
+    best.value = hn::IfThenElse(better, v, best.value);
+    best.code = hn::IfThenElse(hn::RebindMask(DU(), better), code, best.code);
+    (void)d;
+  }
+
+  static HWY_INLINE Mask first_n(index_t n) {
+    return hn::FirstN(D(), static_cast<std::size_t>(n < 0 ? 0 : n < kLanes ? n : kLanes));
+  }
+
+  // A vector of outputs of every row of a band: the same columns, row after row. K taps along by steps of S; kRing:
+  // windows that ascend by S rows of K. kEdge: some taps do not exist, or there are fewer outputs.
+  template <int K, int S, bool kRing, bool kEdge>
+  class Column {
+   public:
+    HWY_INLINE Column(const CodeBand& b, index_t column) : b_(b), column_(column), from_(b.first + column * S) {
+      const hn::RebindToSigned<D> di;
+      first_ = hn::Zero(DU());
+      if constexpr (kEdge) {
+        for (int l = 0; l < kLoads; ++l) {
+          const index_t at = from_ + offset_of(l);
+          mask_[l] = hn::AndNot(first_n(-at), first_n(b.in - at));
+        }
+        store_ = first_n(b.out - column);
+        // Tap 0 of output i looks at from + i * S: the first taps that exist.
+        using I = hn::TFromD<decltype(di)>;
+        if (from_ < 0) {
+          for (int i = 0; i < kLanes; ++i) {
+            const index_t missing = -from_ - i * S;
+            room_[i] = static_cast<I>(missing > 0 ? missing : 0);
+          }
+          first_ = hn::BitCast(DU(), hn::Load(di, room_));
+        }
+      }
+    }
+
+    HWY_INLINE Special<O> fold(Special<O> special) {
+      const CodeRow* row = b_.row;
+      T* y = static_cast<T*>(b_.y) + column_;
+      std::uint8_t* code = b_.code + column_;
+      Best ring[3];
+      for (index_t r = 0; r < b_.rows; ++r, row += b_.across, y += b_.y_pitch, code += b_.code_pitch) {
+        Best best;
+        if constexpr (kRing) {
+          for (int t = 0; t < K - S; ++t) ring[t] = r == 0 ? along(row[t].offset, special) : ring[t + S];
+          for (int t = K - S; t < K; ++t) ring[t] = along(row[t].offset, special);
+          best = {ring[0].value, hn::Add(ring[0].code, repeated(row[0].code))};
+          for (int t = 1; t < K; ++t) take(best, ring[t].value, hn::Add(ring[t].code, repeated(row[t].code)));
+        } else {
+          best = along(row[0].offset, special);
+          best.code = hn::Add(best.code, repeated(row[0].code));
+          for (int t = 1; t < b_.across; ++t) {
+            const Best next = along(row[t].offset, special);
+            take(best, next.value, hn::Add(next.code, repeated(row[t].code)));
+          }
+        }
+        store(best, y, code);
+      }
+      return special;
+    }
+
+   private:
+    // Loads of a row: K of a step of 1, otherwise two for every two taps.
+    static constexpr int kLoads = S == 1 ? K : 2 * ((K + 1) / 2);
+    static constexpr index_t offset_of(int load) { return S == 1 ? load : load / 2 * 2 + load % 2 * kLanes; }
+
+    HWY_INLINE V load(const T* row, int l) const {
+      const D d;
+      const T* at = row + from_ + offset_of(l);
+      V v;
+      if constexpr (kEdge) {
+        v = hn::IfThenElse(mask_[l], hn::MaskedLoad(mask_[l], d, at), hn::Set(d, raw_worst()));
+      } else {
+        v = hn::LoadU(d, at);
+      }
+      return O::lift(d, v);
+    }
+    static constexpr T raw_worst() {
+      constexpr T w = O::worst();
+      if constexpr (O::kLifts)
+        return static_cast<T>(w ^ ((w >> 15) & 0x7fff));
+      else
+        return w;
+    }
+
+    HWY_INLINE Best along(index_t offset, Special<O>& special) const {
+      const D d;
+      const T* row = reinterpret_cast<const T*>(b_.x + offset);
+      hwy::Prefetch(b_.x + offset + b_.ahead + from_ * static_cast<index_t>(sizeof(T)));
+      if constexpr (S == 2) hwy::Prefetch(b_.x + offset + b_.ahead + from_ * static_cast<index_t>(sizeof(T)) + 64);
+      V v[K + 1];
+      if constexpr (S == 1) {
+        for (int t = 0; t < K; ++t) v[t] = load(row, t);
+        special.see(v[0], v[K - 1]);
+      } else {
+        for (int t = 0; t < K; t += 2) {
+          const V low = load(row, t), high = load(row, t + 1);
+          if (t == 0) special.see(low, high);
+          if constexpr (kEdge) {
+            if (t > 0) special.see(low, high);
+          }
+          v[t] = hn::ConcatEven(d, high, low);
+          if (t + 1 < K) v[t + 1] = hn::ConcatOdd(d, high, low);
+        }
+      }
+      Best best = {v[0], first_};
+      for (int t = 1; t < K; ++t) take(best, v[t], hn::Set(DU(), static_cast<hn::TFromD<DU>>(t)));
+      return best;
+    }
+
+    HWY_INLINE void store(const Best& best, T* y, std::uint8_t* code) const {
+      const D d;
+      const V v = O::lift(d, best.value);
+      if constexpr (kEdge) {
+        hn::BlendedStore(v, store_, d, y);
+        store_codes<T>(best.code, store_.raw, code);
+      } else {
+        hn::StoreU(v, d, y);
+        store_codes<T>(best.code, code);
+      }
+    }
+
+    const CodeBand& b_;
+    const index_t column_, from_;
+    VU first_;  // codes that a row begins with
+    Mask mask_[kLoads], store_;
+    HWY_ALIGN hn::TFromD<hn::RebindToSigned<D>> room_[kLanes];
+  };
+
+  template <int K, int S, bool kRing>
+  static HWY_NOINLINE bool fold(const CodeBand& b) {
+    Special<O> special;
+    // Inputs of an inner vector of outputs: all there.
+    constexpr index_t kSpan = (kLanes - 1) * S + (S == 1 ? K : (K + 1) / 2 * 2);
+    constexpr bool kLastIsEdge = S == 2 && K == 3;  // whose last taps nobody else looks at
+    for (index_t j = 0; j < b.out; j += kLanes) {
+      if (j > 0 && b.out - j < kLanes) j = b.out - kLanes;
+      const index_t from = b.first + j * S;
+      const bool inner = from >= 0 && from + kSpan <= b.in && j + kLanes + kLastIsEdge <= b.out;
+      special = inner ? Column<K, S, kRing, false>(b, j).fold(special) : Column<K, S, kRing, true>(b, j).fold(special);
+    }
+    return special.found();
+  }
+
+  template <int K, int S>
+  static bool fold_rows(const CodeBand& b) {
+    if constexpr (S < K) {
+      if (b.ascends && b.across == K) return fold<K, S, true>(b);
+    }
+    return fold<K, S, false>(b);
+  }
+
+  static bool planes(const CodeBand& b, int along, int stride) {
+    if (along == 2) return stride == 1 ? fold_rows<2, 1>(b) : fold_rows<2, 2>(b);
+    return stride == 1 ? fold_rows<3, 1>(b) : fold_rows<3, 2>(b);
+  }
+
+  // kVectors vectors of lanes of one window; kTaps 0: any number.
+  template <int kTaps, int kVectors>
+  static HWY_INLINE void lanes_at(const CodeLanes& b, const std::byte* x, T* y, std::uint8_t* code,
+                                  Special<O>& special) {
+    const D d;
+    Best best[kVectors];
+    V before[kVectors];
+    const int count = kTaps > 0 ? kTaps : b.taps;
+    for (int j = 0; j < kVectors; ++j) {
+      before[j] = load(x, b.tap[0].offset, j);
+      best[j] = {before[j], repeated(b.tap[0].code)};
+    }
+    for (int t = 1; t < count; ++t) {
+      const VU tap = repeated(b.tap[t].code);
+      for (int j = 0; j < kVectors; ++j) {
+        const V v = load(x, b.tap[t].offset, j);
+        if (t % 2 == 1)
+          special.see(before[j], v);
+        else
+          before[j] = v;
+        take(best[j], v, tap);
+      }
+    }
+    for (int j = 0; j < kVectors; ++j) {
+      if (count % 2 == 1) special.see(before[j], before[j]);
+      hn::StoreU(O::lift(d, best[j].value), d, y + j * kLanes);
+      store_codes<T>(best[j].code, code + j * kLanes);
+    }
+  }
+  static HWY_INLINE V load(const std::byte* x, index_t offset, index_t vector) {
+    const D d;
+    return O::lift(d, hn::LoadU(d, reinterpret_cast<const T*>(x + offset) + vector * kLanes));
+  }
+
+  template <int kTaps>
+  static HWY_NOINLINE bool lanes_of(const CodeLanes& b) {
+    Special<O> special;
+    const std::byte* x = b.x;
+    T* y = static_cast<T*>(b.y);
+    std::uint8_t* code = b.code;
+    for (index_t w = 0; w < b.windows; ++w, x += b.step, y += b.y_pitch, code += b.code_pitch) {
+      index_t i = 0;
+      const auto at = [&](auto vectors) HWY_ATTR {
+        lanes_at<kTaps, decltype(vectors)::value>(b, x + i * static_cast<index_t>(sizeof(T)), y + i, code + i, special);
+      };
+      for (; i + 4 * kLanes <= b.n; i += 4 * kLanes) at(std::integral_constant<int, 4>());
+      for (; i + kLanes <= b.n; i += kLanes) at(std::integral_constant<int, 1>());
+      if (i == b.n) continue;
+      i = b.n - kLanes;
+      at(std::integral_constant<int, 1>());
+    }
+    return special.found();
+  }
+
+  static bool lanes(const CodeLanes& b) {
+    if (b.taps == 9) return lanes_of<9>(b);
+    if (b.taps == 4) return lanes_of<4>(b);
+    return lanes_of<0>(b);
+  }
+};
+
+void write_places(const std::uint8_t* code, index_t n, const CodePlaces& to, std::int64_t* index) {
+  const hn::ScalableTag<std::int32_t> d;
+  const hn::ScalableTag<std::int64_t> d64;
+  const auto table = hn::LoadU(d, to.place);
+  const auto step = hn::Mul(hn::Iota(d64, 0), hn::Set(d64, to.step)), eight = hn::Set(d64, 8 * to.step);
+  const auto vectors = [&](index_t i, auto& low, auto& high) HWY_ATTR {
+    const auto codes = _mm512_cvtepu8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(code + i)));
+    const auto place = _mm512_permutexvar_epi32(codes, table.raw);
+    const auto from = hn::Add(step, hn::Set(d64, to.origin + i * to.step));
+    low = hn::Add(hn::Vec512<std::int64_t>{_mm512_cvtepi32_epi64(_mm512_castsi512_si256(place))}, from);
+    high = hn::Add(hn::Vec512<std::int64_t>{_mm512_cvtepi32_epi64(_mm512_extracti64x4_epi64(place, 1))},
+                   hn::Add(from, eight));
+  };
+  hn::Vec<decltype(d64)> low, high;
+  index_t i = 0;
+  const auto some = [&](index_t count) HWY_ATTR {  // fewer than sixteen
+    vectors(i, low, high);
+    hn::BlendedStore(low, hn::FirstN(d64, static_cast<std::size_t>(HWY_MIN(count, 8))), d64, index + i);
+    if (count > 8) hn::BlendedStore(high, hn::FirstN(d64, static_cast<std::size_t>(count - 8)), d64, index + i + 8);
+    i += count;
+  };
+  if (to.stream && n >= 16) {
+    const auto beyond = static_cast<index_t>(reinterpret_cast<std::uintptr_t>(index) / 8 % 8);
+    if (beyond != 0) some(8 - beyond);
+    for (; i + 16 <= n; i += 16) {
+      vectors(i, low, high);
+      hn::Stream(low, d64, index + i);
+      hn::Stream(high, d64, index + i + 8);
+    }
+  }
+  for (; i + 16 <= n; i += 16) {
+    vectors(i, low, high);
+    hn::StoreU(low, d64, index + i);
+    hn::StoreU(high, d64, index + i + 8);
+  }
+  if (i < n) some(n - i);
+}
+
+template <class O>
+CodeKernel kernel_of() {
+  CodeKernel k;
+  k.planes = &Codes<O>::planes;
+  k.lanes = &Codes<O>::lanes;
+  k.places = &write_places;
+  k.vector = Codes<O>::kLanes;
+  return k;
+}
+
+template <bool kMin>
+CodeKernel kernels_of(Dtype dtype) {
+  switch (dtype) {
+    case Dtype::f64:
+      return kernel_of<OwnOrder<double, kMin>>();
+    case Dtype::f32:
+      return kernel_of<OwnOrder<float, kMin>>();
+    case Dtype::f16:
+      return kernel_of<KeyOrder<10, kMin>>();
+    case Dtype::bf16:
+      return kernel_of<KeyOrder<7, kMin>>();
+    default:
+      return {};
+  }
+}
+#endif
+
+CodeKernel code_kernel([[maybe_unused]] Op op, [[maybe_unused]] Dtype dtype) {
+#if ORIEL_AVX512
+  return op == Op::min ? kernels_of<true>(dtype) : kernels_of<false>(dtype);
+#else
+  return {};
+#endif
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace oriel::cpu
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace oriel::cpu {
+namespace {
+HWY_EXPORT(code_kernel);
+}
+void fill_codes(CodeTable& table, std::size_t which) { table.kernel = HWY_DISPATCH_TABLE(code_kernel)[which]; }
+}  // namespace oriel::cpu
+#endif
