@@ -125,18 +125,37 @@ struct Codes {
     (void)d;
   }
 
+  // The codes of a row grow by `add`.
+  static HWY_INLINE void take_row(Best& best, const Best& row, VU add) {
+    const auto better = O::kIsMin ? hn::Lt(row.value, best.value) : hn::Gt(row.value, best.value);
+    best.value = hn::IfThenElse(better, row.value, best.value);
+    if constexpr (sizeof(T) == 4) {
+      best.code = VU{_mm512_mask_add_epi32(best.code.raw, better.raw, row.code.raw, add.raw)};
+    } else if constexpr (sizeof(T) == 8) {
+      best.code = VU{_mm512_mask_add_epi64(best.code.raw, better.raw, row.code.raw, add.raw)};
+    } else {
+      best.code = VU{_mm512_mask_add_epi16(best.code.raw, better.raw, row.code.raw, add.raw)};
+    }
+  }
+
   static HWY_INLINE Mask first_n(index_t n) {
     return hn::FirstN(D(), static_cast<std::size_t>(n < 0 ? 0 : n < kLanes ? n : kLanes));
   }
 
   // A vector of outputs of every row of a band: the same columns, row after row. K taps along by steps of S; kRing:
   // windows that ascend by S rows of K. kEdge: some taps do not exist, or there are fewer outputs.
-  template <int K, int S, bool kRing, bool kEdge>
+  // kIndex: with indices instead of codes.
+  template <int K, int S, bool kRing, bool kEdge, bool kIndex>
   class Column {
    public:
     HWY_INLINE Column(const CodeBand& b, index_t column) : b_(b), column_(column), from_(b.first + column * S) {
       const hn::RebindToSigned<D> di;
       first_ = hn::Zero(DU());
+      if constexpr (kIndex) {
+        using I = hn::TFromD<decltype(di)>;
+        const auto number = hn::Add(hn::Iota(di, 0), hn::Set(di, static_cast<I>(column)));
+        columns_ = hn::BitCast(DU(), hn::Mul(number, hn::Set(di, static_cast<I>(b.step))));
+      }
       if constexpr (kEdge) {
         for (int l = 0; l < kLoads; ++l) {
           const index_t at = from_ + offset_of(l);
@@ -148,7 +167,7 @@ struct Codes {
         if (from_ < 0) {
           for (int i = 0; i < kLanes; ++i) {
             const index_t missing = -from_ - i * S;
-            room_[i] = static_cast<I>(missing > 0 ? missing : 0);
+            room_[i] = static_cast<I>((missing > 0 ? missing : 0) * b.tap_step);
           }
           first_ = hn::BitCast(DU(), hn::Load(di, room_));
         }
@@ -158,24 +177,32 @@ struct Codes {
     HWY_INLINE Special<O> fold(Special<O> special) {
       const CodeRow* row = b_.row;
       T* y = static_cast<T*>(b_.y) + column_;
-      std::uint8_t* code = b_.code + column_;
+      VU tap[K];
+      for (int t = 1; t < K; ++t) tap[t] = hn::Set(DU(), static_cast<hn::TFromD<DU>>(t * b_.tap_step));
       Best ring[3];
-      for (index_t r = 0; r < b_.rows; ++r, row += b_.across, y += b_.y_pitch, code += b_.code_pitch) {
+      for (index_t r = 0; r < b_.rows; ++r, row += b_.across, y += b_.y_pitch) {
         Best best;
         if constexpr (kRing) {
-          for (int t = 0; t < K - S; ++t) ring[t] = r == 0 ? along(row[t].offset, special) : ring[t + S];
-          for (int t = K - S; t < K; ++t) ring[t] = along(row[t].offset, special);
-          best = {ring[0].value, hn::Add(ring[0].code, repeated(row[0].code))};
-          for (int t = 1; t < K; ++t) take(best, ring[t].value, hn::Add(ring[t].code, repeated(row[t].code)));
+          for (int t = 0; t < K - S; ++t) ring[t] = r == 0 ? along(row[t].offset, tap, special) : ring[t + S];
+          for (int t = K - S; t < K; ++t) ring[t] = along(row[t].offset, tap, special);
+          best = ring[0];
+          if (row[0].code != 0) best.code = hn::Add(best.code, repeated(row[0].code));
+          for (int t = 1; t < K; ++t) take_row(best, ring[t], repeated(row[t].code));
         } else {
-          best = along(row[0].offset, special);
-          best.code = hn::Add(best.code, repeated(row[0].code));
+          best = along(row[0].offset, tap, special);
+          if (row[0].code != 0) best.code = hn::Add(best.code, repeated(row[0].code));
           for (int t = 1; t < b_.across; ++t) {
-            const Best next = along(row[t].offset, special);
-            take(best, next.value, hn::Add(next.code, repeated(row[t].code)));
+            take_row(best, along(row[t].offset, tap, special), repeated(row[t].code));
           }
         }
-        store(best, y, code);
+        __builtin_prefetch(y + b_.rows * b_.y_pitch, 1);
+        if constexpr (kIndex)
+          store_index(best, r, y);
+        else {
+          std::uint8_t* code = b_.code + r * b_.code_pitch + column_;
+          __builtin_prefetch(code + b_.rows * b_.code_pitch, 1);
+          store(best, y, code);
+        }
       }
       return special;
     }
@@ -190,11 +217,19 @@ struct Codes {
       const T* at = row + from_ + offset_of(l);
       V v;
       if constexpr (kEdge) {
-        v = hn::IfThenElse(mask_[l], hn::MaskedLoad(mask_[l], d, at), hn::Set(d, raw_worst()));
+        v = load_or(hn::Set(d, raw_worst()), mask_[l], at);
       } else {
         v = hn::LoadU(d, at);
       }
       return O::lift(d, v);
+    }
+    static HWY_INLINE V load_or(V other, Mask mask, const T* from) {
+      if constexpr (std::is_same_v<T, float>)
+        return V{_mm512_mask_loadu_ps(other.raw, mask.raw, from)};
+      else if constexpr (std::is_same_v<T, double>)
+        return V{_mm512_mask_loadu_pd(other.raw, mask.raw, from)};
+      else
+        return V{_mm512_mask_loadu_epi16(other.raw, mask.raw, from)};
     }
     static constexpr T raw_worst() {
       constexpr T w = O::worst();
@@ -204,7 +239,7 @@ struct Codes {
         return w;
     }
 
-    HWY_INLINE Best along(index_t offset, Special<O>& special) const {
+    HWY_INLINE Best along(index_t offset, const VU* tap, Special<O>& special) const {
       const D d;
       const T* row = reinterpret_cast<const T*>(b_.x + offset);
       hwy::Prefetch(b_.x + offset + b_.ahead + from_ * static_cast<index_t>(sizeof(T)));
@@ -225,8 +260,44 @@ struct Codes {
         }
       }
       Best best = {v[0], first_};
-      for (int t = 1; t < K; ++t) take(best, v[t], hn::Set(DU(), static_cast<hn::TFromD<DU>>(t)));
+      for (int t = 1; t < K; ++t) take(best, v[t], tap[t]);
       return best;
+    }
+
+    HWY_INLINE void store_index(const Best& best, index_t r, T* y) const {
+      const D d;
+      const hn::ScalableTag<std::int64_t> d64;
+      if constexpr (kEdge)
+        hn::BlendedStore(best.value, store_, d, y);
+      else
+        hn::StoreU(best.value, d, y);
+      std::int64_t* index = b_.index + r * b_.index_pitch + column_;
+      const auto origin = hn::Set(d64, b_.origin + r * b_.row_step);
+      if (!b_.stream) {
+        __builtin_prefetch(index + b_.rows * b_.index_pitch, 1);
+        __builtin_prefetch(index + b_.rows * b_.index_pitch + 8, 1);
+      }
+      const auto place = hn::Add(best.code, columns_);
+      const index_t left = b_.out - column_;
+      if constexpr (sizeof(T) == 8) {
+        store_eight(hn::Add(hn::BitCast(d64, place), origin), left, index);
+      } else if constexpr (sizeof(T) == 4) {
+        const auto low = hn::Vec512<std::int64_t>{_mm512_cvtepi32_epi64(_mm512_castsi512_si256(place.raw))};
+        const auto high = hn::Vec512<std::int64_t>{_mm512_cvtepi32_epi64(_mm512_extracti64x4_epi64(place.raw, 1))};
+        store_eight(hn::Add(low, origin), left, index);
+        store_eight(hn::Add(high, origin), left - 8, index + 8);
+      }
+    }
+    HWY_INLINE void store_eight(hn::Vec512<std::int64_t> v, index_t left, std::int64_t* to) const {
+      const hn::ScalableTag<std::int64_t> d64;
+      if (!kEdge || left >= 8) {
+        if (b_.stream)
+          hn::Stream(v, d64, to);
+        else
+          hn::StoreU(v, d64, to);
+      } else if (left > 0) {
+        hn::BlendedStore(v, hn::FirstN(d64, static_cast<std::size_t>(left)), d64, to);
+      }
     }
 
     HWY_INLINE void store(const Best& best, T* y, std::uint8_t* code) const {
@@ -243,37 +314,40 @@ struct Codes {
 
     const CodeBand& b_;
     const index_t column_, from_;
-    VU first_;  // codes that a row begins with
+    VU first_;    // codes that a row begins with
+    VU columns_;  // what a column adds to an index
     Mask mask_[kLoads], store_;
     HWY_ALIGN hn::TFromD<hn::RebindToSigned<D>> room_[kLanes];
   };
 
-  template <int K, int S, bool kRing>
+  template <int K, int S, bool kRing, bool kIndex>
   static HWY_NOINLINE bool fold(const CodeBand& b) {
     Special<O> special;
     // Inputs of an inner vector of outputs: all there.
     constexpr index_t kSpan = (kLanes - 1) * S + (S == 1 ? K : (K + 1) / 2 * 2);
     constexpr bool kLastIsEdge = S == 2 && K == 3;  // whose last taps nobody else looks at
     for (index_t j = 0; j < b.out; j += kLanes) {
-      if (j > 0 && b.out - j < kLanes) j = b.out - kLanes;
+      if (j > 0 && b.out - j < kLanes && !(kIndex && b.stream)) j = b.out - kLanes;
       const index_t from = b.first + j * S;
       const bool inner = from >= 0 && from + kSpan <= b.in && j + kLanes + kLastIsEdge <= b.out;
-      special = inner ? Column<K, S, kRing, false>(b, j).fold(special) : Column<K, S, kRing, true>(b, j).fold(special);
+      special = inner ? Column<K, S, kRing, false, kIndex>(b, j).fold(special)
+                      : Column<K, S, kRing, true, kIndex>(b, j).fold(special);
     }
     return special.found();
   }
 
-  template <int K, int S>
+  template <int K, int S, bool kIndex>
   static bool fold_rows(const CodeBand& b) {
     if constexpr (S < K) {
-      if (b.ascends && b.across == K) return fold<K, S, true>(b);
+      if (b.ascends && b.across == K) return fold<K, S, true, kIndex>(b);
     }
-    return fold<K, S, false>(b);
+    return fold<K, S, false, kIndex>(b);
   }
 
+  template <bool kIndex>
   static bool planes(const CodeBand& b, int along, int stride) {
-    if (along == 2) return stride == 1 ? fold_rows<2, 1>(b) : fold_rows<2, 2>(b);
-    return stride == 1 ? fold_rows<3, 1>(b) : fold_rows<3, 2>(b);
+    if (along == 2) return stride == 1 ? fold_rows<2, 1, kIndex>(b) : fold_rows<2, 2, kIndex>(b);
+    return stride == 1 ? fold_rows<3, 1, kIndex>(b) : fold_rows<3, 2, kIndex>(b);
   }
 
   // kVectors vectors of lanes of one window; kTaps 0: any number.
@@ -378,7 +452,8 @@ void write_places(const std::uint8_t* code, index_t n, const CodePlaces& to, std
 template <class O>
 CodeKernel kernel_of() {
   CodeKernel k;
-  k.planes = &Codes<O>::planes;
+  k.planes = &Codes<O>::template planes<false>;
+  if (sizeof(typename O::Lane) >= 4) k.indexed = &Codes<O>::template planes<true>;
   k.lanes = &Codes<O>::lanes;
   k.places = &write_places;
   k.vector = Codes<O>::kLanes;

@@ -37,6 +37,14 @@ struct CodeBand {
   index_t y_pitch = 0;  // elements
   std::uint8_t* code = nullptr;
   index_t code_pitch = 0;
+  // Instead of codes, by `places`: index[j] of row r is origin + r * row_step + j * step + the code of its tap.
+  std::int64_t* index = nullptr;
+  index_t index_pitch = 0;
+  std::int64_t origin = 0;
+  std::int64_t row_step = 0;
+  std::int64_t step = 0;
+  std::int64_t tap_step = 1;  // what the next tap along adds to a code
+  bool stream = false;        // index goes past the caches: rows begin at lines and have whole ones
 };
 
 /// One tap of windows whose elements are vectors of `n` lanes.
@@ -72,6 +80,8 @@ inline constexpr int kMostCodePlaces = 16;
 struct CodeKernel {
   /// True when a NaN, or of f16 and bf16 a negative zero, was met: then what was written is not to be trusted.
   bool (*planes)(const CodeBand& band, int along, int stride) = nullptr;
+  /// The same with indices, where lanes hold them.
+  bool (*indexed)(const CodeBand& band, int along, int stride) = nullptr;
   bool (*lanes)(const CodeLanes& lanes) = nullptr;
   void (*places)(const std::uint8_t* code, index_t n, const CodePlaces& to, std::int64_t* index) = nullptr;
   index_t vector = 1;  // lanes of a vector

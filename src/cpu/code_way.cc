@@ -9,7 +9,7 @@
 namespace oriel::cpu {
 namespace {
 
-constexpr index_t kMostAcross = kMostPlaceTaps * kMostPlaceTaps;
+constexpr index_t kMostListed = 4096;  // rows of taps of a whole plane
 
 constexpr std::size_t at(index_t i) { return static_cast<std::size_t>(i); }
 
@@ -27,17 +27,20 @@ class CodeWriter {
         arena_(arena),
         k_(kernel_of(*job.problem)),
         elem_(size_bytes(job.problem->dtype)),
-        in_place_(job.index_dtype == Dtype::u8) {
-    index_t rows = 1;
+        indexed_(job.index_dtype == Dtype::i64 && !by_lanes(layout_) && k_.indexed != nullptr),
+        in_place_(job.index_dtype == Dtype::u8 || indexed_) {
+    index_t rows = 1, all_rows = 1;
     for (int a = 0; a < last_; ++a) {
       rows *= size[at(a)];
+      all_rows *= axis(a).out;
       across_ *= static_cast<int>(axis(a).kernel);
     }
     places_.stream = index_bytes(job) >= kStreamBytes;
     places_.step = job.space == IndexSpace::window ? 0
                    : by_lanes(layout_)             ? layout_.lanes.pitch[kFlat]
                                                    : axis(last_).stride * layout_.axis[at(last_)].pitch[kFlat];
-    row_ = arena.take_array<CodeRow>(rows * across_);
+    lists_all_ = all_rows * across_ <= kMostListed;
+    row_ = arena.take_array<CodeRow>((lists_all_ ? all_rows : rows) * across_);
     tap_ = arena.take_array<CodeTap>(across_ * axis(last_).kernel);
     place_ = arena.take_array<std::int32_t>(kMostCodePlaces);
     stage_pitch_ = (size[at(last_)] * layout_.lanes.n + 63) / 64 * 64;
@@ -61,20 +64,20 @@ class CodeWriter {
  private:
   const Axis& axis(int a) const { return layout_.axis[at(a)].axis; }
 
-  index_t row_count() const {
+  index_t row_count(const PlaceBox& box) const {
     index_t rows = 1;
-    for (int a = 0; a < last_; ++a) rows *= box_[at(a)].size();
+    for (int a = 0; a < last_; ++a) rows *= box[at(a)].size();
     return rows;
   }
 
-  // Calls body(outputs along the axes but the last) for every row of the box.
+  // Calls body(outputs along the axes but the last) for every row of a box.
   template <class Body>
-  void each_row(const Body& body) const {
+  void each_row(const PlaceBox& box, const Body& body) const {
     PlaceCoords o{};
-    for (int a = 0; a <= last_; ++a) o[at(a)] = box_[at(a)].begin;
-    for (index_t r = row_count(); r > 0; --r) {
+    for (int a = 0; a <= last_; ++a) o[at(a)] = box[at(a)].begin;
+    for (index_t r = row_count(box); r > 0; --r) {
       body(o);
-      for (int a = last_ - 1; a >= 0 && ++o[at(a)] == box_[at(a)].end; --a) o[at(a)] = box_[at(a)].begin;
+      for (int a = last_ - 1; a >= 0 && ++o[at(a)] == box[at(a)].end; --a) o[at(a)] = box[at(a)].begin;
     }
   }
 
@@ -98,36 +101,73 @@ class CodeWriter {
     places_.place = place_;
   }
 
-  void set_box(const PlaceBox& box) {
-    box_ = box;
+  // The rows that a row of outputs reads.
+  const CodeRow* rows_of(const PlaceCoords& o) const {
+    index_t number = 0;
+    for (int a = 0; a < last_; ++a) number = number * listed_[at(a)].size() + o[at(a)] - listed_[at(a)].begin;
+    return row_ + number * across_;
+  }
+
+  // Of a whole plane where that is not much, so that its boxes need not list them again.
+  void list_rows() {
+    PlaceBox wanted = box_;
+    for (int a = 0; lists_all_ && a < last_; ++a) wanted[at(a)] = {0, axis(a).out};
+    wanted[at(last_)] = {0, 0};
+    if (wanted == listed_) return;
+    listed_ = wanted;
     CodeRow* row = row_;
-    each_row([&](const PlaceCoords& o) { row = list_rows(o, row); });
-    if (by_lanes(layout_)) return;
-    const PooledAxis& along = layout_.axis[at(last_)];
-    const Axis part = along.axis.slice(box[at(last_)]);
-    band_.row = row_;
-    band_.across = across_;
-    band_.ascends = last_ == 1 && axis(0).dilation == 1 && axis(0).kernel == along.axis.kernel &&
-                    axis(0).stride == along.axis.stride;
-    band_.rows = row_count();
-    band_.in = part.in;
-    band_.first = part.start(0);
-    band_.out = part.out;
-    in_begin_ = (part.in_offset - along.axis.in_offset) * along.pitch[kX] * elem_;
+    each_row(listed_, [&](const PlaceCoords& o) { row = follows(o) ? list_next(row) : list_taps(o, row); });
+  }
+
+  void set_box(const PlaceBox& box) {
+    const bool same_along = box[at(last_)] == box_[at(last_)];
+    box_ = box;
+    list_rows();
+    if (!same_along) set_along();
     band_.ahead =
         last_ == 0 ? 0
                    : box[at(last_ - 1)].size() * axis(last_ - 1).stride * layout_.axis[at(last_ - 1)].pitch[kX] * elem_;
   }
 
+  void set_along() {
+    if (by_lanes(layout_)) return;
+    const PooledAxis& along = layout_.axis[at(last_)];
+    const Axis part = along.axis.slice(box_[at(last_)]);
+    band_.across = across_;
+    band_.ascends = last_ == 1 && axis(0).dilation == 1 && axis(0).kernel == along.axis.kernel &&
+                    axis(0).stride == along.axis.stride;
+    band_.in = part.in;
+    band_.first = part.start(0);
+    band_.out = part.out;
+    in_begin_ = (part.in_offset - along.axis.in_offset) * along.pitch[kX] * elem_;
+  }
+
+  // Whether a row of outputs has all its taps across, and so does the one that is listed before it.
+  bool follows(const PlaceCoords& o) const {
+    if (last_ == 0) return false;
+    const index_t here = o[at(last_ - 1)];
+    const Range full = axis(last_ - 1).full();
+    return here > listed_[at(last_ - 1)].begin && full.contains(here) && full.contains(here - 1);
+  }
+
+  // The rows of the row before, moved on: most rows are listed in this way, which is quick.
+  CodeRow* list_next(CodeRow* row) const {
+    const PooledAxis& across = layout_.axis[at(last_ - 1)];
+    const index_t step = across.axis.stride * across.pitch[kX] * elem_;
+    for (int t = 0; t < across_; ++t, ++row) *row = {row[-across_].offset + step, row[-across_].code};
+    return row;
+  }
+
   // The rows that a row of outputs reads, in row-major order of their taps; the nearest where one does not exist.
-  CodeRow* list_rows(const PlaceCoords& o, CodeRow* row) const {
+  CodeRow* list_taps(const PlaceCoords& o, CodeRow* row) const {
+    const PlaceCoords step = index_steps(job_);
     for (index_t number = 0; number < across_; ++number) {
       index_t rest = number, offset = 0, code = 0, radix = axis(last_).kernel;
       for (int a = last_ - 1; a >= 0; --a) {
         const Range taps = axis(a).taps(o[at(a)]);
         const index_t tap = std::clamp(rest % axis(a).kernel, taps.begin, taps.end - 1);
         offset += axis(a).at(o[at(a)], tap) * layout_.axis[at(a)].pitch[kX];
-        code += tap * radix;
+        code += tap * (indexed_ ? step[at(last_ - a)] : radix);
         radix *= axis(a).kernel;
         rest /= axis(a).kernel;
       }
@@ -142,7 +182,7 @@ class CodeWriter {
     const index_t across = last_ == 0 ? 0 : layout_.axis[at(last_ - 1)].pitch[kIndex];
     const index_t y_pitch = last_ == 0 ? 0 : layout_.axis[at(last_ - 1)].pitch[kY];
     const index_t slices = last_ == 2 ? box_[0].size() : 1;
-    const index_t rows = band_.rows / slices;
+    const index_t rows = row_count(box_) / slices;
     CodeBand band = band_;
     band.x = x_ + in_begin_;
     band.rows = rows;
@@ -150,12 +190,22 @@ class CodeWriter {
     for (index_t s = 0; s < slices && !special; ++s) {
       PlaceCoords o = begin;
       o[0] += s;
-      band.row = row_ + s * rows * across_;
+      band.row = rows_of(o);
       band.y = y_ + offset(o, kY) * elem_;
       band.y_pitch = y_pitch;
+      const int kernel = static_cast<int>(axis(last_).kernel), stride = static_cast<int>(axis(last_).stride);
+      if (indexed_) {
+        band.index = static_cast<std::int64_t*>(job_.index) + index_ + offset(o, kIndex);
+        band.index_pitch = across;
+        band.origin = origin_of(o);
+        const bool lines = reinterpret_cast<std::uintptr_t>(band.index) % 64 == 0 && (across | band.out) % 8 == 0;
+        band.stream = places_.stream && lines;
+        special = k_.indexed(band, kernel, stride);
+        continue;
+      }
       band.code = in_place_ ? codes_at(o) : stage_row(s * rows);
       band.code_pitch = in_place_ ? across : stage_pitch_;
-      special = k_.planes(band, static_cast<int>(axis(last_).kernel), static_cast<int>(axis(last_).stride));
+      special = k_.planes(band, kernel, stride);
     }
     return special;
   }
@@ -163,7 +213,7 @@ class CodeWriter {
   bool fold_lanes() {
     index_t r = 0;
     bool special = false;
-    each_row([&](const PlaceCoords& o) {
+    each_row(box_, [&](const PlaceCoords& o) {
       if (!special) special = fold_row_of_lanes(o, r++);
     });
     return special;
@@ -188,7 +238,7 @@ class CodeWriter {
     PlaceCoords o = row;
     o[at(last_)] = outputs.begin;
     CodeLanes lanes;
-    const CodeRow* rows = row_ + r * across_;
+    const CodeRow* rows = rows_of(row);
     int count = 0;
     for (int t = 0; t < across_; ++t) {
       for (index_t u = taps.begin; u < taps.end; ++u) {
@@ -210,6 +260,14 @@ class CodeWriter {
     return k_.lanes(lanes);
   }
 
+  // What the indices of an output count from.
+  std::int64_t origin_of(const PlaceCoords& o) const {
+    if (job_.space == IndexSpace::window) return 0;
+    std::int64_t sum = origin_;
+    for (int a = 0; a <= last_; ++a) sum += axis(a).start(o[at(a)]) * layout_.axis[at(a)].pitch[kFlat];
+    return sum;
+  }
+
   std::uint8_t* codes_at(const PlaceCoords& o) const {
     return static_cast<std::uint8_t*>(job_.index) + index_ + offset(o, kIndex);
   }
@@ -217,7 +275,7 @@ class CodeWriter {
 
   void write_indices() {
     index_t r = 0;
-    each_row([&](const PlaceCoords& o) {
+    each_row(box_, [&](const PlaceCoords& o) {
       const std::uint8_t* code = stage_row(r++);
       const index_t to = index_ + offset(o, kIndex), n = box_[at(last_)].size() * layout_.lanes.n;
       if (job_.index_dtype == Dtype::i32) {
@@ -230,10 +288,8 @@ class CodeWriter {
   }
 
   void write_row(const PlaceCoords& o, const std::uint8_t* code, std::int64_t* to, index_t n) {
-    places_.origin = origin_;
-    if (job_.space == IndexSpace::window) return k_.places(code, n, places_, to);
-    for (int a = 0; a <= last_; ++a) places_.origin += axis(a).start(o[at(a)]) * layout_.axis[at(a)].pitch[kFlat];
-    if (!by_lanes(layout_)) return k_.places(code, n, places_, to);
+    places_.origin = origin_of(o);
+    if (job_.space == IndexSpace::window || !by_lanes(layout_)) return k_.places(code, n, places_, to);
     const index_t lanes = layout_.lanes.n, step = axis(last_).stride * layout_.axis[at(last_)].pitch[kFlat];
     for (index_t i = 0; i < n; i += lanes, places_.origin += step) k_.places(code + i, lanes, places_, to + i);
   }
@@ -244,14 +300,17 @@ class CodeWriter {
   Arena& arena_;
   const CodeKernel k_;
   const index_t elem_;
-  const bool in_place_;  // codes are written where they belong at once
+  const bool indexed_;   // kernels write indices
+  const bool in_place_;  // what kernels write needs no expansion
   const int last_ = layout_.pooled() - 1;
   int across_ = 1;                      // rows that a window reads
   std::optional<PlaceWriter> careful_;  // made when first needed: it seldom is
   PlaceBox box_{};
   CodeBand band_;
-  index_t in_begin_ = 0;  // bytes
-  CodeRow* row_ = nullptr;
+  index_t in_begin_ = 0;    // bytes
+  CodeRow* row_ = nullptr;  // of the rows of listed_
+  PlaceBox listed_{};
+  bool lists_all_ = false;
   CodeTap* tap_ = nullptr;
   CodePlaces places_;
   std::int32_t* place_ = nullptr;
@@ -268,7 +327,8 @@ bool takes_codes(const FoldJob& job) {
   if (!takes_places(job)) return false;
   const RowLayout& layout = job.layout;
   const CodeKernel k = kernel_of(*job.problem);
-  const index_t taps = job.problem->taps(), most = job.index_dtype == Dtype::i64 ? kMostCodePlaces : kMostByteCodes;
+  const bool expands = job.index_dtype == Dtype::i64 && (by_lanes(layout) || k.indexed == nullptr);
+  const index_t taps = job.problem->taps(), most = expands ? kMostCodePlaces : kMostByteCodes;
   if (k.planes == nullptr || taps > most) return false;
   const PooledAxis& row = layout.axis[at(layout.pooled() - 1)];
   if (by_lanes(layout)) return layout.lanes.n >= k.vector && layout.lanes.pitch[kX] == 1 && layout.lanes.pitch[kY] == 1;
