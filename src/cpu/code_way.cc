@@ -140,6 +140,11 @@ class CodeWriter {
     band_.first = part.start(0);
     band_.out = part.out;
     in_begin_ = (part.in_offset - along.axis.in_offset) * along.pitch[kX] * elem_;
+    if (!indexed_) return;
+    band_.tap_step = index_steps(job_)[0];
+    band_.step = places_.step;
+    const bool flat = last_ > 0 && job_.space != IndexSpace::window;
+    band_.row_step = flat ? axis(last_ - 1).stride * layout_.axis[at(last_ - 1)].pitch[kFlat] : 0;
   }
 
   // Whether a row of outputs has all its taps across, and so does the one that is listed before it.

@@ -59,6 +59,12 @@ void pool(const Problem& p, Data data, End end, std::mt19937_64& random) {
     forward(p.pool, tensor(x, p.shape), tensor(y, p.output_shape), index, IndexSpace::plane, options);
     backward(p.pool, tensor(dy, p.output_shape), index, IndexSpace::plane, tensor(dx, p.shape), options);
   }
+  if (picks && p.taps() <= kMostByteCodes) {
+    const Fenced bytes_of(outputs, end);
+    const Tensor codes(bytes_of.data(), Dtype::u8, p.output_shape, dense_pitch(p.output_shape, p.order));
+    forward(p.pool, tensor(x, p.shape), tensor(y, p.output_shape), codes, IndexSpace::window, options);
+    backward(p.pool, tensor(dy, p.output_shape), codes, IndexSpace::window, tensor(dx, p.shape), options);
+  }
   if (is_floating(p.dtype) || picks || p.pool.op == Op::sum) {
     backward(p.pool, tensor(x, p.shape), tensor(dy, p.output_shape), tensor(dx, p.shape), options);
   }

@@ -29,6 +29,9 @@ std::vector<std::vector<std::byte>> everything(const Problem& p, const std::vect
     backward(p.pool, grad.view(), indices.view(), IndexSpace::plane, dx.view(), options);
     out.push_back(dx.dense());
     out.push_back(indices.dense());
+    Placed codes(Dtype::i32, p.output_shape, layout, nullptr, p.order);
+    forward(p.pool, in.view(), y.view(), codes.view(), IndexSpace::window, options);
+    out.push_back(codes.dense());
   }
   if (is_floating(p.dtype) || picks || p.pool.op == Op::sum) {
     backward(p.pool, in.view(), grad.view(), dx.view(), options);
@@ -37,14 +40,14 @@ std::vector<std::vector<std::byte>> everything(const Problem& p, const std::vect
   return out;
 }
 
-// The number of the first result that differs, or -1. Indices come as bytes of i64, the rest in the dtype.
+// The number of the first result that differs, or -1. Indices come as bytes of i64, codes of i32, the rest in the
+// dtype.
 int first_different(const Problem& p, const std::vector<std::vector<std::byte>>& a,
                     const std::vector<std::vector<std::byte>>& b) {
-  const index_t bytes = size_bytes(p.dtype);
   for (std::size_t i = 0; i < a.size(); ++i) {
-    const bool indices = i == 3;
-    const Dtype dtype = indices ? Dtype::i64 : p.dtype;
-    const index_t count = static_cast<index_t>(a[i].size()) / (indices ? 8 : bytes);
+    const bool picks = p.pool.op == Op::max || p.pool.op == Op::min;
+    const Dtype dtype = picks && i == 3 ? Dtype::i64 : picks && i == 4 ? Dtype::i32 : p.dtype;
+    const index_t count = static_cast<index_t>(a[i].size()) / size_bytes(dtype);
     if (reference::first_difference(dtype, a[i].data(), b[i].data(), count) >= 0) return static_cast<int>(i);
   }
   return -1;
