@@ -314,7 +314,7 @@ class CodeWriter {
   CodeBand band_;
   index_t in_begin_ = 0;    // bytes
   CodeRow* row_ = nullptr;  // of the rows of listed_
-  PlaceBox listed_{};
+  PlaceBox listed_{Range{-1, -1}};  // nothing yet
   bool lists_all_ = false;
   CodeTap* tap_ = nullptr;
   CodePlaces places_;

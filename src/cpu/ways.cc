@@ -17,7 +17,8 @@ namespace oriel::cpu {
 namespace {
 
 constexpr Way kWays[] = {
-    {"codes", &takes_codes, &run_codes, "max and min with indices of floats, windows of 2 and 3 taps or many lanes"},
+    {"codes", &takes_codes, &run_codes,
+     "indices of floats by AVX-512, 2 or 3 taps along rows, or vectors of lanes: 3x3 s2 1.3 copies, by places 2.3"},
     {"places", &takes_places, &run_places, "max and min with indices, at most 8 taps along each of up to 3 axes"},
     {"columns", &takes_columns, &run_columns, "16 lanes or more side by side fill vectors of every type"},
     {"chunks", &takes_chunks, &run_chunks, "one window of millions of taps is work for all threads"},
