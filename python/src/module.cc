@@ -323,7 +323,7 @@ void bind_pool(nb::module_& m) {
 void bind_functions(nb::module_& m) {
   m.def("forward", &forward_pool, "pool"_a, "x"_a.none(), "out"_a.none() = nb::none());
   m.def("forward_indices", &forward_indices, "pool"_a, "x"_a.none(), "space"_a, "out"_a.none() = nb::none(),
-        "index_dtype"_a = "int64");
+        "index_dtype"_a.none() = "int64");
   m.def("backward", &backward_pool, "pool"_a, "dy"_a.none(), "x"_a.none(), "shape"_a.none(),
         "out"_a.none() = nb::none());
   m.def("backward_indices", &backward_indices, "pool"_a, "dy"_a.none(), "indices"_a.none(), "space"_a, "shape"_a,

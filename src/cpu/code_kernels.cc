@@ -5,7 +5,7 @@
 #include "hwy/foreach_target.h"
 // (the include above compiles this file once per target)
 #include "cpu/code_kernels.h"
-#include "cpu/two_tables-inl.h"
+#include "cpu/code_order-inl.h"
 #include "hwy/cache_control.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -14,89 +14,6 @@ namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 #if ORIEL_AVX512
-
-// Elements in lanes of the same order. kFloat: bits that are a NaN are watched for.
-template <class T, bool kMin>
-struct OwnOrder {
-  using Lane = T;
-  static constexpr bool kIsMin = kMin, kLifts = false;
-  static constexpr T worst() { return kMin ? highest_value<T>() : lowest_value<T>(); }
-  template <class D, class V>
-  static HWY_INLINE V lift(D, V v) {
-    return v;
-  }
-};
-
-// 16-bit floats as integers of the same order; a negative zero is not in its place there.
-template <int kMantissa, bool kMin>
-struct KeyOrder {
-  using Lane = std::int16_t;
-  static constexpr bool kIsMin = kMin, kLifts = true;
-  static constexpr std::int16_t kInfinity = static_cast<std::int16_t>(0x7fff & ~((1 << kMantissa) - 1));
-  static constexpr std::int16_t worst() { return static_cast<std::int16_t>(kMin ? kInfinity : ~kInfinity); }
-  template <class D, class V>
-  static HWY_INLINE V lift(D d, V v) {
-    return hn::Xor(v, hn::And(hn::ShiftRight<15>(v), hn::Set(d, std::int16_t{0x7fff})));
-  }
-};
-
-template <class O>
-class Special {
-  using T = typename O::Lane;
-  using D = hn::ScalableTag<T>;
-  using V = hn::Vec<D>;
-
- public:
-  HWY_INLINE void see(V a, V b) {
-    if constexpr (std::is_same_v<T, float>) {
-      mask_ |= _mm512_cmp_ps_mask(a.raw, b.raw, _CMP_UNORD_Q);
-    } else if constexpr (std::is_same_v<T, double>) {
-      mask_ |= _mm512_cmp_pd_mask(a.raw, b.raw, _CMP_UNORD_Q);
-    } else if constexpr (O::kLifts) {
-      see_key(a);
-      see_key(b);
-    }
-  }
-  HWY_INLINE void see_key(V key) {
-    const hn::RebindToUnsigned<D> du;
-    using U = hn::TFromD<decltype(du)>;
-    constexpr U kLow = static_cast<U>(static_cast<U>(~O::kInfinity));  // the key of minus infinity
-    const auto above = hn::Sub(hn::BitCast(du, key), hn::Set(du, kLow));
-    const auto range = hn::Set(du, static_cast<U>(static_cast<U>(O::kInfinity) - kLow));
-    const auto nan = hn::Gt(above, range), zero = hn::Eq(key, hn::Set(D(), T{-1}));
-    mask_ |= nan.raw | zero.raw;
-  }
-  HWY_INLINE bool found() const { return mask_ != 0; }
-
- private:
-  std::uint64_t mask_ = 0;
-};
-
-// Codes of lanes as bytes.
-template <class T, class VU>
-HWY_INLINE void store_codes(VU code, std::uint64_t mask, std::uint8_t* to) {
-  if constexpr (sizeof(T) == 4) {
-    _mm512_mask_cvtepi32_storeu_epi8(to, static_cast<__mmask16>(mask), code.raw);
-  } else if constexpr (sizeof(T) == 8) {
-    _mm512_mask_cvtepi64_storeu_epi8(to, static_cast<__mmask8>(mask), code.raw);
-  } else if constexpr (sizeof(T) == 2) {
-    _mm512_mask_cvtepi16_storeu_epi8(to, static_cast<__mmask32>(mask), code.raw);
-  } else {
-    _mm512_mask_storeu_epi8(to, mask, code.raw);
-  }
-}
-template <class T, class VU>
-HWY_INLINE void store_codes(VU code, std::uint8_t* to) {
-  if constexpr (sizeof(T) == 4) {
-    _mm_storeu_si128(reinterpret_cast<__m128i*>(to), _mm512_cvtepi32_epi8(code.raw));
-  } else if constexpr (sizeof(T) == 2) {
-    _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), _mm512_cvtepi16_epi8(code.raw));
-  } else if constexpr (sizeof(T) == 8) {
-    _mm_storel_epi64(reinterpret_cast<__m128i*>(to), _mm512_cvtepi64_epi8(code.raw));
-  } else {
-    _mm512_storeu_si512(to, code.raw);
-  }
-}
 
 template <class O>
 struct Codes {
@@ -118,11 +35,9 @@ struct Codes {
   }
 
   static HWY_INLINE void take(Best& best, V v, VU code) {
-    const D d;
     const auto better = O::kIsMin ? hn::Lt(v, best.value) : hn::Gt(v, best.value);
     best.value = hn::IfThenElse(better, v, best.value);
     best.code = hn::IfThenElse(hn::RebindMask(DU(), better), code, best.code);
-    (void)d;
   }
 
   // The codes of a row grow by `add`.
@@ -152,9 +67,10 @@ struct Codes {
       const hn::RebindToSigned<D> di;
       first_ = hn::Zero(DU());
       if constexpr (kIndex) {
-        using I = hn::TFromD<decltype(di)>;
-        const auto number = hn::Add(hn::Iota(di, 0), hn::Set(di, static_cast<I>(column)));
-        columns_ = hn::BitCast(DU(), hn::Mul(number, hn::Set(di, static_cast<I>(b.step))));
+        const PlaceTag dp;
+        using P = hn::TFromD<PlaceTag>;
+        const auto number = hn::Add(hn::Iota(dp, P{0}), hn::Set(dp, static_cast<P>(column)));
+        columns_ = hn::Mul(number, hn::Set(dp, static_cast<P>(b.step)));
       }
       if constexpr (kEdge) {
         for (int l = 0; l < kLoads; ++l) {
@@ -208,6 +124,7 @@ struct Codes {
     }
 
    private:
+    using PlaceTag = hn::ScalableTag<std::conditional_t<sizeof(T) == 8, std::int64_t, std::int32_t>>;
     // Loads of a row: K of a step of 1, otherwise two for every two taps.
     static constexpr int kLoads = S == 1 ? K : 2 * ((K + 1) / 2);
     static constexpr index_t offset_of(int load) { return S == 1 ? load : load / 2 * 2 + load % 2 * kLanes; }
@@ -267,26 +184,36 @@ struct Codes {
     HWY_INLINE void store_index(const Best& best, index_t r, T* y) const {
       const D d;
       const hn::ScalableTag<std::int64_t> d64;
+      const V v = O::lift(d, best.value);
       if constexpr (kEdge)
-        hn::BlendedStore(best.value, store_, d, y);
+        hn::BlendedStore(v, store_, d, y);
       else
-        hn::StoreU(best.value, d, y);
+        hn::StoreU(v, d, y);
       std::int64_t* index = b_.index + r * b_.index_pitch + column_;
       const auto origin = hn::Set(d64, b_.origin + r * b_.row_step);
       if (!b_.stream) {
         __builtin_prefetch(index + b_.rows * b_.index_pitch, 1);
-        __builtin_prefetch(index + b_.rows * b_.index_pitch + 8, 1);
+        for (int l = 8; l < kLanes; l += 8) __builtin_prefetch(index + b_.rows * b_.index_pitch + l, 1);
       }
-      const auto place = hn::Add(best.code, columns_);
       const index_t left = b_.out - column_;
       if constexpr (sizeof(T) == 8) {
-        store_eight(hn::Add(hn::BitCast(d64, place), origin), left, index);
+        store_eight(hn::Add(hn::Add(hn::BitCast(d64, best.code), columns_), origin), left, index);
       } else if constexpr (sizeof(T) == 4) {
-        const auto low = hn::Vec512<std::int64_t>{_mm512_cvtepi32_epi64(_mm512_castsi512_si256(place.raw))};
-        const auto high = hn::Vec512<std::int64_t>{_mm512_cvtepi32_epi64(_mm512_extracti64x4_epi64(place.raw, 1))};
-        store_eight(hn::Add(low, origin), left, index);
-        store_eight(hn::Add(high, origin), left - 8, index + 8);
+        store_sixteen(hn::Add(hn::BitCast(PlaceTag(), best.code), columns_), origin, left, index);
+      } else {
+        const hn::Vec512<std::int32_t> low{_mm512_cvtepu16_epi32(_mm512_castsi512_si256(best.code.raw))};
+        const hn::Vec512<std::int32_t> high{_mm512_cvtepu16_epi32(_mm512_extracti64x4_epi64(best.code.raw, 1))};
+        const auto next = hn::Set(PlaceTag(), static_cast<std::int32_t>(16 * b_.step));
+        store_sixteen(hn::Add(low, columns_), origin, left, index);
+        if (!kEdge || left > 16) store_sixteen(hn::Add(high, hn::Add(columns_, next)), origin, left - 16, index + 16);
       }
+    }
+    HWY_INLINE void store_sixteen(hn::Vec512<std::int32_t> place, hn::Vec512<std::int64_t> origin, index_t left,
+                                  std::int64_t* to) const {
+      const hn::Vec512<std::int64_t> low{_mm512_cvtepi32_epi64(_mm512_castsi512_si256(place.raw))};
+      const hn::Vec512<std::int64_t> high{_mm512_cvtepi32_epi64(_mm512_extracti64x4_epi64(place.raw, 1))};
+      store_eight(hn::Add(low, origin), left, to);
+      store_eight(hn::Add(high, origin), left - 8, to + 8);
     }
     HWY_INLINE void store_eight(hn::Vec512<std::int64_t> v, index_t left, std::int64_t* to) const {
       const hn::ScalableTag<std::int64_t> d64;
@@ -314,8 +241,8 @@ struct Codes {
 
     const CodeBand& b_;
     const index_t column_, from_;
-    VU first_;    // codes that a row begins with
-    VU columns_;  // what a column adds to an index
+    VU first_;                   // codes that a row begins with
+    hn::Vec<PlaceTag> columns_;  // what a column adds to an index
     Mask mask_[kLoads], store_;
     HWY_ALIGN hn::TFromD<hn::RebindToSigned<D>> room_[kLanes];
   };
@@ -453,7 +380,7 @@ template <class O>
 CodeKernel kernel_of() {
   CodeKernel k;
   k.planes = &Codes<O>::template planes<false>;
-  if (sizeof(typename O::Lane) >= 4) k.indexed = &Codes<O>::template planes<true>;
+  k.indexed = &Codes<O>::template planes<true>;
   k.lanes = &Codes<O>::lanes;
   k.places = &write_places;
   k.vector = Codes<O>::kLanes;

@@ -80,7 +80,7 @@ inline constexpr int kMostCodePlaces = 16;
 struct CodeKernel {
   /// True when a NaN, or of f16 and bf16 a negative zero, was met: then what was written is not to be trusted.
   bool (*planes)(const CodeBand& band, int along, int stride) = nullptr;
-  /// The same with indices, where lanes hold them.
+  /// The same with indices; codes, which must fit a lane, are then what taps add to them.
   bool (*indexed)(const CodeBand& band, int along, int stride) = nullptr;
   bool (*lanes)(const CodeLanes& lanes) = nullptr;
   void (*places)(const std::uint8_t* code, index_t n, const CodePlaces& to, std::int64_t* index) = nullptr;

@@ -15,6 +15,17 @@ constexpr std::size_t at(index_t i) { return static_cast<std::size_t>(i); }
 
 CodeKernel kernel_of(const Problem& problem) { return code_table().kernel(problem.pool.op, problem.dtype); }
 
+// Whether kernels of planes write int64 indices themselves: where a lane holds what the last tap adds to one.
+bool writes_indices(const FoldJob& job) {
+  if (job.index_dtype != Dtype::i64 || job.layout.lanes.n > 1) return false;
+  const PlaceCoords step = index_steps(job);
+  index_t most = 0;
+  for (int a = 0; a < job.layout.pooled(); ++a) {
+    most += (job.layout.axis[at(a)].axis.kernel - 1) * step[at(job.layout.pooled() - 1 - a)];
+  }
+  return size_bytes(job.problem->dtype) > 2 || most < index_t{1} << 16;
+}
+
 bool by_lanes(const RowLayout& layout) { return layout.lanes.n > 1; }
 
 // One thread's part.
@@ -27,7 +38,7 @@ class CodeWriter {
         arena_(arena),
         k_(kernel_of(*job.problem)),
         elem_(size_bytes(job.problem->dtype)),
-        indexed_(job.index_dtype == Dtype::i64 && !by_lanes(layout_) && k_.indexed != nullptr),
+        indexed_(writes_indices(job)),
         in_place_(job.index_dtype == Dtype::u8 || indexed_) {
     index_t rows = 1, all_rows = 1;
     for (int a = 0; a < last_; ++a) {
@@ -49,10 +60,11 @@ class CodeWriter {
   }
 
   void run(index_t plane, const PlaceBox& box) {
-    x_ = static_cast<const std::byte*>(job_.x) + layout_.plane_offset(plane, kX) * elem_;
-    y_ = static_cast<std::byte*>(job_.y) + layout_.plane_offset(plane, kY) * elem_;
-    index_ = layout_.plane_offset(plane, kIndex);
-    origin_ = job_.space == IndexSpace::window ? 0 : layout_.plane_offset(plane, kFlat);
+    const Pitches begin = layout_.plane_offsets(plane);
+    x_ = static_cast<const std::byte*>(job_.x) + begin[kX] * elem_;
+    y_ = static_cast<std::byte*>(job_.y) + begin[kY] * elem_;
+    index_ = begin[kIndex];
+    origin_ = job_.space == IndexSpace::window ? 0 : begin[kFlat];
     if (!(box == box_)) set_box(box);
     if (by_lanes(layout_) ? fold_lanes() : fold_planes()) {
       if (!careful_) careful_.emplace(job_, size_, arena_);
@@ -312,8 +324,8 @@ class CodeWriter {
   std::optional<PlaceWriter> careful_;  // made when first needed: it seldom is
   PlaceBox box_{};
   CodeBand band_;
-  index_t in_begin_ = 0;    // bytes
-  CodeRow* row_ = nullptr;  // of the rows of listed_
+  index_t in_begin_ = 0;            // bytes
+  CodeRow* row_ = nullptr;          // of the rows of listed_
   PlaceBox listed_{Range{-1, -1}};  // nothing yet
   bool lists_all_ = false;
   CodeTap* tap_ = nullptr;
@@ -332,7 +344,7 @@ bool takes_codes(const FoldJob& job) {
   if (!takes_places(job)) return false;
   const RowLayout& layout = job.layout;
   const CodeKernel k = kernel_of(*job.problem);
-  const bool expands = job.index_dtype == Dtype::i64 && (by_lanes(layout) || k.indexed == nullptr);
+  const bool expands = job.index_dtype == Dtype::i64 && !writes_indices(job);
   const index_t taps = job.problem->taps(), most = expands ? kMostCodePlaces : kMostByteCodes;
   if (k.planes == nullptr || taps > most) return false;
   const PooledAxis& row = layout.axis[at(layout.pooled() - 1)];

@@ -90,14 +90,17 @@ bool RowLayout::is_stack() const {
   return true;
 }
 
-index_t RowLayout::plane_offset(index_t plane, Operand operand) const {
-  index_t offset = 0;
+index_t RowLayout::plane_offset(index_t plane, Operand operand) const { return plane_offsets(plane)[operand]; }
+
+Pitches RowLayout::plane_offsets(index_t plane) const {
+  Pitches offsets{};
   for (const LoopDim* d = planes.end(); d != planes.begin();) {
     --d;
-    offset += plane % d->n * d->pitch[operand];
+    const index_t at = plane % d->n;
+    for (std::size_t p = 0; p < offsets.size(); ++p) offsets[p] += at * d->pitch[p];
     plane /= d->n;
   }
-  return offset;
+  return offsets;
 }
 
 RowLayout make_layout(const Problem& problem, const std::array<Axis, kMaxPooledAxes>& axis, const ConstTensor& x,

@@ -39,6 +39,8 @@ struct RowLayout {
   bool is_stack() const;
   /// The offset of plane number `plane` in an operand, in elements.
   index_t plane_offset(index_t plane, Operand operand) const;
+  /// In all of them.
+  Pitches plane_offsets(index_t plane) const;
 };
 
 /// Lays out a fold of the pooled axes `axis` of x into y. `index` may be null; `space` says what flat pitches count.

@@ -103,6 +103,10 @@ PlaceBoxes::PlaceBoxes(const RowLayout& layout, const PlaceCoords& size, bool of
 
 PlaceBox PlaceBoxes::box(index_t number) const {
   PlaceBox box{};
+  if (boxes_ == 1) {
+    for (int a = 0; a < layout_.pooled(); ++a) box[at(a)] = {0, n_[at(a)]};
+    return box;
+  }
   for (int a = layout_.pooled() - 1; a >= 0; --a) {
     const index_t begin = number % parts_[at(a)] * size_[at(a)];
     number /= parts_[at(a)];

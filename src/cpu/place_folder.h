@@ -26,7 +26,7 @@ class PlaceBoxes {
   PlaceBoxes(const RowLayout& layout, const PlaceCoords& size, bool of_inputs);
 
   index_t count = 0;
-  index_t plane(index_t number) const { return number / boxes_; }
+  index_t plane(index_t number) const { return boxes_ == 1 ? number : number / boxes_; }
   PlaceBox box(index_t number) const;
 
  private:
