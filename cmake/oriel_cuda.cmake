@@ -13,5 +13,14 @@ set(oriel_cuda_sources
   cuda/unpool.cu
 )
 
+# Those of networks on CUDA devices.
+set(oriel_nn_cuda_sources
+  nn/cuda/convolution.cu
+  nn/cuda/engine.cc
+  nn/cuda/head.cu
+  nn/cuda/prepared.cc
+  nn/cuda/raise.cu
+)
+
 # No fused multiply-add that the source does not spell (S8), as for the CPU; constexpr functions run on the device too.
 set(oriel_cuda_flags --fmad=false --expt-relaxed-constexpr)

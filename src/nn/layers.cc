@@ -43,7 +43,7 @@ float to_float(double value, const Weights& weights, const std::string& key) {
   const auto out = static_cast<float>(value);
   if (!std::isfinite(out))
     throw Error(
-        fmt::format("{}: '{}' and its batch norm give {:g}, which no 32-bit float holds", weights.file(), key, value));
+        fmt::format("{}: '{}' and its batch norm give {}, which no 32-bit float holds", weights.file(), key, value));
   return out;
 }
 

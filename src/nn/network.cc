@@ -48,9 +48,16 @@ class Builder {
   index_t padded(index_t channels) const { return (channels + form_.block - 1) / form_.block * form_.block; }
 
   int tensor(index_t channels, int level, bool plain, Dtype dtype, int after = -1) {
-    NetworkTensor t{channels, form_.height >> level, form_.width >> level, 0, plain, dtype, after};
-    if (form_.channels_last) t.after = -1;
-    t.bytes = t.channels * t.height * t.width * size_bytes(dtype);
+    NetworkTensor t;
+    t.channels = channels;
+    t.height = form_.height >> level;
+    t.width = form_.width >> level;
+    const index_t multiple = plain ? 1 : form_.plane_multiple;
+    t.plane = (t.height * t.width + multiple - 1) / multiple * multiple;
+    t.bytes = t.channels * t.plane * size_bytes(dtype);
+    t.plain = plain;
+    t.dtype = dtype;
+    t.after = form_.channels_last ? -1 : after;
     net_.tensors.push_back(t);
     return static_cast<int>(net_.tensors.size()) - 1;
   }
@@ -91,6 +98,10 @@ class Builder {
 
   int pool(const std::string& block, int input, int level) {
     const int out = tensor(padded(width(level - 1)), level, false, form_.dtype);
+    if (form_.fused_pools) {
+      net_.steps.back().pooled = out;
+      return out;
+    }
     step(StepKind::pool, block, "pool", input, out).channels = width(level - 1);
     return out;
   }
@@ -134,8 +145,9 @@ std::vector<Lifetime> Network::lifetimes() const {
   }
   for (std::size_t s = 0; s < steps.size(); ++s) {
     const int at = static_cast<int>(s);
-    if (steps[s].output >= 0) out[static_cast<std::size_t>(steps[s].output)].first = at;
-    for (int t : {steps[s].input, steps[s].input_more, steps[s].output})
+    for (int t : {steps[s].output, steps[s].pooled})
+      if (t >= 0) out[static_cast<std::size_t>(t)].first = at;
+    for (int t : {steps[s].input, steps[s].input_more, steps[s].output, steps[s].pooled})
       if (t >= 0) out[static_cast<std::size_t>(t)].last = at;
   }
   return out;

@@ -14,6 +14,7 @@ struct NetworkTensor {
   index_t channels = 0;  ///< padded to whole blocks
   index_t height = 0;
   index_t width = 0;
+  index_t plane = 0;  ///< pitch between channels where a block is one channel, in elements
   index_t bytes = 0;
   bool plain = false;
   Dtype dtype = Dtype::f32;
@@ -29,6 +30,7 @@ struct NetworkStep {
   int input = -1;       ///< numbers of tensors
   int input_more = -1;  ///< the second part of a joined input, which lies behind the first
   int output = -1;
+  int pooled = -1;                 ///< of a convolution: its output's 2x2 maxima, where it makes them too
   LayerKeys keys{};                ///< of a convolution; for others `convolution` alone
   std::vector<ChannelRun> runs{};  ///< of a convolution: where the file's input channels are
   bool ends_block = false;         ///< the output is the block's value
@@ -52,6 +54,8 @@ struct NetworkForm {
   Dtype dtype = Dtype::f32;    ///< of activations
   bool channels_last = false;  ///< each tensor is one block of all its channels
   bool plain_image = true;     ///< whether the first convolution reads an image without padded channels
+  bool fused_pools = false;    ///< convolutions make the maxima: there are no steps for them
+  index_t plane_multiple = 1;  ///< of which the elements of a channel are made a multiple, but in plain tensors
 };
 
 Network make_network(const UNetDescription& description, const NetworkForm& form);

@@ -47,22 +47,6 @@ bool begins(Bytes bytes, std::initializer_list<int> head, std::size_t at = 0) {
 
 }  // namespace
 
-std::string shown(std::string_view name) {
-  std::string out;
-  for (char c : name.substr(0, 100)) out += c >= ' ' && c <= '~' ? c : '?';
-  return name.size() > 100 ? out + "..." : out;
-}
-
-index_t count_of(const Extents& shape, const std::string& what) {
-  index_t count = 1;
-  for (index_t extent : shape) {
-    if (extent == 0) return 0;
-    if (__builtin_mul_overflow(count, extent, &count))
-      throw Error(fmt::format("{}: {} has more than 2^63 - 1 elements", what, to_string(shape)));
-  }
-  return count;
-}
-
 void refuse_unknown(Bytes bytes, const std::string& file) {
   // The number 0x1950a86a20f9469cfc6c as a pickle: how PyTorch before 1.6 began its files.
   if (begins(bytes, {0x80, 0x02, 0x8a, 0x0a, 0x6c, 0xfc, 0x9c, 0x46, 0xf9, 0x20, 0x6a, 0xa8, 0x50, 0x19}))

@@ -21,9 +21,9 @@ enum class Arithmetic : std::uint8_t {
 ORIEL_API std::string_view name(Arithmetic arithmetic);
 /// The reverse; throws Error naming the allowed ones.
 ORIEL_API Arithmetic parse_arithmetic(std::string_view text);
-/// True when this machine and build execute networks in `arithmetic`: fp32 needs oneDNN in the build, bf16 a CPU with
-/// AVX-512 as well (those with bfloat16 instructions gain by it).
-ORIEL_API bool supports(Arithmetic arithmetic);
+/// True when this machine and build execute networks in `arithmetic` on `device`. On the CPU fp32 needs oneDNN in the
+/// build, bf16 a CPU with AVX-512 as well (those with bfloat16 instructions gain by it); CUDA devices take fp32.
+ORIEL_API bool supports(Arithmetic arithmetic, Device device = Device::cpu);
 
 /// How activations lie in memory. It changes results by roundings only.
 enum class UNetLayout : std::uint8_t {
@@ -39,6 +39,8 @@ struct UNetOptions {
   /// results of two runs of a program have the same bits.
   bool trial = true;
   UNetLayout layout = UNetLayout::pick;
+  /// Device::cuda: on the current CUDA device, where `threads`, `trial` and `layout` mean nothing.
+  Device device = Device::cpu;
 };
 
 /// A U-Net as its weights describe it: `widths[0]` channels at full resolution, widths[l] at 1/2^l of it. Each level is
@@ -90,7 +92,8 @@ struct UNetCopies {
   index_t copies = 0;
 };
 
-/// A network on the CPU. One engine is used by one thread at a time; copies made by another() run beside it.
+/// A network on the CPU or a CUDA device. One engine is used by one thread at a time; copies made by another() run
+/// beside it.
 /// Example:
 ///   nn::UNet net = nn::UNet::load("portrait.safetensors", {.threads = 2});
 ///   net.prepare(256, 256);
@@ -120,7 +123,8 @@ class UNet {
   using Observer = std::function<void(const std::string& block, const Extents& shape, std::span<const float> values)>;
 
   /// image [input_channels][height][width] -> logits [classes][height][width], both dense binary32; no
-  /// sigmoid. Throws Error when nothing was prepared.
+  /// sigmoid; both are the host's memory, and the result is there when it returns. Throws Error when nothing was
+  /// prepared, and where a CUDA call fails.
   ORIEL_API void run(const float* image, float* logits);
   ORIEL_API void run(const float* image, float* logits, const Observer& observer);
 

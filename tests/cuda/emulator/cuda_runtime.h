@@ -58,6 +58,10 @@ template <class T>
 void __stcs(T* p, T value) {
   grid::write(p, &value, sizeof(T));
 }
+template <class T>
+void __stcg(T* p, T value) {
+  grid::write(p, &value, sizeof(T));
+}
 
 inline void __syncthreads(int line = __builtin_LINE()) { grid::barrier(line); }
 inline unsigned __ballot_sync(unsigned mask, bool value, int line = __builtin_LINE()) {
@@ -171,6 +175,10 @@ cudaError_t cudaFree(void* p);
 cudaError_t cudaMallocAsync(void** p, std::size_t bytes, cudaStream_t stream);
 cudaError_t cudaFreeAsync(void* p, cudaStream_t stream);
 cudaError_t cudaDeviceSynchronize();
+inline constexpr unsigned cudaStreamNonBlocking = 1;
+cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned flags);
+cudaError_t cudaStreamDestroy(cudaStream_t stream);
+cudaError_t cudaStreamSynchronize(cudaStream_t stream);
 
 enum cudaMemcpyKind { cudaMemcpyHostToDevice = 1, cudaMemcpyDeviceToHost = 2, cudaMemcpyDeviceToDevice = 3 };
 cudaError_t cudaMemcpy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind);

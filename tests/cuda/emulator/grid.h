@@ -27,6 +27,8 @@ struct Report {
   std::vector<std::string> failures;  // what no kernel may do; at most 20 are kept
   std::uint64_t launches = 0;
   cudaStream_t stream = nullptr;  // of the last one
+  std::uint64_t copies_in = 0;    // cudaMemcpy and its kind, from the host to the device
+  std::uint64_t copies_out = 0;   // and back
   std::uint64_t threads = 0;
   std::uint64_t barriers = 0;  // passed by whole blocks
   std::uint64_t shuffles = 0;  // of whole warps, votes included

@@ -139,9 +139,21 @@ cudaError_t cudaFreeAsync(void* p, cudaStream_t) { return cudaFree(p); }
 
 cudaError_t cudaDeviceSynchronize() { return asked_failure("cudaDeviceSynchronize"); }
 
+// Nothing is put off, so a stream is only told from others.
+cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned) {
+  static std::uintptr_t streams = 0;
+  if (const cudaError_t e = asked_failure("cudaStreamCreateWithFlags"); e != cudaSuccess) return e;
+  *stream = reinterpret_cast<cudaStream_t>(++streams);
+  return cudaSuccess;
+}
+cudaError_t cudaStreamDestroy(cudaStream_t) { return cudaSuccess; }
+cudaError_t cudaStreamSynchronize(cudaStream_t) { return asked_failure("cudaStreamSynchronize"); }
+
 cudaError_t cudaMemcpy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind) {
   if (const cudaError_t e = asked_failure("cudaMemcpy"); e != cudaSuccess) return e;
   std::memcpy(to, from, bytes);
+  if (kind == cudaMemcpyHostToDevice) ++grid::report().copies_in;
+  if (kind == cudaMemcpyDeviceToHost) ++grid::report().copies_out;
   if (kind != cudaMemcpyDeviceToHost) grid::mark_written(to, bytes);
   return cudaSuccess;
 }

@@ -1,0 +1,47 @@
+// What an engine holds on a device: memory and a stream, given back with it.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include "cuda/launch.cuh"
+
+namespace oriel::nn::cuda {
+
+/// `bytes` of the current device's memory; the Error where there is none says what they were for.
+class DeviceMemory {
+ public:
+  DeviceMemory(index_t bytes, const char* what) {
+    if (bytes <= 0) return;
+    try {
+      oriel::cuda::check(cudaMalloc(&data_, static_cast<std::size_t>(bytes)), "cudaMalloc");
+    } catch (const Error& e) {
+      throw Error("unet: " + std::to_string(bytes) + " bytes of device memory for " + what +
+                  " are not to be had: " + e.what());
+    }
+  }
+  ~DeviceMemory() { cudaFree(data_); }
+  DeviceMemory(const DeviceMemory&) = delete;
+  DeviceMemory& operator=(const DeviceMemory&) = delete;
+
+  float* at(index_t bytes) const { return reinterpret_cast<float*>(static_cast<std::byte*>(data_) + bytes); }
+
+ private:
+  void* data_ = nullptr;
+};
+
+/// A stream that does not wait for the default one.
+class Stream {
+ public:
+  Stream() { oriel::cuda::check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "cudaStreamCreate"); }
+  ~Stream() { cudaStreamDestroy(stream_); }
+  Stream(const Stream&) = delete;
+  Stream& operator=(const Stream&) = delete;
+
+  cudaStream_t get() const { return stream_; }
+  void wait() const { oriel::cuda::check(cudaStreamSynchronize(stream_), "cudaStreamSynchronize"); }
+
+ private:
+  cudaStream_t stream_ = nullptr;
+};
+
+}  // namespace oriel::nn::cuda

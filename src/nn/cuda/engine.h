@@ -1,0 +1,41 @@
+// A prepared network on a CUDA device: weights and activations stay there, one copy in and one out. engine.cc carries it
+// out, none.cc says that the build has none.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "nn/copies.h"
+#include "nn/memory_plan.h"
+
+namespace oriel::nn::cuda {
+
+/// Throws Error where this build or machine has no CUDA device.
+void check_device();
+
+class Engine {
+ public:
+  /// Takes memory of the current device, uploads the weights once. Throws Error, with CUDA's own text.
+  Engine(const Weights& weights, const UNetDescription& description, index_t height, index_t width);
+  Engine(Engine&&) noexcept;
+  Engine& operator=(Engine&&) noexcept;
+  ~Engine();
+
+  /// With the same weights, and memory and a stream of its own.
+  Engine another() const;
+  const Network& network() const;
+  const MemoryPlan& plan() const;
+  index_t weight_bytes() const;
+  std::string algorithm(std::size_t step) const;
+  double milliseconds(std::size_t) const { return 0; }  // nothing is timed
+
+  /// Waits until `logits` are there. `observer` may be empty; what it sees is copied beside what `copies` counts.
+  void run(const float* image, float* logits, Copies& copies, const UNet::Observer& observer) const;
+
+ private:
+  struct State;
+  explicit Engine(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace oriel::nn::cuda
