@@ -18,5 +18,13 @@ TEST(WithoutConvolutions, NetworksAreReadAndNotRun) {
   }
 }
 
+TEST(WithoutCuda, NetworksAreReadAndNotRun) {
+  const Weights weights = NaiveUNet{.widths = {4, 8}}.weights();
+  EXPECT_FALSE(supports(Arithmetic::fp32, Device::cuda));
+  EXPECT_EQ(error_of([&] { UNet(weights, {.device = Device::cuda}); }),
+            "unet: a CUDA device was asked for, but this build runs networks on the CPU only; build with ORIEL_CUDA=ON "
+            "and nvcc");
+}
+
 }  // namespace
 }  // namespace oriel::nn

@@ -22,27 +22,6 @@ int multiprocessors_of(int device) {
   return properties.multiProcessorCount;
 }
 
-index_t bytes_of(const std::vector<float>& values) { return static_cast<index_t>(values.size() * sizeof(float)); }
-
-// What engines of one size share: the plan, and the weights on the device.
-struct Shared {
-  Shared(const Weights& weights, const UNetDescription& description, index_t height, index_t width)
-      : device(current_device()),
-        prepared(prepare(weights, description, height, width, multiprocessors_of(device))),
-        weight_bytes(bytes_of(prepared.weights)),
-        weights(weight_bytes, "weights") {
-    check(cudaMemcpy(this->weights.at(0), prepared.weights.data(), static_cast<std::size_t>(weight_bytes),
-                     cudaMemcpyHostToDevice),
-          "cudaMemcpy");
-    prepared.weights = {};
-  }
-
-  int device;
-  Prepared prepared;
-  index_t weight_bytes;
-  DeviceMemory weights;
-};
-
 }  // namespace
 
 void check_device() {
@@ -52,6 +31,25 @@ void check_device() {
     throw Error(std::string("unet: ") + e.what());
   }
 }
+
+// What engines of one size share: the plan, and the weights on the device.
+struct Engine::Shared {
+  Shared(const Weights& weights, const UNetDescription& description, index_t height, index_t width)
+      : device(current_device()),
+        prepared(prepare(weights, description, height, width, multiprocessors_of(device))),
+        weight_bytes(static_cast<index_t>(prepared.weights.size() * sizeof(float))),
+        on_device(weight_bytes, "weights") {
+    check(cudaMemcpy(on_device.at(0), prepared.weights.data(), static_cast<std::size_t>(weight_bytes),
+                     cudaMemcpyHostToDevice),
+          "cudaMemcpy");
+    prepared.weights = {};
+  }
+
+  int device;
+  Prepared prepared;
+  index_t weight_bytes;
+  DeviceMemory on_device;
+};
 
 struct Engine::State {
   explicit State(std::shared_ptr<const Shared> from)
@@ -78,8 +76,8 @@ struct Engine::State {
 void Engine::State::run_step(const NetworkStep& step, const Layer& layer, const float* image, float* logits,
                              Copies& copies) const {
   const Planes x = planes(step.input), y = planes(step.output);
-  const float* const weights = shared->weights.at(layer.weights);
-  const float* const bias = shared->weights.at(layer.bias);
+  const float* const weights = shared->on_device.at(layer.weights);
+  const float* const bias = shared->on_device.at(layer.bias);
   const NetworkTensor& read = tensor(std::max(step.input, 0));
   const int height = static_cast<int>(read.height), width = static_cast<int>(read.width);
   switch (step.kind) {

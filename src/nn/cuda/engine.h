@@ -33,6 +33,7 @@ class Engine {
   void run(const float* image, float* logits, Copies& copies, const UNet::Observer& observer) const;
 
  private:
+  struct Shared;
   struct State;
   explicit Engine(std::unique_ptr<State> state);
   std::unique_ptr<State> state_;
