@@ -100,9 +100,9 @@ void UNet::prepare(index_t height, index_t width) {
   s.engine = std::monostate();
   s.height = s.width = 0;
   if (s.options.device == Device::cuda)
-    s.engine.emplace<cuda::Engine>(*s.weights, s.description, height, width);
+    s.engine = cuda::Engine(*s.weights, s.description, height, width);
   else
-    s.engine.emplace<cpu::Engine>(*s.weights, s.description, s.options, height, width);
+    s.engine = cpu::Engine(*s.weights, s.description, s.options, height, width);
   s.height = height;
   s.width = width;
   s.with_engine([&](const auto& engine) { s.copies.start(engine.network()); });

@@ -11,6 +11,7 @@ void forget_sectors();
 namespace {
 cudaError_t last_error = cudaSuccess;
 int device_count = 2;
+int current_device = 0;
 std::map<std::string, cudaError_t>& asked() {
   static std::map<std::string, cudaError_t> a;
   return a;
@@ -110,8 +111,14 @@ cudaError_t cudaGetLastError() {
 }
 
 cudaError_t cudaGetDevice(int* device) {
-  *device = 0;
+  *device = grid::current_device;
   return asked_failure("cudaGetDevice");
+}
+
+cudaError_t cudaSetDevice(int device) {
+  if (device < 0 || device >= grid::device_count) return grid::remember(cudaErrorInvalidDevice);
+  grid::current_device = device;
+  return cudaSuccess;
 }
 
 cudaError_t cudaGetDeviceCount(int* count) {
