@@ -31,7 +31,8 @@ def words_of(kernel):
 
 
 # Every file that nvcc compiles.
-SOURCES = sorted([*(ROOT / "src/cuda").glob("*.cu"), *(ROOT / "python/src").glob("*.cu")])
+SOURCES = sorted([*(ROOT / "src/cuda").glob("*.cu"), *(ROOT / "src/nn/cuda").glob("*.cu"),
+                  *(ROOT / "python/src").glob("*.cu")])
 # Through the device's and the host's compiler, but without optimisation and machine code: a sixth of the time. What
 # optimised kernels look like, the probe shows.
 QUICK = ["-gencode", "arch=compute_90,code=compute_90", "-Xcicc", "-O0", "-Xcompiler", "-O0"]

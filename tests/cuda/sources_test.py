@@ -5,10 +5,11 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 FILES = [*(ROOT / "src/cuda").glob("*.cu*"), *(ROOT / "src/cuda").glob("*.h"), *(ROOT / "python/src").glob("xla_*"),
+         *(ROOT / "src/nn/cuda").iterdir(),
          *(ROOT / "cli").glob("device_cuda.cc")]  # fmt: skip
 # Calls that give no code, and those of destructors and deleters, which cannot throw: the next call reports what went wrong.
 NO_CODE = {"cudaGetErrorString", "cudaGetErrorName", "cudaGetLastError"}
-IN_DESTRUCTORS = {"cudaFreeAsync", "cudaFree"}
+IN_DESTRUCTORS = {"cudaFreeAsync", "cudaFree", "cudaStreamDestroy"}
 
 
 def calls(text):
@@ -38,7 +39,9 @@ def test_every_return_code_is_checked():
 
 def test_no_file_is_forgotten():
     """The files that the build compiles are all that there are, and nvcc_test.py takes those."""
-    listed = re.findall(r"cuda/(\w+\.cu)\b", (ROOT / "cmake/oriel_cuda.cmake").read_text())
-    assert sorted(listed) == sorted(path.name for path in (ROOT / "src/cuda").glob("*.cu"))
+    text = (ROOT / "cmake/oriel_cuda.cmake").read_text()
+    for folder in ("cuda", "nn/cuda"):
+        listed = re.findall(rf"^  {folder}/(\w+\.cu)$", text, re.MULTILINE)
+        assert sorted(listed) == sorted(path.name for path in (ROOT / "src" / folder).glob("*.cu"))
     built = (ROOT / "python/CMakeLists.txt").read_text()
     assert all(path.name in built for path in (ROOT / "python/src").glob("*.cu"))
