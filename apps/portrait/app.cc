@@ -36,6 +36,7 @@ struct Typed {
   Asked asked;
   SmoothOptions smooth;
   std::string background, key, fit = "cover", fill = "black", no_person, size, numbers = "fp32", completion_shell;
+  std::string device = "cpu";
   double most_megapixels = 200;
   int threads = 0;
 };
@@ -99,6 +100,12 @@ void add_edges(CLI::App& app, Typed& t) {
       ->capture_default_str();
 }
 
+CLI::Option* add_device(CLI::App& app, Typed& t) {
+  return app.add_option("--device", t.device, "that the network runs on: cpu or cuda")
+      ->check(CLI::IsMember({"cpu", "cuda"}))
+      ->capture_default_str();
+}
+
 void add_source(CLI::App& app, Typed& t) {
   const char* const group = "Mask";
   CLI::Option* const model = app.add_option("-m,--model", t.asked.source.model,
@@ -115,6 +122,7 @@ void add_source(CLI::App& app, Typed& t) {
       ->check(CLI::IsMember({"fp32", "bf16"}))
       ->group(group)
       ->capture_default_str();
+  add_device(app, t)->group(group);
 }
 
 void add_rest(CLI::App& app, Typed& t) {
@@ -162,6 +170,7 @@ void add_compare(CLI::App& app, Typed& t) {
   compare.add_option("--arithmetic,--numbers", t.numbers, "fp32 or bf16")
       ->check(CLI::IsMember({"fp32", "bf16"}))
       ->capture_default_str();
+  add_device(compare, t);
   compare.add_flag("--channels-last", t.channels_last, "hold activations with the channels last, as AMX wants them");
   compare.add_option("--runs", c.runs, "timed runs of each engine")->check(CLI::Range(0, 1000))->capture_default_str();
   compare.add_option("--others", c.others, "engines to time too: onnxruntime, openvino");
@@ -217,11 +226,14 @@ void add_commands(CLI::App& app, Typed& t) {
   cli::add_completion(app, t.completion_shell);
 }
 
+Device device_of(const Typed& t) { return t.device == "cuda" ? Device::cuda : Device::cpu; }
+
 CompareCommand finish_compare(Typed& t) {
   CompareOptions& c = t.compare.options;
   c.height = c.width = t.compare_size;
   c.arithmetic = t.numbers == "bf16" ? nn::Arithmetic::bf16 : nn::Arithmetic::fp32;
   if (t.channels_last) c.layout = nn::UNetLayout::channels_last;
+  c.device = device_of(t);
   return t.compare;
 }
 
@@ -235,6 +247,7 @@ Asked finish_asked(Typed& t, bool film) {
   }
   if (!t.key.empty()) a.source.key = parse_colour("--key", t.key);
   a.source.fast = t.numbers == "bf16";
+  a.source.device = device_of(t);
   a.source.threads = film ? 1 : t.threads;
   a.most_pixels = static_cast<index_t>(t.most_megapixels * 1e6);
   a.look.chain.threads = t.threads;

@@ -53,8 +53,9 @@ index_t side_of(const nn::UNet& net, const std::string& file) {
 
 NamedSegmenter open_model(const MaskSource& source) {
   const std::string file = source.model.empty() ? demo_model() : source.model;
-  nn::UNet net = nn::UNet::load(
-      file, {.threads = source.threads, .arithmetic = source.fast ? nn::Arithmetic::bf16 : nn::Arithmetic::fp32});
+  nn::UNet net = nn::UNet::load(file, {.threads = source.threads,
+                                       .arithmetic = source.fast ? nn::Arithmetic::bf16 : nn::Arithmetic::fp32,
+                                       .device = source.device});
   if (net.description().input_channels != 3 || net.description().classes != 1)
     throw Error(fmt::format("{}: the network takes {} channels and gives {}; allowed: 3 and 1", file,
                             net.description().input_channels, net.description().classes));

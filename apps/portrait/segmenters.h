@@ -15,6 +15,7 @@ struct MaskSource {
   std::optional<Colour> key{};  ///< the colour of a screen behind the person
   int threads = 0;              ///< of a network
   bool fast = false;            ///< bfloat16 where the CPU has it
+  Device device = Device::cpu;  ///< that a network runs on
 };
 
 /// A segmenter and what to call it.

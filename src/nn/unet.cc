@@ -21,7 +21,8 @@ void check_support(const UNetOptions& options) {
   if (options.device == Device::cuda) {
     cuda::check_device();
     if (options.arithmetic != Arithmetic::fp32)
-      throw Error(fmt::format("unet: networks on CUDA devices run in fp32, but {} was asked for", name(options.arithmetic)));
+      throw Error(
+          fmt::format("unet: networks on CUDA devices run in fp32, but {} was asked for", name(options.arithmetic)));
   } else if (!convolution_supported(options.arithmetic)) {
     throw Error("unet: " + convolution_missing(options.arithmetic));
   }
@@ -138,8 +139,8 @@ std::vector<UNetStep> UNet::steps() const {
   state_->with_engine([&](const auto& engine) {
     const std::vector<NetworkStep>& steps = engine.network().steps;
     for (std::size_t i = 0; i < steps.size(); ++i)
-      out.push_back({steps[i].block, steps[i].layer, engine.algorithm(i), engine.milliseconds(i),
-                     steps[i].multiplications});
+      out.push_back(
+          {steps[i].block, steps[i].layer, engine.algorithm(i), engine.milliseconds(i), steps[i].multiplications});
   });
   return out;
 }

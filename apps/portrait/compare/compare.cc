@@ -114,12 +114,15 @@ class Run {
       weights_file_ = folder_.file("weights.safetensors");
       save(random_weights(options_.widths, options_.seed), weights_file_);
     }
-    net_.emplace(nn::UNet::load(
-        weights_file_, {.threads = options_.threads, .arithmetic = options_.arithmetic, .layout = options_.layout}));
+    net_.emplace(nn::UNet::load(weights_file_, {.threads = options_.threads,
+                                                .arithmetic = options_.arithmetic,
+                                                .layout = options_.layout,
+                                                .device = options_.device}));
     out_.prepare_seconds = seconds_of([&] { net_->prepare(options_.height, options_.width); });
     out_.weights = options_.weights.empty() ? fmt::format("random, seed {}", options_.seed) : options_.weights;
     out_.description = net_->description();
     out_.arithmetic = options_.arithmetic;
+    out_.device = options_.device;
     out_.height = options_.height;
     out_.width = options_.width;
     out_.threads = net_->options().threads;
@@ -135,11 +138,12 @@ class Run {
     std::vector<std::string> names{"torch"};
     names.insert(names.end(), options_.others.begin(), options_.others.end());
     const std::string script = options_.script.empty() ? ORIEL_COMPARE_SCRIPT : options_.script;
-    out_.times.push_back({fmt::format("Oriel ({})", name(options_.arithmetic)), {}});
+    const bool cuda = options_.device == Device::cuda;
+    out_.times.push_back({fmt::format("Oriel ({}{})", name(options_.arithmetic), cuda ? ", CUDA" : ""), {}});
     for (const std::string& name : names) {
-      engines_.push_back(std::make_unique<Process>(std::vector<std::string>{options_.python, script, name,
-                                                                            std::to_string(out_.threads), weights_file_,
-                                                                            folder_.file("image.safetensors")}));
+      engines_.push_back(std::make_unique<Process>(
+          std::vector<std::string>{options_.python, script, name, std::to_string(out_.threads), weights_file_,
+                                   folder_.file("image.safetensors"), cuda ? "cuda" : "cpu"}));
       out_.times.push_back({engines_.back()->ask("open"), {}});
     }
   }

@@ -18,6 +18,7 @@ struct CompareOptions {
   int threads = 2;  ///< of every engine
   nn::Arithmetic arithmetic = nn::Arithmetic::fp32;
   nn::UNetLayout layout = nn::UNetLayout::pick;
+  Device device = Device::cpu;      ///< of Oriel, and of PyTorch where it has that one
   int runs = 5;                     ///< timed ones, the engines taking turns; 0: no times
   std::vector<std::string> others;  ///< timed beside PyTorch: `onnxruntime`, `openvino`
   std::string python = "python3";   ///< the interpreter with torch
@@ -45,6 +46,7 @@ struct Comparison {
   std::string weights;
   nn::UNetDescription description;
   nn::Arithmetic arithmetic = nn::Arithmetic::fp32;
+  Device device = Device::cpu;
   index_t height = 0;
   index_t width = 0;
   int threads = 0;

@@ -1,4 +1,7 @@
-"""An engine that oriel-portrait compare talks to: reference.py ENGINE THREADS WEIGHTS IMAGE.safetensors
+"""An engine that oriel-portrait compare talks to: reference.py ENGINE THREADS WEIGHTS IMAGE.safetensors DEVICE
+
+DEVICE is cpu, or cuda: PyTorch then runs there where it has one, without TF32; the image comes from the host and the result goes
+back in what is timed. Other engines run on the CPU, and their names say so.
 
 Lines in, lines out: `open` answers with the engine's name and version, `blocks FILE` writes the blocks' values (torch
 only), `time` runs once and answers with the seconds. Anything that fails answers `error: ` and why.
@@ -29,8 +32,13 @@ def read_weights(path):
     return state
 
 
+def named(asked, own):
+    """What a name needs beside other devices' engines."""
+    return "" if asked == "cpu" else f" ({own.upper()})"
+
+
 class Torch:
-    def __init__(self, weights, image):
+    def __init__(self, weights, image, device):
         import torch
         from safetensors.torch import load_file
 
@@ -38,17 +46,20 @@ class Torch:
 
         torch.set_num_threads(THREADS)
         torch.set_grad_enabled(False)
-        self.name = f"PyTorch {torch.__version__}"
-        self.net = network_for({key: value.float() for key, value in read_weights(weights).items()})
+        torch.backends.cudnn.allow_tf32 = torch.backends.cuda.matmul.allow_tf32 = False
+        self.device = "cuda" if device == "cuda" and torch.cuda.is_available() else "cpu"
+        self.name = f"PyTorch {torch.__version__}" + named(device, self.device)
+        self.net = network_for({key: value.float() for key, value in read_weights(weights).items()}).to(self.device)
         self.image = load_file(image)["image"]
 
     def run(self):
-        self.net(self.image)
+        self.net(self.image.to(self.device)).cpu()
 
     def blocks(self, path):
         from safetensors.torch import save_file
 
-        save_file({name: value[0].contiguous() for name, value in self.net.blocks(self.image)}, path)
+        blocks = self.net.blocks(self.image.to(self.device))
+        save_file({name: value[0].cpu().contiguous() for name, value in blocks}, path)
 
 
 def onnx_file(weights, image, folder):
@@ -103,11 +114,11 @@ def onnx_file(weights, image, folder):
 
 
 class OnnxRuntime:
-    def __init__(self, weights, image):
+    def __init__(self, weights, image, device):
         import onnxruntime
         from safetensors.numpy import load_file
 
-        self.name = f"ONNX Runtime {onnxruntime.__version__}"
+        self.name = f"ONNX Runtime {onnxruntime.__version__}" + named(device, "cpu")
         self.image = load_file(image)["image"]
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = THREADS
@@ -119,11 +130,11 @@ class OnnxRuntime:
 
 
 class OpenVino:
-    def __init__(self, weights, image):
+    def __init__(self, weights, image, device):
         import openvino
         from safetensors.numpy import load_file
 
-        self.name = f"OpenVINO {openvino.__version__.split('-')[0]}"
+        self.name = f"OpenVINO {openvino.__version__.split('-')[0]}" + named(device, "cpu")
         self.image = load_file(image)["image"]
         core = openvino.Core()
         hints = {"INFERENCE_NUM_THREADS": THREADS, "INFERENCE_PRECISION_HINT": "f32", "PERFORMANCE_HINT": "LATENCY"}
@@ -159,7 +170,7 @@ def main():
     engine = None
     for line in sys.stdin:
         try:
-            engine = engine or ENGINES[sys.argv[1]](*sys.argv[3:5])
+            engine = engine or ENGINES[sys.argv[1]](*sys.argv[3:6])
             text = answer(engine, line.rstrip("\n"))
         except Exception as error:  # whatever it is, the asker wants to know
             text = "error: " + " ".join(f"{type(error).__name__}: {error}".split())

@@ -37,9 +37,9 @@ std::string times_text(const Comparison& c) {
 std::string text_of(const Comparison& c) {
   std::string widths;
   for (index_t w : c.description.widths) widths += fmt::format(" {}", w);
-  std::string out =
-      fmt::format("weights: {}; widths{}; {} parameters; 1x{}x{}x{}; {}\n\n", c.weights, widths,
-                  c.description.parameters(), c.description.input_channels, c.height, c.width, name(c.arithmetic));
+  std::string out = fmt::format("weights: {}; widths{}; {} parameters; 1x{}x{}x{}; {}{}\n\n", c.weights, widths,
+                                c.description.parameters(), c.description.input_channels, c.height, c.width,
+                                name(c.arithmetic), c.device == Device::cuda ? " on a CUDA device" : "");
   out += blocks_text(c) + times_text(c);
   out += fmt::format("\n{:<8} {:<6} {:<48} {:>9} {:>10}\n", "block", "layer", "by", "ms", "GFLOP/s");
   for (const nn::UNetStep& s : c.steps) {
@@ -63,6 +63,7 @@ std::string json_of(const Comparison& c) {
       {"width", c.width},
       {"threads", c.threads},
       {"arithmetic", name(c.arithmetic)},
+      {"device", c.device == Device::cuda ? "cuda" : "cpu"},
       {"prepare_seconds", c.prepare_seconds},
       {"memory",
        {{"activations", c.memory.activations}, {"lower_bound", c.memory.lower_bound}, {"weights", c.memory.weights}}}};

@@ -20,8 +20,8 @@ void launch_tiles(const ConvolutionCall& call, void* stream) {
   t.weight_pitch = tiles_of(call.outputs, S::kWeightPitch) * S::kWeightPitch;
   t.row_tiles = static_cast<int>(tiles_of(call.height, S::kTileRows));
   t.column_tiles = static_cast<int>(tiles_of(call.width, S::kTileColumns));
-  const bool aligned = has_vectors(call.x, call.width) && has_vectors(call.y, call.width) &&
-                       has_vectors(call.pooled, call.width, 8);
+  const bool aligned =
+      has_vectors(call.x, call.width) && has_vectors(call.y, call.width) && has_vectors(call.pooled, call.width, 8);
   const index_t blocks = tiles_of(call.outputs, S::kWeightPitch) * t.row_tiles * t.column_tiles;
   oriel::cuda::launch(aligned ? &convolution<kGroups, kBands, true> : &convolution<kGroups, kBands, false>,
                       blocks * S::kThreads, S::kThreads, S::kSharedBytes, stream, t);

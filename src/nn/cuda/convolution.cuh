@@ -78,8 +78,8 @@ __device__ __forceinline__ void keep_places(const ConvolutionCall& c, int channe
   float most[kVector / 2];
 #pragma unroll
   for (int x = 0; x < kVector / 2; ++x)
-    most[x] = largest.combine(largest.combine(v[0][2 * x], v[0][2 * x + 1]),
-                              largest.combine(v[1][2 * x], v[1][2 * x + 1]));
+    most[x] =
+        largest.combine(largest.combine(v[0][2 * x], v[0][2 * x + 1]), largest.combine(v[1][2 * x], v[1][2 * x + 1]));
   float* const pooled = c.pooled.data + channel * c.pooled.plane + row / 2 * c.pooled.row + column / 2;
   keep_row<kAligned>(pooled, most, column / 2, c.width / 2);
 }

@@ -108,9 +108,9 @@ void Engine::State::show(const NetworkStep& step, const UNet::Observer& observer
   const NetworkTensor& t = tensor(step.output);
   std::vector<float> planes_of(static_cast<std::size_t>(t.bytes) / sizeof(float));
   stream.wait();
-  check(cudaMemcpy(planes_of.data(), planes(step.output).data, static_cast<std::size_t>(t.bytes),
-                   cudaMemcpyDeviceToHost),
-        "cudaMemcpy");
+  check(
+      cudaMemcpy(planes_of.data(), planes(step.output).data, static_cast<std::size_t>(t.bytes), cudaMemcpyDeviceToHost),
+      "cudaMemcpy");
   std::vector<float> values;
   for (index_t c = 0; c < t.channels; ++c) {
     const auto plane = planes_of.begin() + c * t.plane;

@@ -1,5 +1,5 @@
-// A prepared network on a CUDA device: weights and activations stay there, one copy in and one out. engine.cc carries it
-// out, none.cc says that the build has none.
+// A prepared network on a CUDA device: weights and activations stay there, one copy in and one out. engine.cc carries
+// it out, none.cc says that the build has none.
 #pragma once
 
 #include <memory>

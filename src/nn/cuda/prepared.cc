@@ -5,7 +5,8 @@
 namespace oriel::nn::cuda {
 namespace {
 
-constexpr index_t kLine = 64 / sizeof(float);  // floats, of which a channel's plane and each layer's weights are multiples
+constexpr index_t kLine =
+    64 / sizeof(float);  // floats, of which a channel's plane and each layer's weights are multiples
 constexpr int kTaps = 9;
 
 index_t rounded_up(index_t n, index_t multiple) { return (n + multiple - 1) / multiple * multiple; }

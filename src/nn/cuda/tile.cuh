@@ -57,7 +57,7 @@ struct TilePlace {
   int outputs = 0;  // number of the tile along the output channels
   int row = 0;      // the tile's first
   int column = 0;
-  int group = 0;  // the thread's warp's
+  int group = 0;                          // the thread's warp's
   int thread_row = 0, thread_column = 0;  // in the tile
 };
 
@@ -119,8 +119,8 @@ __device__ __forceinline__ void copy_weights(float* to, const TileSource& s, con
   }
 }
 
-/// multiply(inputs of a channel's tile [kInputRows][kPitch], its weights [kRowsOfWeights][kWeightPitch]) for every input
-/// channel in ascending order.
+/// multiply(inputs of a channel's tile [kInputRows][kPitch], its weights [kRowsOfWeights][kWeightPitch]) for every
+/// input channel in ascending order.
 template <class S, bool kAligned, class Multiply>
 __device__ __forceinline__ void over_channels(const TileSource& s, const TilePlace& p, const Multiply& multiply) {
   float* const shared = reinterpret_cast<float*>(oriel::cuda::dynamic_shared);

@@ -30,7 +30,8 @@ std::vector<float> room_for(const NaiveUNet& net, index_t height, index_t width)
   return std::vector<float>(static_cast<std::size_t>(net.classes * height * width), -7);
 }
 
-// Every block within 1e-5 of the definition and, where there is one, of the CPU's engine; in every schedule the same bits.
+// Every block within 1e-5 of the definition and, where there is one, of the CPU's engine; in every schedule the same
+// bits.
 void expect_close(const NaiveUNet& net, index_t height, index_t width) {
   SCOPED_TRACE(testing::Message() << net.widths.size() << " levels at " << height << "x" << width);
   const Weights weights = net.weights();
@@ -127,11 +128,11 @@ TEST_F(CudaEngine, StepsNameTheirTiles) {
   engine.prepare(16, 32);
   std::vector<std::string> rows;
   for (const UNetStep& s : engine.steps()) rows.push_back(s.block + " " + s.layer + " " + s.algorithm);
-  EXPECT_EQ(rows, (std::vector<std::string>{
-                      "down_1 in copy", "down_1 conv1 cuda tiles of 8x32x32", "down_1 conv2 cuda tiles of 8x32x32, pooled",
-                      "down_2 conv1 cuda tiles of 64x8x32", "down_2 conv2 cuda tiles of 64x8x32",
-                      "up_1 up cuda tiles of 8x16x32", "up_1 conv1 cuda tiles of 8x32x32",
-                      "up_1 conv2 cuda tiles of 8x32x32", "out head cuda", "out out copy"}));
+  EXPECT_EQ(rows, (std::vector<std::string>{"down_1 in copy", "down_1 conv1 cuda tiles of 8x32x32",
+                                            "down_1 conv2 cuda tiles of 8x32x32, pooled",
+                                            "down_2 conv1 cuda tiles of 64x8x32", "down_2 conv2 cuda tiles of 64x8x32",
+                                            "up_1 up cuda tiles of 8x16x32", "up_1 conv1 cuda tiles of 8x32x32",
+                                            "up_1 conv2 cuda tiles of 8x32x32", "out head cuda", "out out copy"}));
 }
 
 TEST_F(CudaEngine, AnotherSharesTheWeightsAndHasItsOwnStream) {
@@ -164,14 +165,13 @@ TEST_F(CudaEngine, WhatTheRuntimeSays) {
   grid::fail_next("cudaMemcpy", cudaErrorInvalidValue);
   EXPECT_EQ(error_of(prepare), "cuda: cudaMemcpy failed: invalid argument (cudaErrorInvalidValue)");
   grid::fail_next("cudaGetDeviceProperties", cudaErrorInvalidDevice);
-  EXPECT_EQ(error_of(prepare),
-            "cuda: cudaGetDeviceProperties failed: invalid device ordinal (cudaErrorInvalidDevice)");
+  EXPECT_EQ(error_of(prepare), "cuda: cudaGetDeviceProperties failed: invalid device ordinal (cudaErrorInvalidDevice)");
   grid::fail_next("cudaStreamCreateWithFlags", cudaErrorMemoryAllocation);
   EXPECT_EQ(error_of(prepare), "cuda: cudaStreamCreate failed: out of memory (cudaErrorMemoryAllocation)");
   prepare();
-  for (const auto& [call, what] :
-       {std::pair("cudaLaunchKernel", "the launch of a kernel"), {"cudaMemcpyAsync", "cudaMemcpyAsync"},
-        {"cudaStreamSynchronize", "cudaStreamSynchronize"}}) {
+  for (const auto& [call, what] : {std::pair("cudaLaunchKernel", "the launch of a kernel"),
+                                   {"cudaMemcpyAsync", "cudaMemcpyAsync"},
+                                   {"cudaStreamSynchronize", "cudaStreamSynchronize"}}) {
     grid::fail_next(call, cudaErrorLaunchFailure);
     EXPECT_EQ(error_of(run),
               std::string("cuda: ") + what + " failed: unspecified launch failure (cudaErrorLaunchFailure)");

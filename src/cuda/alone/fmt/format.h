@@ -1,6 +1,5 @@
-// For builds without the CPU backend, which need nothing but nvcc and CMake: the part of fmt that floors 0 to 3 use.
-// Every
-// {} is replaced by a value, in order.
+// For builds without the CPU backend, which need nothing but nvcc and CMake: the part of fmt that floors 0 to 3 and
+// networks use. Every {} is replaced by a value, in order.
 #pragma once
 
 #include <charconv>
@@ -18,6 +17,7 @@ struct FormatText {
 };
 template <class... Values>
 using format_string = FormatText;
+inline FormatText runtime(std::string_view text) { return {text}; }
 
 namespace detail {
 
