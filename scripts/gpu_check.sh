@@ -34,6 +34,9 @@ for list in tests/cuda/cases.txt tests/pool/cases.txt; do
   timeout 80 "$build/bin/cuda_conformance" $list f32 f16 bf16 u8 f64 i32 || failed="$failed $list"
 done
 
+step "networks on the device"
+timeout 40 "$build/bin/nn_cuda_conformance" || failed="$failed networks"
+
 step "handlers for JAX"
 handlers=$build/lib/liboriel_xla_cuda.so
 if test -e "$handlers" && "$python" -c 'import jax; jax.devices("cuda")' 2>/dev/null; then
@@ -46,9 +49,12 @@ fi
 
 step "timing"
 if "$python" -c 'import torch; assert torch.cuda.is_available()' 2>/dev/null; then
-  seconds=$(($(left) - 40))
-  timeout $(($(left))) "$python" bench/gpu.py "$build/lib/liboriel_cuda_bridge.so" --seconds "$seconds" >"$build/table.txt" 2>"$build/errors.txt" ||
+  seconds=$(($(left) - 80))
+  timeout $(($(left) - 40)) "$python" bench/gpu.py "$build/lib/liboriel_cuda_bridge.so" --seconds "$seconds" >"$build/table.txt" 2>"$build/errors.txt" ||
     failed="$failed timing"
+  tail -5 "$build/errors.txt"
+  timeout 40 "$python" bench/unet_gpu.py "$build/lib/liboriel_unet_bridge.so" --page docs/performance-gpu.md >>"$build/table.txt" 2>"$build/errors.txt" ||
+    failed="$failed network-timing"
   tail -5 "$build/errors.txt"
 else
   failed="$failed timing"
