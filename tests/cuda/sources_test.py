@@ -15,6 +15,7 @@ IN_DESTRUCTORS = {"cudaFreeAsync", "cudaFree", "cudaStreamDestroy"}
 def calls(text):
     """[(name, what stands before it on its line)] of the runtime's functions that are called."""
     text = re.sub(r"//.*|\"(?:[^\"\\\n]|\\.)*\"", "", text)
+    text = re.sub(r"\(\n\s*", "(", text)  # arguments that begin on the next line
     return [(m[2], m[1].strip()) for m in re.finditer(r"^(.*?)\b(cuda[A-Z]\w+)\(", text, re.MULTILINE)]
 
 
