@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstring>
 #include <new>
 #include <vector>
 
@@ -57,5 +58,14 @@ class Arena {
   std::vector<Block> blocks_;
   index_t used_ = 0;
 };
+
+/// `n` copies of a value of `bytes` bytes, by doubling.
+inline void fill_copies(std::byte* to, const void* value, index_t bytes, index_t n) {
+  if (n <= 0) return;
+  std::memcpy(to, value, static_cast<std::size_t>(bytes));
+  for (index_t done = 1; done < n; done *= 2) {
+    std::memcpy(to + done * bytes, to, static_cast<std::size_t>(std::min(done, n - done) * bytes));
+  }
+}
 
 }  // namespace oriel::cpu

@@ -49,6 +49,11 @@ LoopDim take_lanes(InlineList<LoopDim, kMaxRank>& dims) {
   return lanes;
 }
 
+// Every window is one input, the first output's the first.
+bool is_view(const Axis& axis) {
+  return axis.kernel == 1 && axis.first == 0 && axis.out > 0 && axis.full() == Range{0, axis.out};
+}
+
 // The pooled axis whose inputs lie closest together; axes of one input tell nothing.
 int closest_axis(const RowLayout& layout) {
   int best = layout.pooled() - 1;
@@ -104,23 +109,31 @@ Pitches RowLayout::plane_offsets(index_t plane) const {
 }
 
 RowLayout make_layout(const Problem& problem, const std::array<Axis, kMaxPooledAxes>& axis, const ConstTensor& x,
-                      const Tensor& y, const Tensor* index, IndexSpace space) {
+                      const Tensor& y, const Tensor* index, IndexSpace space, SingleTaps single) {
   RowLayout layout;
   const Extents flat = flat_pitch(problem, x.shape, space);
   const auto pitches = [&](int d) {
     return Pitches{x.pitch[d], y.pitch[d], index == nullptr ? 0 : index->pitch[d], flat[d]};
   };
+  InlineList<LoopDim, kMaxRank>& dims = layout.planes;
+  const auto add_planes = [&](index_t n, const Pitches& pitch) {
+    if (n == 1) return;
+    dims.push_back({n, pitch});
+    for (LoopDim* at = dims.end() - 1; at != dims.begin() && is_outside(at[0], at[-1]); --at) std::swap(at[0], at[-1]);
+  };
   std::array<bool, kMaxRank> is_pooled{};
   for (int a = 0; a < problem.pooled; ++a) {
     const int d = problem.axes[static_cast<std::size_t>(a)];
+    const Axis& windows = axis[static_cast<std::size_t>(a)];
     is_pooled[static_cast<std::size_t>(d)] = true;
-    layout.axis.push_back({axis[static_cast<std::size_t>(a)], pitches(d)});
+    const bool needed = a + 1 == problem.pooled && layout.pooled() == 0;  // a fold has an axis
+    if (single == SingleTaps::planes && !needed && is_view(windows))
+      add_planes(windows.out, {x.pitch[d] * windows.stride, y.pitch[d], 0, 0});
+    else
+      layout.axis.push_back({windows, pitches(d)});
   }
-  InlineList<LoopDim, kMaxRank>& dims = layout.planes;
   for (int d = 0; d < x.rank(); ++d) {
-    if (is_pooled[static_cast<std::size_t>(d)] || x.shape[d] == 1) continue;
-    dims.push_back({x.shape[d], pitches(d)});
-    for (LoopDim* at = dims.end() - 1; at != dims.begin() && is_outside(at[0], at[-1]); --at) std::swap(at[0], at[-1]);
+    if (!is_pooled[static_cast<std::size_t>(d)]) add_planes(x.shape[d], pitches(d));
   }
   const int closest = closest_axis(layout);
   const PooledAxis& row = layout.axis[static_cast<std::size_t>(closest)];

@@ -43,8 +43,11 @@ struct RowLayout {
   Pitches plane_offsets(index_t plane) const;
 };
 
+/// What becomes of a pooled axis whose windows are single inputs: they need no fold.
+enum class SingleTaps : std::uint8_t { pooled, planes };
+
 /// Lays out a fold of the pooled axes `axis` of x into y. `index` may be null; `space` says what flat pitches count.
 RowLayout make_layout(const Problem& problem, const std::array<Axis, kMaxPooledAxes>& axis, const ConstTensor& x,
-                      const Tensor& y, const Tensor* index, IndexSpace space);
+                      const Tensor& y, const Tensor* index, IndexSpace space, SingleTaps single = SingleTaps::pooled);
 
 }  // namespace oriel::cpu

@@ -6,6 +6,7 @@
 // (the include above compiles this file once per target)
 #include "cpu/fold-inl.h"
 #include "cpu/long_kernels.h"
+#include "cpu/long_row-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace oriel::cpu {
@@ -145,8 +146,26 @@ bool fold_block_of(const LongRows& b) {
   return found;
 }
 
+template <class T>
+bool copy_block(const LongRows& b) {
+  const hn::ScalableTag<T> d;
+  Watch<decltype(d)> whole(d);
+  bool found = false;
+  copy_rows<T>(b, [&](auto few, auto v) HWY_ATTR {
+    if constexpr (hn::MaxLanes(few) == hn::MaxLanes(d)) {
+      whole.see(v);
+    } else {
+      Watch<decltype(few)> watch(few);
+      watch.see(v);
+      found |= watch.found();
+    }
+  });
+  return found || whole.found();
+}
+
 template <class R, class T>
 bool fold_block(const LongRows& b) {
+  if (b.kernel == 1) return copy_block<T>(b);
   if (std::is_floating_point_v<T> && b.watch_all) return fold_block_of<R, T, true>(b);
   return fold_block_of<R, T, false>(b);
 }
@@ -186,25 +205,31 @@ void slide_extremum(const LongRow& s) {
   fold_last<R, 4>(from, s.n, move, last, out);
 }
 
+template <class R, class T>
+void fold_along(const LongRow& s) {
+  if (s.step == 1) return slide_extremum<R, T>(s);
+  fold_steps<R, T>(s, [](const LongRow& row) HWY_ATTR { slide_extremum<R, T>(row); });
+}
+
 template <class R>
 LongKernels long_of(Lane lane) {
   switch (lane) {
     case Lane::u8:
-      return {&fold_block<R, std::uint8_t>, &slide_extremum<R, std::uint8_t>};
+      return {&fold_block<R, std::uint8_t>, &fold_along<R, std::uint8_t>};
     case Lane::i8:
-      return {&fold_block<R, std::int8_t>, &slide_extremum<R, std::int8_t>};
+      return {&fold_block<R, std::int8_t>, &fold_along<R, std::int8_t>};
     case Lane::u16:
-      return {&fold_block<R, std::uint16_t>, &slide_extremum<R, std::uint16_t>};
+      return {&fold_block<R, std::uint16_t>, &fold_along<R, std::uint16_t>};
     case Lane::i16:
-      return {&fold_block<R, std::int16_t>, &slide_extremum<R, std::int16_t>};
+      return {&fold_block<R, std::int16_t>, &fold_along<R, std::int16_t>};
     case Lane::u32:
-      return {&fold_block<R, std::uint32_t>, &slide_extremum<R, std::uint32_t>};
+      return {&fold_block<R, std::uint32_t>, &fold_along<R, std::uint32_t>};
     case Lane::i32:
-      return {&fold_block<R, std::int32_t>, &slide_extremum<R, std::int32_t>};
+      return {&fold_block<R, std::int32_t>, &fold_along<R, std::int32_t>};
     case Lane::f32:
-      return {&fold_block<R, float>, &slide_extremum<R, float>};
+      return {&fold_block<R, float>, &fold_along<R, float>};
     case Lane::f64:
-      return {&fold_block<R, double>, &slide_extremum<R, double>};
+      return {&fold_block<R, double>, &fold_along<R, double>};
     default:
       return {};  // 64-bit integers are not worth the code
   }

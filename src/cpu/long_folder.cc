@@ -41,12 +41,6 @@ Lane lane_of(const Problem& problem, const RowReduction& plain) {
   }
 }
 
-void fill_identity(std::byte* to, const RowReduction& how, index_t n) {
-  for (index_t i = 0; i < n; ++i) {
-    std::memcpy(to + i * how.value_bytes, how.identity.data(), static_cast<std::size_t>(how.value_bytes));
-  }
-}
-
 }  // namespace
 
 LongKernels long_kernels(const Problem& problem, const RowReduction& plain) {
@@ -88,7 +82,7 @@ LongFolder::LongFolder(const FoldJob& job, const Tiling& tiling, Arena& arena)
   row_bytes_ = (before_bytes_ + elems * bytes + 3 * kVectorBytes - 1) / kVectorBytes * kVectorBytes;
   const index_t windows = (block_ - 1) * axes_.across.class_step() + 1, places = windows + kernel - 1;
   identity_ = arena.take(row_bytes_);
-  fill_identity(identity_, how_, row_bytes_ / bytes);
+  fill_copies(identity_, how_.identity.data(), bytes, row_bytes_ / bytes);
   folded_ = arena.take(block_ * row_bytes_);
   rows_ = arena.take_array<const void*>(places);
   out_ = arena.take_array<void*>(windows);
@@ -101,7 +95,10 @@ LongFolder::LongFolder(const FoldJob& job, const Tiling& tiling, Arena& arena)
   if (job.layout.row_axis >= 0) {
     const index_t move = axes_.along.dilation * job.layout.lanes.n;
     const index_t most = tiling.in_elems + tiling.before_elems + tiling.after_elems;  // outputs at every place
-    along_scratch_ = arena.take(slide_scratch_bytes(axes_.along.kernel, most, move, bytes, sum_));
+    const index_t slide = slide_scratch_bytes(axes_.along.kernel, most, move, bytes, sum_);
+    const bool steps = axes_.along.stride > 1 && move == 1;
+    along_scratch_ = arena.take(slide + (steps ? stepping_scratch_bytes(axes_.along.kernel, most, bytes) : 0));
+    if (axes_.along.stride > 1 && !steps) picked_ = arena.take(tiling.out_elems * bytes);
   }
   result_ = arena.take((tiling.in_elems + tiling.before_elems + tiling.after_elems + tiling.out_elems) * bytes +
                        2 * kVectorBytes);
@@ -252,19 +249,18 @@ void LongFolder::fold_along(const std::byte* row, index_t output) {
   const index_t bytes = how_.value_bytes, lanes = tile_.lanes;
   std::byte* y = y_ + output * axes_.across_pitch[kY] * how_.out_bytes;
   LongRow r{.row = row + axis.start(0) * lanes * bytes, .kernel = axis.kernel, .move = axis.dilation * lanes};
-  r.n = (axis.start(axis.out - 1) - axis.start(0) + 1) * lanes;
+  const bool steps = axis.stride > 1 && r.move == 1;
+  r.n = steps ? axis.out : (axis.start(axis.out - 1) - axis.start(0) + 1) * lanes;
+  r.step = steps ? axis.stride : 1;
   r.scratch = along_scratch_;
-  const bool into_y = axis.stride == 1 && (direct_ || sums_into_y(output, r));
+  const bool every = axis.stride == 1 || steps;  // else some of the results are nobody's
+  const bool into_y = every && (direct_ || (!steps && sums_into_y(output, r)));
   r.out = into_y ? y : result_;
   kernels_.along(r);
   if (into_y) return;
-  if (axis.stride == 1) return finish(result_, output);
-  std::byte* to = direct_ ? y : result_;  // each moves towards the front
-  const auto group = at(lanes * bytes);
-  for (index_t o = direct_ ? 0 : 1; o < axis.out; ++o) {
-    std::memcpy(to + o * lanes * bytes, result_ + (axis.start(o) - axis.start(0)) * lanes * bytes, group);
-  }
-  if (!direct_) finish(result_, output);
+  if (every) return finish(result_, output);
+  kernels().pick_groups(result_, axis.stride, axis.out, lanes * bytes, direct_ ? y : picked_);
+  if (!direct_) finish(picked_, output);
 }
 
 // Sums of floats that are their own results, or only to be divided: then the row's quotients.

@@ -56,10 +56,10 @@ class LongFolder {
   const LongKernels kernels_;
   const bool sum_;
   const bool dense_y_;
-  const bool direct_;      // the last fold writes y itself
-  const bool lifts_;       // rows of x are copied or lifted before they are folded
-  const index_t block_;    // windows across rows that one call takes
-  index_t row_bytes_;      // of rows that are folded across
+  const bool direct_;    // the last fold writes y itself
+  const bool lifts_;     // rows of x are copied or lifted before they are folded
+  const index_t block_;  // windows across rows that one call takes
+  index_t row_bytes_;    // of rows that are folded across
   index_t before_bytes_;
   std::byte* identity_ = nullptr;
   std::byte* folded_ = nullptr;
@@ -67,6 +67,7 @@ class LongFolder {
   Lifted* lifted_key_ = nullptr;
   index_t lifted_slots_ = 0;
   std::byte* result_ = nullptr;
+  std::byte* picked_ = nullptr;  // the results that there are windows for
   void* across_scratch_ = nullptr;
   void* along_scratch_ = nullptr;
   const void** rows_ = nullptr;

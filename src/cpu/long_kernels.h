@@ -27,13 +27,14 @@ struct LongQuotient {
   double divisor = 1;
 };
 
-/// Windows along a row: tap t of output i is row[i + t * move].
+/// Windows along a row: tap t of output i is row[i * step + t * move].
 struct LongRow {
-  const void* row = nullptr;  // may be read for a vector more
+  const void* row = nullptr;  // may be read for two vectors more
   index_t n = 0;              // outputs
   index_t kernel = 1;
+  index_t step = 1;  // more than 1: then `move` is 1 and sums have no quotients
   index_t move = 1;
-  void* scratch = nullptr;  // slide_scratch_bytes
+  void* scratch = nullptr;  // slide_scratch_bytes, and stepping_scratch_bytes where `step` is more than 1
   void* out = nullptr;
   const LongQuotient* quotients = nullptr;  // sums of floats: of all outputs, in order; none: not divided
   int quotient_count = 0;
@@ -49,7 +50,7 @@ struct LongKernels {
 inline constexpr index_t kStripVectors = 8;
 inline constexpr index_t kSumStripVectors = 4;  // of sums more rows are kept
 inline constexpr index_t kMostVectorBytes = 64;
-/// Sums across rows have kernels for windows of less than twice so many taps.
+/// Sums across rows have kernels for windows of 2 to 2^(1 + so many) - 1 taps.
 inline constexpr int kMostSumLevels = 10;
 
 /// Rows that are kept of the sums of 2^level taps: as many as pass until the last of them is needed again (S8).
@@ -81,6 +82,16 @@ constexpr index_t slide_scratch_bytes(index_t kernel, index_t n, index_t move, i
   if (!sum) return slide_row_bytes(kernel, n, move, value_bytes);
   const index_t rows = std::popcount(static_cast<std::uint64_t>(kernel)) + 1;
   return rows * slide_row_bytes(kernel, slide_segment(kernel, move, value_bytes), move, value_bytes);
+}
+
+/// Elements from one row of scratch to the next that hold n elements and what whole vectors write.
+constexpr index_t stepping_row_elems(index_t n, index_t value_bytes) {
+  return (n * value_bytes + 3 * kMostVectorBytes) / kMostVectorBytes * kMostVectorBytes / value_bytes;
+}
+/// Rows of halves, quarters and so on of `n` places, and one of results at every place.
+constexpr index_t stepping_scratch_bytes(index_t kernel, index_t n, index_t value_bytes) {
+  const index_t halvings = std::bit_width(static_cast<std::uint64_t>(kernel));
+  return 2 * n * value_bytes + (halvings + 1) * 3 * kMostVectorBytes;
 }
 
 }  // namespace oriel::cpu

@@ -6,6 +6,7 @@
 // (the include above compiles this file once per target)
 #include "cpu/fold-inl.h"
 #include "cpu/long_kernels.h"
+#include "cpu/long_row-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace oriel::cpu {
@@ -61,31 +62,29 @@ HWY_INLINE void sum_vectors(D d, const SumStep<T, kLevels>& s, const T* x, const
                             bool odd, T* out) {
   const index_t lanes = static_cast<index_t>(hn::Lanes(d));
   hn::Vec<D> tap[kVectors], sum[kVectors];
-  for (int v = 0; v < kVectors; ++v) sum[v] = tap[v] = hn::LoadU(d, x + i + v * lanes);
-  if constexpr (kLevels > 0) {
-    for (int v = 0; v < kVectors; ++v) sum[v] = hn::Add(hn::LoadU(d, x_before + i + v * lanes), sum[v]);
-    for (int l = 1; l < kLevels; ++l) {
-      T* now = s.now[l] + k;
-      const T* before = s.before[l] + k;
-      for (int v = 0; v < kVectors; ++v) {
-        hn::StoreU(sum[v], d, now + v * lanes);
-        sum[v] = hn::Add(hn::LoadU(d, before + v * lanes), sum[v]);
-      }
-    }
-    T* now = s.now[kLevels] + k;
-    for (int v = 0; v < kVectors; ++v) hn::StoreU(sum[v], d, now + v * lanes);
+  for (int v = 0; v < kVectors; ++v) {
+    tap[v] = hn::LoadU(d, x + i + v * lanes);
+    sum[v] = hn::Add(hn::LoadU(d, x_before + i + v * lanes), tap[v]);
   }
+  for (int l = 1; l < kLevels; ++l) {
+    T* now = s.now[l] + k;
+    const T* before = s.before[l] + k;
+    for (int v = 0; v < kVectors; ++v) {
+      hn::StoreU(sum[v], d, now + v * lanes);
+      sum[v] = hn::Add(hn::LoadU(d, before + v * lanes), sum[v]);
+    }
+  }
+  T* now = s.now[kLevels] + k;
+  for (int v = 0; v < kVectors; ++v) hn::StoreU(sum[v], d, now + v * lanes);
   if (out == nullptr) return;
-  if constexpr (kLevels > 0) {
-    const T* part = s.part[0] + k;
-    for (int v = 0; v < kVectors; ++v) sum[v] = hn::LoadU(d, part + v * lanes);
-    for (int p = 1; p < s.parts; ++p) {
-      part = s.part[p] + k;
-      for (int v = 0; v < kVectors; ++v) sum[v] = hn::Add(sum[v], hn::LoadU(d, part + v * lanes));
-    }
-    if (odd) {
-      for (int v = 0; v < kVectors; ++v) sum[v] = hn::Add(sum[v], tap[v]);
-    }
+  const T* part = s.part[0] + k;
+  for (int v = 0; v < kVectors; ++v) sum[v] = hn::LoadU(d, part + v * lanes);
+  for (int p = 1; p < s.parts; ++p) {
+    part = s.part[p] + k;
+    for (int v = 0; v < kVectors; ++v) sum[v] = hn::Add(sum[v], hn::LoadU(d, part + v * lanes));
+  }
+  if (odd) {
+    for (int v = 0; v < kVectors; ++v) sum[v] = hn::Add(sum[v], tap[v]);
   }
   for (int v = 0; v < kVectors; ++v) hn::StoreU(sum[v], d, out + i + v * lanes);
 }
@@ -129,7 +128,7 @@ void sum_rows(const LongRows& b) {
   sum_rows_by<T, kLevels>(hn::CappedTag<T, 1>(), b);
 }
 
-template <class T, int kLevels = 0>
+template <class T, int kLevels = 1>
 void pick_sum_rows(const LongRows& b) {
   if constexpr (kLevels <= kMostSumLevels) {
     if (b.kernel < (index_t{2} << kLevels)) return sum_rows<T, kLevels>(b);
@@ -139,7 +138,10 @@ void pick_sum_rows(const LongRows& b) {
 
 template <class T>
 bool sum_block(const LongRows& b) {
-  pick_sum_rows<T>(b);
+  if (b.kernel == 1)
+    copy_rows<T>(b, [](auto, auto) HWY_ATTR {});
+  else
+    pick_sum_rows<T>(b);
   return false;
 }
 
@@ -217,14 +219,20 @@ void slide_sum(const LongRow& s) {
   }
 }
 
+template <class T>
+void sum_along(const LongRow& s) {
+  if (s.step == 1) return slide_sum<T>(s);
+  fold_steps<Sum, T>(s, [](const LongRow& row) HWY_ATTR { slide_sum<T>(row); });
+}
+
 LongKernels long_sum(Lane lane) {
   switch (lane) {
     case Lane::i32:
-      return {&sum_block<std::int32_t>, &slide_sum<std::int32_t>};
+      return {&sum_block<std::int32_t>, &sum_along<std::int32_t>};
     case Lane::f32:
-      return {&sum_block<float>, &slide_sum<float>};
+      return {&sum_block<float>, &sum_along<float>};
     case Lane::f64:
-      return {&sum_block<double>, &slide_sum<double>};
+      return {&sum_block<double>, &sum_along<double>};
     default:
       return {};
   }

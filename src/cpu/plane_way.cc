@@ -72,7 +72,6 @@ class PlaneFolder {
  private:
   void set_tile(index_t number);
   void count_along();
-  void fill(std::byte* to, const std::array<unsigned char, 8>& value, index_t bytes, index_t n) const;
   void make_ring(Arena& arena);
   void list_taps(const std::byte* x, index_t row);
   void move_taps(const std::byte* x);
@@ -137,7 +136,8 @@ PlaneFolder::PlaneFolder(const FoldJob& job, const PlaneKernel& kernel, const Ti
                                     std::min<index_t>(16, across_.out));
   folded_ = arena.take(band_.batch * band_.folded_pitch * kernel.lane_bytes + 64);
   absent_ = arena.take(tiling.in_elems * kernel.in_bytes);
-  if (deep_ || across_.full().size() != across_.out) fill(absent_, kernel.absent, kernel.in_bytes, tiling.in_elems);
+  if (deep_ || across_.full().size() != across_.out)
+    fill_copies(absent_, kernel.absent.data(), kernel.in_bytes, tiling.in_elems);
   if (deep_) make_ring(arena);
   taps_ = arena.take_array<const void*>(kMostBandRows * across_.kernel);
   offset_ = arena.take_array<index_t>(kMostBandRows * across_.kernel);
@@ -164,20 +164,12 @@ void PlaneFolder::make_ring(Arena& arena) {
   chunk_ = std::clamp<index_t>((fit - across_.extent()) / across_.stride + 1, 1, kMostBandRows);
   ring_rows_ = std::max<index_t>(1, std::min(across_.in, (chunk_ - 1) * across_.stride + across_.extent()));
   ring_ = arena.take((ring_rows_ + 1) * pitch * kernel_.lane_bytes);
-  fill(ring_ + ring_rows_ * pitch * kernel_.lane_bytes, kernel_.identity, kernel_.lane_bytes, pitch);  // absent
+  fill_copies(ring_ + ring_rows_ * pitch * kernel_.lane_bytes, kernel_.identity.data(), kernel_.lane_bytes,
+              pitch);  // absent
   deep_taps_ = arena.take_array<const void*>(kMostBandRows * depth_.kernel);
   deep_band_.taps = deep_taps_;
   deep_band_.across = static_cast<int>(depth_.kernel);
   deep_band_.folded_pitch = pitch;
-}
-
-// `n` copies of a value, by doubling.
-void PlaneFolder::fill(std::byte* to, const std::array<unsigned char, 8>& value, index_t bytes, index_t n) const {
-  if (n <= 0) return;
-  std::memcpy(to, value.data(), static_cast<std::size_t>(bytes));
-  for (index_t done = 1; done < n; done *= 2) {
-    std::memcpy(to + done * bytes, to, static_cast<std::size_t>(std::min(done, n - done) * bytes));
-  }
 }
 
 void PlaneFolder::set_tile(index_t number) {
@@ -192,9 +184,9 @@ void PlaneFolder::set_tile(index_t number) {
   for (index_t r = 0; r < band_.batch; ++r) {
     std::byte* row = folded_ + r * band_.folded_pitch * kernel_.lane_bytes;
     const index_t pad = tile_.before * tile_.lanes;
-    fill(row + (before_ - pad) * kernel_.lane_bytes, kernel_.identity, kernel_.lane_bytes, pad);
-    fill(row + (before_ + band_.in_elems) * kernel_.lane_bytes, kernel_.identity, kernel_.lane_bytes,
-         tile_.after * tile_.lanes);
+    fill_copies(row + (before_ - pad) * kernel_.lane_bytes, kernel_.identity.data(), kernel_.lane_bytes, pad);
+    fill_copies(row + (before_ + band_.in_elems) * kernel_.lane_bytes, kernel_.identity.data(), kernel_.lane_bytes,
+                tile_.after * tile_.lanes);
   }
   if (averages_ && pool_.divisor == 0) count_along();
 }

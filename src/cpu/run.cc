@@ -12,7 +12,8 @@ namespace oriel::cpu {
 namespace {
 
 FoldJob make_job(const Problem& problem, const ConstTensor& x, const Tensor& y, const Tensor* index, IndexSpace space) {
-  return {.layout = make_layout(problem, problem.axis, x, y, index, space),
+  const SingleTaps single = index == nullptr ? SingleTaps::planes : SingleTaps::pooled;
+  return {.layout = make_layout(problem, problem.axis, x, y, index, space, single),
           .plain = index != nullptr ? careful_recipe(problem) : plain_recipe(problem),
           .problem = &problem,
           .x = x.data,

@@ -56,6 +56,7 @@ Tiling::Tiling(const RowLayout& layout, const RowReduction& reduction, int threa
     rows *= layout.axis[static_cast<std::size_t>(a)].axis.out;
     in_rows *= layout.axis[static_cast<std::size_t>(a)].axis.in;
   }
+  const Range full = layout.row_axis < 0 ? Range{} : layout.axis[static_cast<std::size_t>(layout.row_axis)].axis.full();
   for (index_t i = 0; i < tiles; ++i) {
     const RowTile t = tile(i);
     in_elems = std::max(in_elems, t.in_elems());
@@ -63,6 +64,7 @@ Tiling::Tiling(const RowLayout& layout, const RowReduction& reduction, int threa
     before_elems = std::max(before_elems, t.before * t.lanes);
     after_elems = std::max(after_elems, t.after * t.lanes);
     place_elems = std::max(place_elems, t.places() * t.lanes);
+    if (full.contains(t.out_begin)) i = std::max(i, full.end / tile_size_ - 1);  // those between are like this one
   }
   const index_t wanted = threads <= 1 ? 1 : kTasksPerThread * threads;
   const index_t parts = std::max<index_t>(1, layout.plane_count() * tiles);
