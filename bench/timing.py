@@ -64,10 +64,20 @@ def seconds_of(run, calls, clock=time.perf_counter):
     return (clock() - start) / calls
 
 
+def rest(pause):
+    """Waits until no thread of this process computes: some libraries' threads (OpenMP's) spin for 15 ms after their work
+    is done, on the processor that the next contender needs."""
+    for _ in range(50):
+        before = time.process_time()
+        time.sleep(pause)
+        if time.process_time() - before < pause / 10:
+            return
+
+
 def in_turns(runs, budget, rounds, pause=0.0, clock=time.perf_counter):
     """name -> seconds of each round. Every round calls each once, or as often as makes a millisecond; slow ones are left
-    out after two rounds and their first call. Goes on after `rounds` until `budget` seconds are over. `pause` lets idle
-    threads of the others come to rest."""
+    out after two rounds and their first call. Goes on after `rounds` until `budget` seconds are over. Before a turn all
+    threads are at rest for `pause` seconds; 0: there is one thread, and no need."""
     first = {name: seconds_of(run, 1, clock) for name, run in runs.items()}
     calls = {name: max(1, min(2000, int(1e-3 / max(seconds, 1e-7)))) for name, seconds in first.items()}
     slow = {name for name, seconds in first.items() if seconds > SLOW * first["Oriel"] and seconds > 0.05}
@@ -79,7 +89,7 @@ def in_turns(runs, budget, rounds, pause=0.0, clock=time.perf_counter):
             if name in slow and len(taken[name]) >= 3:
                 continue
             if pause:
-                time.sleep(pause)
+                rest(pause)
             taken[name].append(seconds_of(runs[name], calls[name], clock))
         names.append(names.pop(0))
         done += 1
