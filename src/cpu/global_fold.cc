@@ -16,6 +16,14 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 constexpr int kMostBits = kGlobalBits - 3;  // of a number of eights
 
+// The hardware stops at the end of a page.
+template <class X>
+HWY_INLINE void prefetch_ahead(const X* x, index_t n) {
+  constexpr index_t kAhead = 4096, kLine = 64;
+  const char* soon = reinterpret_cast<const char*>(x) + kAhead;
+  for (index_t i = 0; i < n * static_cast<index_t>(sizeof(X)); i += kLine) __builtin_prefetch(soon + i);
+}
+
 // Vectors of columns that are summed together, so that rows are read as they lie.
 template <class D, int kVectors>
 struct Columns {
@@ -100,6 +108,7 @@ struct ColumnSum {
     const index_t pitch = plane.pitch[kLevel - 1];
     Sums sum[kMostBits];
     for (index_t unit = 0; unit < n / 8; ++unit, x += 8 * pitch) {
+      if constexpr (kLevel == 1) prefetch_ahead(x + at[0], 8 * pitch);
       Sums next = few<kLevel, 8>(x);
       int bit = 0;
       for (; (unit >> bit) & 1; ++bit) {
@@ -308,6 +317,7 @@ HWY_INLINE X extremum_of(const X* x, index_t n) {
   };
   index_t i = lanes;
   for (; i + 2 * lanes <= n; i += 2 * lanes) {
+    prefetch_ahead(x + i, 2 * lanes);
     see(best, i);
     see(other, i + lanes);
   }

@@ -35,7 +35,8 @@ struct PlaneBand : PlaneLowering {
   int across = 1;           // taps of a window
   bool ascends = false;     // every row is the one before without its first tap, and with one more
   index_t in_elems = 0;     // of a row of inputs
-  index_t ahead_bytes = 0;  // of inputs to prefetch for every row of outputs
+  index_t ahead_bytes = 0;  // of inputs to prefetch for every row of outputs,
+  int ahead_taps = 1;       // seen from each of its last taps
   // Between: `batch` folded rows, identities before and after each.
   void* folded = nullptr;
   index_t folded_pitch = 0;

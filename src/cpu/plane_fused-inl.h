@@ -16,8 +16,11 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 HWY_INLINE void prefetch_rows(const PlaneBand& b, index_t row, index_t bytes) {
   constexpr index_t kAhead = 4096, kLine = 64;  // rows are short and several at a time: the hardware follows badly
-  const char* soon = static_cast<const char*>(b.taps[(row + 1) * b.across - 1]) + kAhead;
-  for (index_t i = 0; i < bytes; i += kLine) __builtin_prefetch(soon + i);
+  const void* const* end = b.taps + (row + 1) * b.across;
+  for (const void* const* tap = end - b.ahead_taps; tap != end; ++tap) {
+    const char* soon = static_cast<const char*>(*tap) + kAhead;
+    for (index_t i = 0; i < bytes; i += kLine) __builtin_prefetch(soon + i);
+  }
 }
 
 template <class P>

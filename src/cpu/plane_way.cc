@@ -169,6 +169,7 @@ void PlaneFolder::make_ring(Arena& arena) {
   deep_taps_ = arena.take_array<const void*>(kMostBandRows * depth_.kernel);
   deep_band_.taps = deep_taps_;
   deep_band_.across = static_cast<int>(depth_.kernel);
+  deep_band_.ahead_taps = static_cast<int>(std::min(depth_.stride, depth_.kernel));
   deep_band_.folded_pitch = pitch;
 }
 
@@ -180,7 +181,8 @@ void PlaneFolder::set_tile(index_t number) {
   band_.out_elems = tile_.out_elems();
   band_.folded = folded_ + before_ * kernel_.lane_bytes;
   band_.begin = tile_.axis.start(0) * tile_.lanes;
-  band_.ahead_bytes = std::min(across_.stride, across_.kernel) * band_.in_elems * kernel_.in_bytes;
+  band_.ahead_bytes = deep_ ? 0 : std::min(across_.stride, across_.kernel) * band_.in_elems * kernel_.in_bytes;
+  deep_band_.ahead_bytes = band_.in_elems * kernel_.in_bytes;
   for (index_t r = 0; r < band_.batch; ++r) {
     std::byte* row = folded_ + r * band_.folded_pitch * kernel_.lane_bytes;
     const index_t pad = tile_.before * tile_.lanes;
@@ -241,6 +243,7 @@ void PlaneFolder::list_taps(const std::byte* x, index_t row) {
 // The same rows of another plane, or of another tile.
 void PlaneFolder::move_taps(const std::byte* x) {
   band_.rows = listed_.size();
+  if (deep_) return;  // they stand in the ring
   for (index_t i = 0; i < band_.rows * across_.kernel; ++i) {
     taps_[i] = offset_[i] == kAbsentOffset ? absent_ : x + offset_[i];
   }
@@ -251,10 +254,11 @@ bool PlaneFolder::fold_depth(const std::byte* x, index_t slice, Range rows) {
   bool special = false;
   for (index_t r = std::max(ring_end_, rows.begin); r < rows.end;) {
     const index_t slot = r % ring_rows_, count = std::min({rows.end - r, ring_rows_ - slot, kMostBandRows});
-    for (index_t i = 0; i < count * depth_.kernel; ++i) {
-      const index_t input = depth_.input_at(depth_.at(slice, i % depth_.kernel));
-      const index_t offset = input * depth_pitch_[kX] + (r + i / depth_.kernel) * across_pitch_[kX];
-      deep_taps_[i] = input < 0 ? absent_ : x + offset * kernel_.in_bytes;
+    for (index_t t = 0; t < depth_.kernel; ++t) {
+      const index_t input = depth_.input_at(depth_.at(slice, t));
+      const index_t pitch = input < 0 ? 0 : across_pitch_[kX] * kernel_.in_bytes;
+      const std::byte* row = input < 0 ? absent_ : x + input * depth_pitch_[kX] * kernel_.in_bytes + r * pitch;
+      for (index_t i = 0; i < count; ++i) deep_taps_[i * depth_.kernel + t] = row + i * pitch;
     }
     deep_band_.rows = count;
     deep_band_.in_elems = band_.in_elems;
@@ -279,7 +283,7 @@ bool PlaneFolder::fold(index_t plane, index_t tile, Range rows) {
   for (index_t r = rows.begin - first; r < rows.end - first;) {
     const index_t begin = r, end = std::min(rows.end - first, r + chunk_);
     const index_t divisor = divisor_of(across_, r);
-    if (!deep_ && listed_.begin == begin && listed_most_ == end) {
+    if (listed_.begin == begin && listed_most_ == end) {
       r = listed_.end;
       move_taps(x);
     } else {
