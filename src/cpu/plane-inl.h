@@ -143,6 +143,31 @@ HWY_INLINE void along_pairs(const PlaneBand& b, const typename P::Lane* x, typen
 }
 #endif
 
+#if HWY_TARGET != HWY_SCALAR
+// Lane i is the fold of from[i * K, (i + 1) * K): neighbours first, as S8 adds them.
+template <class R, int K, class D>
+HWY_INLINE hn::Vec<D> fold_patches(D d, const hn::TFromD<D>* from) {
+  if constexpr (K == 1) {
+    return hn::LoadU(d, from);
+  } else {
+    const auto low = fold_patches<R, K / 2>(d, from), high = fold_patches<R, K / 2>(d, from + lanes_of(d) * (K / 2));
+    return R::combine(hn::ConcatEven(d, high, low), hn::ConcatOdd(d, high, low));
+  }
+}
+
+// Windows of K taps that stand one behind the other.
+template <class P, int K>
+HWY_INLINE void along_patches(const PlaneBand& b, const typename P::Lane* x, typename P::Out* HWY_RESTRICT y) {
+  const PlaneTag<P> d;
+  const auto by = divisor_of<P>(b);
+  const auto folded = [&](index_t j)
+                          HWY_ATTR { return P::lower(d, fold_patches<typename P::Reduce, K>(d, x + K * j), b, by, j); };
+  cover_results(
+      d, b.out_elems, [&](index_t j) HWY_ATTR { P::store(d, folded(j), y + j); },
+      [&](index_t j, index_t n) HWY_ATTR { P::store_some(d, folded(j), y + j, n); });
+}
+#endif
+
 template <class P>
 inline constexpr bool kSelects = ORIEL_AVX512 && (sizeof(typename P::Lane) > 1 || HWY_TARGET == HWY_AVX3_DL);
 inline constexpr index_t kMostSelected = 8;  // vectors of which one is made
@@ -207,6 +232,16 @@ HWY_NOINLINE void along_rows(const PlaneBand& b, index_t row, index_t rows) {
     if (b.stride == 2 && b.lanes == 1 && b.tap_pitch == 1) {
       along_pairs<P, K>(b, x, y);
       continue;
+    }
+    if (b.stride == b.along && b.lanes == 1 && b.tap_pitch == 1 && (K == 0 || K == 4 || K == 8)) {
+      if (b.along == 4) {
+        along_patches<P, 4>(b, x, y);
+        continue;
+      }
+      if (b.along == 8) {
+        along_patches<P, 8>(b, x, y);
+        continue;
+      }
     }
 #endif
     if (kSelects<P> && b.stride <= kMostSelected && b.lanes <= lanes_of(PlaneTag<P>()))
