@@ -1,4 +1,5 @@
 // The emulator itself: every fault that it is there to find is found, and what it counts is right.
+#include <cuda_pipeline_primitives.h>
 #include <gtest/gtest.h>
 
 #include <numeric>
@@ -75,6 +76,27 @@ __global__ void reverse_without_barrier(const float* x, float* y) {
   words()[t] = load(x + t);
   store(y + t, words()[n - 1 - t]);
 }
+// Two chunks through one place, or two; with and without the wait that they need.
+template <bool kWaits, int kPlaces>
+__global__ void double_by_copies(const float* x, float* y) {
+  const int t = static_cast<int>(threadIdx.x), n = static_cast<int>(blockDim.x);
+  const auto begin = [&](int chunk) {
+    __pipeline_memcpy_async(words() + chunk % kPlaces * n + t, x + chunk * n + t, sizeof(float));
+    __pipeline_commit();
+  };
+  begin(0);
+  for (int chunk = 0; chunk < 2; ++chunk) {
+    if (kWaits) __pipeline_wait_prior(0);
+    __syncthreads();
+    if (chunk == 0) begin(1);
+    store(y + chunk * n + t, 2 * words()[chunk % kPlaces * n + (t + 1) % n]);
+  }
+  __pipeline_wait_prior(0);
+}
+__global__ void copy_misaligned(const float* x) {
+  __pipeline_memcpy_async(words() + 1, x, 16);
+  __pipeline_wait_prior(0);
+}
 __global__ void sum_warp(const float* x, float* y) {
   float v = load(x + threadIdx.x);
   for (int d = 16; d > 0; d /= 2) v += __shfl_xor_sync(0xffffffffU, v, d);
@@ -107,6 +129,29 @@ TEST_P(Emulator, RunsEveryThreadOnce) {
   EXPECT_TRUE(grid::all_written(y, 4000));
   EXPECT_EQ(grid::report().threads, 1024U);
   EXPECT_EQ(grid::report().rewritten, 0U);
+}
+
+TEST_P(Emulator, AsynchronousCopies) {
+  const float* x = make<float>(128, "x");
+  float* y = make<float>(128, "y", false);
+  const auto is_right = [&](void (*kernel)(const float*, float*)) {
+    EXPECT_EQ(launch(kernel, 1, 64, 512, x, y), cudaSuccess);
+    for (int chunk = 0; chunk < 2; ++chunk)
+      for (int i = 0; i < 64; ++i)
+        if (y[64 * chunk + i] != 2 * x[64 * chunk + (i + 1) % 64]) return false;
+    return true;
+  };
+  EXPECT_TRUE(is_right(&double_by_copies<true, 2>));
+  EXPECT_EQ(found(), "");
+  // Copies come late or at once, by the schedule, and each fault is seen in one of the two at least.
+  if (GetParam() != Order::reverse) {
+    EXPECT_FALSE(is_right(&double_by_copies<false, 2>)) << "nobody waited";
+  }
+  if (GetParam() != Order::forward) {
+    EXPECT_FALSE(is_right(&double_by_copies<true, 1>)) << "the second chunk fell onto the first";
+  }
+  launch(&copy_misaligned, 1, 1, 64, x);
+  EXPECT_TRUE(finds("misaligned asynchronous copy of 16 bytes")) << found();
 }
 
 TEST_P(Emulator, BarriersAndShuffles) {
