@@ -3,11 +3,14 @@ set(oriel_cuda_sources
   cuda/apart.cu
   cuda/gather.cu
   cuda/gradient.cu
+  cuda/lane_columns.cu
   cuda/lane_gradient.cu
   cuda/lanes.cu
   cuda/overlap.cu
   cuda/rows.cc
   cuda/run.cu
+  cuda/staged_call.cu
+  cuda/staged.cu
   cuda/stream.cu
   cuda/strip.cu
   cuda/unpool.cu

@@ -12,7 +12,8 @@ enum class IndexKind : signed char { none, code8, code32, plane, tensor, window 
 inline IndexKind code_kind(index_t taps) {
   return taps < 255 ? IndexKind::code8 : taps < INT32_MAX ? IndexKind::code32 : IndexKind::window;
 }
-inline index_t code_bytes(IndexKind kind) { return kind == IndexKind::code8 ? 1 : kind == IndexKind::code32 ? 4 : 8; }
+/// Bytes of an index.
+inline index_t index_bytes(IndexKind kind) { return kind == IndexKind::code8 ? 1 : kind == IndexKind::code32 ? 4 : 8; }
 inline IndexKind index_kind(IndexSpace space) {
   return space == IndexSpace::plane    ? IndexKind::plane
          : space == IndexSpace::tensor ? IndexKind::tensor

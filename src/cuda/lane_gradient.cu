@@ -11,23 +11,22 @@ namespace {
 struct Fit {
   Planes dx;          // its y: dy
   PlanePitches code;  // of extrema
-  index_t channels = 1;
 };
+
+// Of one more tensor, whose channels stand beside each other too.
+bool pitches_of_lanes(const Problem& p, const Planes& planes, const Extents& pitch, PlanePitches& to) {
+  return pitch[planes.lane_axis] == 1 && plane_pitches(p, planes, pitch, to);
+}
 
 bool is_window(const Axis& a, index_t kernel, index_t stride) { return a.kernel == kernel && a.stride == stride; }
 
 bool fits(const Problem& p, const Tensor* code, const ConstTensor& dy, const Tensor& dx, Fit& fit) {
   const auto most = index_t{1} << 30;
   if (p.pool.op == Op::lp || p.pool.nan == NanPolicy::omit || p.pool.divisor >= kFloatDivisors) return false;
-  if (!make_planes(p, dx.pitch, dy.pitch, fit.dx, &fit.channels) || fit.dx.pooled != 2 || fit.channels == 1) {
+  if (!make_planes(p, dx.pitch, dy.pitch, fit.dx) || fit.dx.pooled != 2 || fit.dx.lanes == 1 || !are_plain(fit.dx)) {
     return false;
   }
-  if (code != nullptr) {
-    Planes planes;
-    index_t channels = 1;
-    if (!make_planes(p, dx.pitch, code->pitch, planes, &channels) || channels != fit.channels) return false;
-    fit.code = planes.y;
-  }
+  if (code != nullptr && !pitches_of_lanes(p, fit.dx, code->pitch, fit.code)) return false;
   const Axis &h = fit.dx.h, &w = fit.dx.w;
   return all_have_taps(h) && all_have_taps(w) && h.in < most && w.in < most && h.out < most && w.out < most;
 }
@@ -65,8 +64,8 @@ bool launch_lanes(const Problem& p, const Fit& fit, const Tensor* code, const Co
   const auto element = static_cast<index_t>(sizeof(T));
   const PlanePitches &to = fit.dx.x, &from = fit.dx.y, &at = fit.code;
   const Axis &h = fit.dx.h, &w = fit.dx.w;
-  const index_t groups = fit.channels / kOut, count = groups * w.in * h.in * fit.dx.count;
-  if (fit.channels % kOut != 0 || !is_small(count) ||
+  const index_t groups = fit.dx.lanes / kOut, count = groups * w.in * h.in * fit.dx.count;
+  if (fit.dx.lanes % kOut != 0 || !is_small(count) ||
       !is_aligned(dx.data, kWidest, element, {to.plane, to.row, to.column}) ||
       !is_aligned(dy.data, kWidest, element, {from.plane, from.row, from.column}) ||
       (code != nullptr && !is_aligned(code->data, kOut, 1, {at.plane, at.row, at.column}))) {
@@ -103,9 +102,9 @@ bool launch_apart(const Problem& p, const Fit& fit, const ConstTensor& x, const 
   constexpr int kOut = kLanes<T>;
   const auto element = static_cast<index_t>(sizeof(T));
   const PlanePitches &to = fit.dx.x, &from = fit.dx.y;
-  const index_t groups = fit.channels / kOut, columns = (fit.dx.w.in + 1) / 2, rows = (fit.dx.h.in + 1) / 2;
+  const index_t groups = fit.dx.lanes / kOut, columns = (fit.dx.w.in + 1) / 2, rows = (fit.dx.h.in + 1) / 2;
   const index_t count = groups * columns * rows * fit.dx.count;
-  if (fit.channels % kOut != 0 || !is_small(count) ||
+  if (fit.dx.lanes % kOut != 0 || !is_small(count) ||
       !is_aligned(dx.data, kWidest, element, {to.plane, to.row, to.column}) ||
       !is_aligned(dy.data, kWidest, element, {from.plane, from.row, from.column}) ||
       !is_aligned(x.data, kWidest, element, {px.plane, px.row, px.column})) {
@@ -131,17 +130,16 @@ bool is_apart(const Axis& a) { return is_window(a, 2, 2) && a.first == 0 && a.fu
 bool lane_apart_gradient(const Problem& p, const ConstTensor& x, const ConstTensor& dy, const Tensor& dx,
                          void* stream) {
   Fit fit;
-  Planes planes;
-  index_t channels = 1;
+  PlanePitches px;
   if (!fits(p, nullptr, dy, dx, fit) || !is_apart(fit.dx.h) || !is_apart(fit.dx.w)) return false;
-  if (!make_planes(p, x.pitch, dy.pitch, planes, &channels) || channels != fit.channels) return false;
+  if (!pitches_of_lanes(p, fit.dx, x.pitch, px)) return false;
   switch (p.dtype) {
     case Dtype::f32:
-      return launch_apart<float>(p, fit, x, planes.x, dy, dx, stream);
+      return launch_apart<float>(p, fit, x, px, dy, dx, stream);
     case Dtype::f16:
-      return launch_apart<half>(p, fit, x, planes.x, dy, dx, stream);
+      return launch_apart<half>(p, fit, x, px, dy, dx, stream);
     case Dtype::bf16:
-      return launch_apart<bfloat16>(p, fit, x, planes.x, dy, dx, stream);
+      return launch_apart<bfloat16>(p, fit, x, px, dy, dx, stream);
     default:
       return false;
   }

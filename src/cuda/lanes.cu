@@ -8,19 +8,19 @@ namespace oriel::cuda {
 namespace {
 
 template <class T, int K>
-bool launch_lanes(const Forward& call, const Planes& planes, index_t channels) {
+bool launch_lanes(const Forward& call, const Planes& planes) {
   constexpr int kOut = kLanes<T>;
   const auto element = static_cast<index_t>(sizeof(T));
   const PlanePitches &px = planes.x, &py = planes.y;
-  const index_t groups = channels / kOut, count = groups * planes.w.out * planes.h.out * planes.count;
-  if (channels % kOut != 0 || !is_small(count) ||
+  const index_t groups = planes.lanes / kOut, count = groups * planes.w.out * planes.h.out * planes.count;
+  if (planes.lanes % kOut != 0 || !is_small(count) ||
       !is_aligned(call.x.data, kWidest, element, {px.plane, px.row, px.column}) ||
-      !is_aligned(call.y.data, kWidest, element, {py.plane, py.row, py.column}) ||
-      (call.index != nullptr && !is_aligned(call.index->data, kOut, 1, {py.plane, py.row, py.column}))) {
+      !is_aligned(call.y.data, kWidest, element, {py.plane, py.row, py.column})) {
     return false;
   }
-  if (call.ask_only) return true;
   LaneGeometry g;
+  if (!make_plane_indices(call, planes, g.index)) return false;
+  if (call.ask_only) return true;
   g.count = static_cast<std::uint32_t>(count);
   g.groups = Divider<std::uint32_t>(groups);
   g.columns = Divider<std::uint32_t>(planes.w.out);
@@ -35,7 +35,7 @@ bool launch_lanes(const Forward& call, const Planes& planes, index_t channels) {
   g.y_column = py.column;
   g.count_include_pad = call.problem.pool.count_include_pad;
   g.divisor = call.problem.pool.divisor;
-  if (call.index != nullptr) g.code = static_cast<std::uint8_t*>(call.index->data);
+  g.index.aligned = are_groups_aligned(g.index, kOut, 1);
   const auto start = [&](auto kernel, auto reduction) {
     launch(kernel, count, kBlock, 0, call.stream, g, static_cast<const T*>(call.x.data), static_cast<T*>(call.y.data),
            reduction);
@@ -48,8 +48,8 @@ bool launch_lanes(const Forward& call, const Planes& planes, index_t channels) {
 }
 
 template <class T>
-bool launch_kernel_size(const Forward& call, const Planes& planes, index_t channels) {
-  return planes.w.kernel == 2 ? launch_lanes<T, 2>(call, planes, channels) : launch_lanes<T, 3>(call, planes, channels);
+bool launch_kernel_size(const Forward& call, const Planes& planes) {
+  return planes.w.kernel == 2 ? launch_lanes<T, 2>(call, planes) : launch_lanes<T, 3>(call, planes);
 }
 
 }  // namespace
@@ -57,22 +57,22 @@ bool launch_kernel_size(const Forward& call, const Planes& planes, index_t chann
 bool lanes_forward(const Forward& call) {
   const Problem& p = call.problem;
   Planes planes;
-  index_t channels = 1;
   if (p.pool.op == Op::lp || p.pool.nan == NanPolicy::omit) return false;
-  if (!make_planes(p, call.x.pitch, call.y.pitch, planes, &channels) || planes.pooled != 2 || channels == 1)
+  if (!make_planes(p, call.x.pitch, call.y.pitch, planes) || planes.pooled != 2 || planes.lanes == 1 ||
+      !are_plain(planes)) {
     return false;
+  }
   if (planes.w.kernel != planes.h.kernel || planes.w.kernel < 2 || planes.w.kernel > 3) return false;
   if (!all_have_taps(planes.h) || !all_have_taps(planes.w)) return false;
-  if (call.index != nullptr && (call.kind != IndexKind::code8 || !(call.index->pitch == call.y.pitch))) return false;
   switch (p.dtype) {
     case Dtype::f32:
-      return launch_kernel_size<float>(call, planes, channels);
+      return launch_kernel_size<float>(call, planes);
     case Dtype::f16:
-      return launch_kernel_size<half>(call, planes, channels);
+      return launch_kernel_size<half>(call, planes);
     case Dtype::bf16:
-      return launch_kernel_size<bfloat16>(call, planes, channels);
+      return launch_kernel_size<bfloat16>(call, planes);
     case Dtype::u8:
-      return launch_kernel_size<std::uint8_t>(call, planes, channels);
+      return launch_kernel_size<std::uint8_t>(call, planes);
     default:
       return false;
   }

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "cuda/divider.h"
+#include "cuda/plane_indices.cuh"
 #include "cuda/reductions.cuh"
 
 namespace oriel::cuda {
@@ -15,7 +16,7 @@ struct LaneGeometry {
   index_t x_plane = 0, y_plane = 0, x_row = 0, y_row = 0, x_column = 0, y_column = 0;
   bool count_include_pad = true;
   index_t divisor = 0;
-  std::uint8_t* code = nullptr;  // of extrema, dense as y
+  PlaneIndices index;
 };
 
 template <class R, class T, int K, int kOut, bool kCodes>
@@ -42,7 +43,7 @@ __global__ void __launch_bounds__(256)
   const index_t at = static_cast<index_t>(n) * g.y_plane + o_row * g.y_row + o_column * g.y_column + lane;
   Pack<T, kOut> result;
   if constexpr (kCodes) {
-    Pack<std::uint8_t, kOut> code;
+    int code[kOut];
 #pragma unroll
     for (int l = 0; l < kOut; ++l) {
       A best = r.none();
@@ -56,10 +57,16 @@ __global__ void __launch_bounds__(256)
         }
       }
       result.at[l] = r.lower(best, 1);
-      code.at[l] = static_cast<std::uint8_t>(tap);
+      code[l] = tap;
     }
     if (y != nullptr) store_pack<kOut>(y + at, result);
-    store_pack<kOut>(g.code + at, code);
+    const PlanePitches &to = g.index.pitch, &step = g.index.number;
+    const auto n_plane = static_cast<index_t>(n);
+    store_indices<kOut>(g.index, n_plane * to.plane + o_row * to.row + o_column * to.column + lane, 0, kOut, code,
+                        [&](int l) {
+                          return n_plane * step.plane + (top + code[l] / K) * step.row +
+                                 (left + code[l] % K) * step.column + (lane + l) * g.index.lane_number;
+                        });
   } else {
     index_t divisor = 1;
     if constexpr (!R::kRowsFirst) {

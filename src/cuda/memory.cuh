@@ -70,6 +70,13 @@ __device__ __forceinline__ void store(T* p, T v) {
 /// The block's dynamic shared memory.
 extern __shared__ uint4 dynamic_shared[];
 
+/// What lies at a byte of it.
+template <class T>
+__device__ __forceinline__ T* shared_at(int byte) {
+  char* const shared = reinterpret_cast<char*>(dynamic_shared);
+  return reinterpret_cast<T*>(shared + byte);
+}
+
 /// The thread's number in a one-dimensional grid.
 template <class I>
 __device__ __forceinline__ I thread_number() {

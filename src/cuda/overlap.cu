@@ -26,13 +26,12 @@ bool fits(const Problem& p, const ConstTensor* x, const ConstTensor& dy, const T
   const auto most = index_t{1} << 30;  // places in a plane are 32-bit numbers
   if (p.pool.op == Op::lp || p.pool.nan == NanPolicy::omit || p.pool.divisor >= kFloatDivisors) return false;
   const auto in_rows = [&](const PlanePitches& t) { return t.column == 1 && t.row < most && t.row > -most; };
-  if (!make_planes(p, dx.pitch, dy.pitch, fit.dx) || fit.dx.pooled != 2 || !in_rows(fit.dx.x) || !in_rows(fit.dx.y)) {
+  if (!make_planes(p, dx.pitch, dy.pitch, fit.dx) || fit.dx.pooled != 2 || fit.dx.lanes != 1 || !are_plain(fit.dx) ||
+      !in_rows(fit.dx.x) || !in_rows(fit.dx.y)) {
     return false;
   }
   if (extremum) {
-    Planes planes;
-    if (!make_planes(p, x->pitch, dy.pitch, planes) || !in_rows(planes.x)) return false;
-    fit.x = planes.x;
+    if (!plane_pitches(p, fit.dx, x->pitch, fit.x) || !in_rows(fit.x)) return false;
     fit.from = x->data;
   }
   const Axis &h = fit.dx.h, &w = fit.dx.w;

@@ -3,57 +3,54 @@
 namespace oriel::cuda {
 namespace {
 
-// The axes that are not pooled as one run: their common pitch in both tensors.
-bool join(const Problem& p, const Extents& x, const Extents& y, const bool* pooled, int skipped, Planes& planes) {
-  bool first = true;
+bool has_single_places(const Axis& a) {
+  return !a.adaptive && a.kernel == 1 && a.stride == 1 && a.first == 0 && a.in == a.out;
+}
+
+int axis_of(const Problem& p, int pooled) { return p.axes[static_cast<std::size_t>(pooled)]; }
+
+}  // namespace
+
+bool plane_pitches(const Problem& p, const Planes& planes, const Extents& pitch, PlanePitches& to) {
+  index_t* const pooled[] = {&to.depth, &to.row, &to.column};
+  int next = 3 - planes.pooled;
+  for (int a = 0; a < p.pooled; ++a) {
+    if (planes.pools[axis_of(p, a)]) *pooled[next++] = pitch[axis_of(p, a)];
+  }
+  index_t count = 1;
   for (int axis = p.shape.size() - 1; axis >= 0; --axis) {
-    if (pooled[axis] || axis == skipped || p.shape[axis] == 1) continue;
-    if (first) {
-      planes.x.plane = x[axis];
-      planes.y.plane = y[axis];
-      first = false;
-    } else if (x[axis] != planes.x.plane * planes.count || y[axis] != planes.y.plane * planes.count) {
-      return false;
-    }
-    planes.count *= p.shape[axis];
+    if (planes.pools[axis] || axis == planes.lane_axis || p.shape[axis] == 1) continue;
+    if (count == 1) to.plane = pitch[axis];
+    if (pitch[axis] != to.plane * count) return false;
+    count *= p.shape[axis];
   }
   return true;
 }
 
-}  // namespace
-
-bool make_planes(const Problem& p, const Extents& x, const Extents& y, Planes& planes, index_t* lanes) {
-  if (p.pooled < 2 || p.pooled > 3) return false;
-  planes.pooled = p.pooled;
-  bool pooled[kMaxRank] = {};
+bool make_planes(const Problem& p, const Extents& x, const Extents& y, Planes& planes) {
+  Axis axes[3];
+  int last = -1;
   for (int a = 0; a < p.pooled; ++a) {
-    const std::size_t i = static_cast<std::size_t>(a);
-    pooled[p.axes[i]] = true;
-    if (a > 0 && p.axes[i] < p.axes[i - 1]) return false;
-    if (p.axis[i].adaptive || p.axis[i].dilation != 1) return false;
+    const Axis& axis = p.axis[static_cast<std::size_t>(a)];
+    if (has_single_places(axis) && a + 1 < p.pooled) continue;
+    if (planes.pooled == 3 || axis_of(p, a) < last) return false;
+    last = axis_of(p, a);
+    axes[planes.pooled++] = axis;
+    planes.pools[last] = true;
   }
-  const auto axis = [&](int from_last) { return static_cast<std::size_t>(p.pooled - 1 - from_last); };
-  planes.w = p.axis[axis(0)];
-  planes.h = p.axis[axis(1)];
-  planes.d = p.pooled == 3 ? p.axis[axis(2)] : Axis::uniform(1, 1, 1, 0, 0);
-  const auto pitches = [&](const Extents& pitch, PlanePitches& to) {
-    to.column = pitch[p.axes[axis(0)]];
-    to.row = pitch[p.axes[axis(1)]];
-    to.depth = p.pooled == 3 ? pitch[p.axes[axis(2)]] : 0;
-  };
-  pitches(x, planes.x);
-  pitches(y, planes.y);
-  int skipped = -1;
-  if (lanes != nullptr) {
-    *lanes = 1;
-    for (int a = 0; a < p.shape.size(); ++a) {
-      if (!pooled[a] && x[a] == 1 && y[a] == 1 && p.shape[a] > 1) {
-        skipped = a;
-        *lanes = p.shape[a];
-      }
-    }
+  Axis* const to[] = {&planes.d, &planes.h, &planes.w};
+  for (int i = 0; i < 3; ++i) {
+    const int from = i - (3 - planes.pooled);
+    *to[i] = from < 0 ? Axis::uniform(1, 1, 1, 0, 0) : axes[from];
   }
-  return join(p, x, y, pooled, skipped, planes);
+  for (int axis = 0; axis < p.shape.size(); ++axis) {
+    if (!planes.pools[axis] && x[axis] == 1 && y[axis] == 1 && p.shape[axis] > 1) planes.lane_axis = axis;
+  }
+  for (int axis = 0; axis < p.shape.size(); ++axis) {
+    if (planes.pools[axis]) continue;
+    (axis == planes.lane_axis ? planes.lanes : planes.count) *= p.shape[axis];
+  }
+  return plane_pitches(p, planes, x, planes.x) && plane_pitches(p, planes, y, planes.y);
 }
 
 }  // namespace oriel::cuda

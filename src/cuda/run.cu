@@ -17,9 +17,12 @@ struct Way {
 
 // The first that takes a call carries it out.
 constexpr Way kWays[] = {
-    {"strip", &strip_forward},
-    {"lanes", &lanes_forward},
-    {"stream", &stream_forward},
+    {"strip", &strip_forward},    //
+    {"lanes", &lanes_forward},    //
+    {"stream", &stream_forward},  //
+    {"lane columns", &lane_columns_forward},
+    {"staged", &staged_forward},
+    {"stream", &stream_any_forward},  //
     {"gather", &gather_forward},
 };
 
@@ -80,6 +83,7 @@ void run_sum_backward(const Problem& problem, const ConstTensor* x, const ConstT
   if (element_count(dx.shape) == 0) return;
   if (apart_gradient(problem, x, dy, dx, stream) || overlap_gradient(problem, x, dy, dx, stream)) return;
   if (lane_gradient(problem, nullptr, dy, dx, stream)) return;
+  if (lane_columns_gradient(problem, dy, dx, stream) || staged_gradient(problem, dy, dx, stream)) return;
   collect_sum_gradient(problem, x, dy, dx, stream);
 }
 
@@ -91,7 +95,7 @@ void run_extremum_backward(const Problem& problem, const ConstTensor& x, const C
     return;
   }
   const IndexKind kind = code_kind(problem.taps());
-  const Scratch codes(element_count(problem.output_shape) * code_bytes(kind), stream);
+  const Scratch codes(element_count(problem.output_shape) * index_bytes(kind), stream);
   const Tensor index(codes.data(), Dtype::u8, problem.output_shape, pitch_like(x, problem.output_shape), Device::cuda);
   const Tensor none(nullptr, problem.dtype, problem.output_shape, index.pitch, Device::cuda);
   const Forward find{problem, x, none, &index, kind, stream};

@@ -56,8 +56,8 @@ bool launch_stream(const Forward& call, const Planes& planes, const R& reduction
 bool fits(const Forward& call, Planes& planes) {
   const Problem& p = call.problem;
   if (call.index != nullptr || p.pool.op == Op::lp || p.pool.nan == NanPolicy::omit) return false;
-  if (!make_planes(p, call.x.pitch, call.y.pitch, planes) || planes.pooled != 2) return false;
-  if (planes.x.column != 1 || planes.y.column != 1) return false;
+  if (!make_planes(p, call.x.pitch, call.y.pitch, planes) || planes.pooled == 3 || !are_plain(planes)) return false;
+  if (planes.lanes != 1 || planes.x.column != 1 || planes.y.column != 1) return false;
   if (!all_have_taps(planes.h) || !all_have_taps(planes.w)) return false;
   const Axis &h = planes.h, &w = planes.w;
   const auto most = index_t{1} << 30;
@@ -66,11 +66,7 @@ bool fits(const Forward& call, Planes& planes) {
          w.out < most;
 }
 
-}  // namespace
-
-bool stream_forward(const Forward& call) {
-  Planes planes;
-  if (!fits(call, planes)) return false;
+bool start(const Forward& call, const Planes& planes) {
   const auto with = [&]<class T>() {
     if (is_extremum(call.problem)) return launch_stream<Extreme<T>, T>(call, planes, {call.problem.pool.op == Op::min});
     return launch_stream<Total<T>, T>(call, planes, {call.problem.pool.op == Op::avg});
@@ -89,6 +85,21 @@ bool stream_forward(const Forward& call) {
     default:
       return false;
   }
+}
+
+// Windows along an axis share inputs.
+bool share_inputs(const Axis& a) { return a.stride < a.kernel && a.out > 1; }
+
+}  // namespace
+
+bool stream_forward(const Forward& call) {
+  Planes planes;
+  return fits(call, planes) && (share_inputs(planes.h) || share_inputs(planes.w)) && start(call, planes);
+}
+
+bool stream_any_forward(const Forward& call) {
+  Planes planes;
+  return fits(call, planes) && start(call, planes);
 }
 
 }  // namespace oriel::cuda

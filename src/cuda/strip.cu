@@ -26,8 +26,10 @@ bool has_kernels(Dtype dtype) {
 Shape fit(const Forward& call, Planes& planes) {
   const Problem& p = call.problem;
   if (!has_kernels(p.dtype) || p.pool.op == Op::lp || p.pool.nan == NanPolicy::omit) return Shape::none;
-  if (!make_planes(p, call.x.pitch, call.y.pitch, planes)) return Shape::none;
-  if (planes.x.column != 1 || planes.y.column != 1) return Shape::none;
+  if (!make_planes(p, call.x.pitch, call.y.pitch, planes) || planes.pooled < 2 || !are_plain(planes)) {
+    return Shape::none;
+  }
+  if (planes.lanes != 1 || planes.x.column != 1 || planes.y.column != 1) return Shape::none;
   const Shape shape = shape_of(planes.w);
   if (shape == Shape::none || planes.h.kernel != planes.w.kernel || planes.h.stride != planes.w.stride) {
     return Shape::none;
@@ -38,9 +40,6 @@ Shape fit(const Forward& call, Planes& planes) {
     return Shape::none;
   }
   if (!all_have_taps(planes.h) || !all_have_taps(planes.w)) return Shape::none;
-  if (call.index != nullptr && (call.kind != IndexKind::code8 || !(call.index->pitch == call.y.pitch))) {
-    return Shape::none;
-  }
   // Places in a plane are 32-bit numbers.
   const auto most = index_t{1} << 30;
   const bool fits = planes.w.in < most && planes.h.in < most && planes.x.row < most && planes.y.row < most &&
@@ -71,7 +70,6 @@ StripGeometry geometry(const Forward& call, const Planes& planes, int outs, bool
   g.y_aligned = y_aligned;
   g.count_include_pad = call.problem.pool.count_include_pad;
   g.divisor = call.problem.pool.divisor;
-  if (call.index != nullptr) g.code = static_cast<std::uint8_t*>(call.index->data);
   return g;
 }
 
@@ -84,10 +82,13 @@ bool launch_strip(const Forward& call, const Planes& planes) {
       (planes.w.in % (kOut * S) != 0 || !is_aligned(call.x.data, kRead, element, {px.plane, px.depth, px.row}))) {
     return false;
   }
-  bool y_aligned = is_aligned(call.y.data, kWritten, element, {py.plane, py.depth, py.row});
-  if (call.index != nullptr) y_aligned = y_aligned && is_aligned(call.index->data, kOut, 1, {py.plane, py.row});
-  const StripGeometry g = geometry<T, S>(call, planes, kOut, y_aligned);
-  if (g.count == 0) return false;
+  const bool y_aligned = is_aligned(call.y.data, kWritten, element, {py.plane, py.depth, py.row});
+  StripGeometry g = geometry<T, S>(call, planes, kOut, y_aligned);
+  if (g.count == 0 || !make_plane_indices(call, planes, g.index) ||
+      (call.index != nullptr && g.index.pitch.column != 1)) {
+    return false;
+  }
+  g.index.aligned = are_groups_aligned(g.index, kOut, 0);
   if (call.ask_only) return true;
   const T* x = static_cast<const T*>(call.x.data);
   T* y = static_cast<T*>(call.y.data);

@@ -6,6 +6,7 @@
 #include "cuda/divider.h"
 #include "cuda/groups.cuh"
 #include "cuda/neighbours.cuh"
+#include "cuda/plane_indices.cuh"
 #include "cuda/reductions.cuh"
 
 namespace oriel::cuda {
@@ -22,8 +23,8 @@ struct StripGeometry {
   int x_row = 0, y_row = 0;
   bool y_aligned = false;  // every group of outputs can be stored in one access
   bool count_include_pad = true;
-  index_t divisor = 0;           // fixed; 0: none
-  std::uint8_t* code = nullptr;  // of extrema: where each came from; dense as y
+  index_t divisor = 0;  // fixed; 0: none
+  PlaneIndices index;
 };
 
 /// Rows of outputs that one thread makes.
@@ -199,7 +200,7 @@ __global__ void __launch_bounds__(256)
   }
 }
 
-/// The same for extrema with their places: the code of the tap, row-major in the window, as one byte.
+/// The same for extrema with their indices.
 template <class T, int K, int S, int PL, int kOut>
 __global__ void __launch_bounds__(256) strip_codes(const __grid_constant__ StripGeometry g, const T* __restrict__ x,
                                                    T* __restrict__ y, const Extreme<T> r) {
@@ -238,7 +239,7 @@ __global__ void __launch_bounds__(256) strip_codes(const __grid_constant__ Strip
 #pragma unroll
     for (int k = K - S < 0 ? 0 : K - S; k < K; ++k) read(row + k, best[k], tap[k]);
     Pack<T, kOut> result;
-    Pack<std::uint8_t, kOut> code;
+    int code[kOut];  // of the tap, row-major in the window
 #pragma unroll
     for (int o = 0; o < kOut; ++o) {
       A b = best[0][o];
@@ -251,13 +252,16 @@ __global__ void __launch_bounds__(256) strip_codes(const __grid_constant__ Strip
         }
       }
       result.at[o] = r.lower(b, 1);
-      code.at[o] = static_cast<std::uint8_t>(t);
+      code[o] = t;
     }
     if (place.active && o_row < g.h.out) {
       const index_t at = place.plane * g.y_plane + static_cast<index_t>(o_row) * g.y_row + first;
       const int end = static_cast<int>(g.w.out);
       if (y != nullptr) store_group<kOut>(y + at, result, first, end, g.y_aligned);
-      store_group<kOut>(g.code + at, code, first, end, g.y_aligned);
+      const PlanePitches &to = g.index.pitch, &step = g.index.number;
+      store_indices<kOut>(g.index, place.plane * to.plane + o_row * to.row + first, first, end, code, [&](int o) {
+        return place.plane * step.plane + (row + code[o] / K) * step.row + (left + o * S + code[o] % K) * step.column;
+      });
     }
 #pragma unroll
     for (int k = 0; k + S < K; ++k) {

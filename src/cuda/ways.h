@@ -27,7 +27,15 @@ inline bool is_small(index_t count) { return count < (index_t{1} << 31); }
 /// False where the call does not fit the kernel: then nothing has been done.
 bool strip_forward(const Forward& call);
 bool lanes_forward(const Forward& call);
+/// Of windows that share inputs.
 bool stream_forward(const Forward& call);
+bool lane_columns_forward(const Forward& call);
+bool staged_forward(const Forward& call);
+/// Of windows that stand apart, too.
+bool stream_any_forward(const Forward& call);
+/// Of sums and averages.
+bool lane_columns_gradient(const Problem& problem, const ConstTensor& dy, const Tensor& dx, void* stream);
+bool staged_gradient(const Problem& problem, const ConstTensor& dy, const Tensor& dx, void* stream);
 /// `x` may be null for sums and averages.
 bool apart_gradient(const Problem& problem, const ConstTensor* x, const ConstTensor& dy, const Tensor& dx,
                     void* stream);

@@ -1,9 +1,11 @@
 // Kernels that nvcc_test.py compiles for every architecture and looks at: one of each kind and element size.
 #include "cuda/apart.cuh"
 #include "cuda/gather.cuh"
+#include "cuda/lane_columns.cuh"
 #include "cuda/lane_gradient.cuh"
 #include "cuda/lanes.cuh"
 #include "cuda/overlap.cuh"
+#include "cuda/staged.cuh"
 #include "cuda/stream.cuh"
 #include "cuda/strip.cuh"
 
@@ -17,6 +19,14 @@ void* const kProbed[] = {
     reinterpret_cast<void*>(&strip<Total<bfloat16>, bfloat16, 1, 3, 2, 1, 4>),
     reinterpret_cast<void*>(&strip<Extreme<std::uint8_t>, std::uint8_t, 1, 2, 2, 0, 8>),
     reinterpret_cast<void*>(&lanes<Extreme<half>, half, 3, 8, false>),
+    reinterpret_cast<void*>(&strip_codes<float, 2, 2, 0, 2>),
+    reinterpret_cast<void*>(&strip_codes<half, 3, 2, 1, 4>),
+    reinterpret_cast<void*>(&lanes<Extreme<float>, float, 3, 4, true>),
+    reinterpret_cast<void*>(&staged<Extreme<float>, float>),
+    reinterpret_cast<void*>(&staged<Total<half>, half>),
+    reinterpret_cast<void*>(&lane_columns<Extreme<half>, half, false>),
+    reinterpret_cast<void*>(&lane_columns<Total<float>, float, false>),
+    reinterpret_cast<void*>(&lane_columns<Total<float>, float, true>),
     reinterpret_cast<void*>(&stream<Extreme<float>, float>),
     reinterpret_cast<void*>(&stream<Total<half>, half>),
     reinterpret_cast<void*>(&apart<float, 2, true>),

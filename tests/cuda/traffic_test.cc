@@ -35,31 +35,33 @@ double sectors(const ConstTensor& t) {
   return static_cast<double>((element_count(t.shape) * size_bytes(t.dtype) + 31) / 32);
 }
 
-Counted count(const Problem& p) {
-  std::mt19937_64 random(5);
-  const auto x_values = fill(p.dtype, element_count(p.shape), Data::reals, random);
-  const auto dy_values = fill(p.dtype, element_count(p.output_shape), Data::reals, random);
-  const bool backward = p.direction == Direction::backward;
-  Counted c;
-  std::vector<std::byte> first;
-  for (const grid::Order order : {grid::Order::forward, grid::Order::reverse, grid::Order::random}) {
-    grid::options() = {.order = order,
-                       .seed = 11,
-                       .poison = order == grid::Order::reverse ? std::uint8_t{0} : std::uint8_t{0xdb},
-                       .count = true};
-    DeviceTensor x(p.dtype, p.shape, Layout::dense, x_values.data(), p.order);
-    DeviceTensor y(p.dtype, p.output_shape, Layout::dense, backward ? dy_values.data() : nullptr, p.order);
-    DeviceTensor dx(p.dtype, p.shape, Layout::dense, nullptr, p.order);
+// One call in its dense layout, by the name's direction, with int64 indices where it says so.
+class Call {
+ public:
+  explicit Call(const Problem& p) : p_(p), backward_(p.direction == Direction::backward), picks_(p.pool.op == Op::max) {
+    std::mt19937_64 random(5);
+    x_ = fill(p.dtype, element_count(p.shape), Data::reals, random);
+    if (backward_) dy_ = fill(p.dtype, element_count(p.output_shape), Data::reals, random);
+  }
+
+  // Counts it; the result's bits are added to `bits`.
+  Counted run(std::vector<std::byte>& bits) {
+    DeviceTensor x(p_.dtype, p_.shape, Layout::dense, x_.data(), p_.order);
+    DeviceTensor y(p_.dtype, p_.output_shape, Layout::dense, backward_ ? dy_.data() : nullptr, p_.order);
+    DeviceTensor dx(p_.dtype, p_.shape, Layout::dense, nullptr, p_.order);
+    DeviceTensor index(Dtype::i64, p_.output_shape, Layout::dense, nullptr, p_.order);
+    const Tensor* const places = p_.indices ? &index.view() : nullptr;
+    Counted c;
+    c.bound = sectors(x.view()) + sectors(y.view()) + (p_.indices ? sectors(index.view()) : 0);
     grid::reset();
-    if (backward) {
-      p.pool.op == Op::max ? oriel::backward(p, x.view(), y.view(), dx.view())
-                           : oriel::backward(p, y.view(), dx.view());
-      c.kernel = "";
-      c.bound = sectors(y.view()) + sectors(dx.view()) + (p.pool.op == Op::max ? sectors(x.view()) : 0);
+    if (!backward_) {
+      p_.indices ? oriel::forward(p_, x.view(), y.view(), index.view()) : oriel::forward(p_, x.view(), y.view());
+      c.kernel = cuda::kernel_of(p_, x.view(), y.view(), places);
+    } else if (picks_) {
+      oriel::backward(p_, x.view(), y.view(), dx.view());
+      c.bound += sectors(dx.view());
     } else {
-      oriel::forward(p, x.view(), y.view());
-      c.kernel = cuda::kernel_of(p, x.view(), y.view(), nullptr);
-      c.bound = sectors(x.view()) + sectors(y.view());
+      oriel::backward(p_, y.view(), dx.view());
     }
     const grid::Report& r = grid::report();
     EXPECT_TRUE(r.failures.empty()) << r.failures[0];
@@ -69,7 +71,27 @@ Counted count(const Problem& p) {
     double bytes = 0;
     for (int i = 0; i < 5; ++i) bytes += static_cast<double>(r.reads_by_width[i] << i);
     c.wide = static_cast<double>(r.reads_by_width[4] << 4) / bytes;
-    const std::vector<std::byte> bits = (backward ? dx : y).fetch().dense();
+    bits = (backward_ ? dx : y).fetch().dense();
+    if (!p_.indices) return c;
+    const std::vector<std::byte> chosen = index.fetch().dense();
+    bits.insert(bits.end(), chosen.begin(), chosen.end());
+    return c;
+  }
+
+ private:
+  const Problem& p_;
+  bool backward_, picks_;
+  std::vector<std::byte> x_, dy_;
+};
+
+Counted count(const Problem& p) {
+  Call call(p);
+  Counted c;
+  std::vector<std::byte> first, bits;
+  for (const grid::Order order : {grid::Order::forward, grid::Order::reverse, grid::Order::random}) {
+    const std::uint8_t poison = order == grid::Order::reverse ? 0 : 0xdb;
+    grid::options() = {.order = order, .seed = 11, .poison = poison, .count = true};
+    c = call.run(bits);
     if (first.empty()) first = bits;
     EXPECT_EQ(bits, first) << to_string(p) << ": the order of threads or what memory held before changes the result";
   }
@@ -129,7 +151,35 @@ constexpr Traffic kTraffic[] = {
     {"", "max:f32:2x28x28x64:k3s2p1:axes1,2:backward", 2.4, 0.8, 1.06},  // codes are written and read
     {"", "max:f16:2x28x28x64:k3s2p1:axes1,2:backward", 2.6, 0.8, 1.12},
     {"", "avg:f32:2x28x28x64:k3s2p1:axes1,2:backward", 2.0, 1.0},
-    {"gather", "max:f32:1x1x64x64:k3s1p2d2", 7.5, 0},
+    {"strip", "max:f32:2x4x56x128:k2:indices", 1.01, 1.0},
+    {"strip", "max:f32:2x4x56x128:k3s2p1:indices", 1.15, 0.97},
+    {"strip", "max:f16:2x4x56x256:k3s1p1:indices", 1.75, 0.97},  // a thread stores 64 bytes, 16 at once
+    {"lanes", "max:f32:2x28x28x64:k2s2:axes1,2:indices", 1.3, 1.0},
+    {"staged", "avg:f32:600x8x7x7:global", 1.1, 0.9},
+    {"staged", "max:f32:2x8x56x56:global", 1.01, 1.0},
+    {"staged", "avg:f32:2x8x56x56:global", 1.01, 1.0},
+    {"staged", "avg:f32:2x8x56x56:out7", 1.01, 1.0},
+    {"staged", "avg:f32:2x8x56x56:out6", 1.1, 1.0},
+    {"staged", "avg:f16:2x8x56x56:out3", 1.1, 1.0},
+    {"staged", "max:u8:2x8x56x56:out6", 1.1, 1.0},
+    {"staged", "max:f32:2x8x56x56:out6:indices", 1.1, 1.0},
+    {"staged", "avg:f32:1x64x2x7x7:global", 1.25, 0.9},
+    {"staged", "max:f32:1x2x16x56x56:k3s1p1", 1.6, 0.9},
+    {"staged", "avg:f32:1x2x16x56x56:k3s1p1", 1.6, 0.9},
+    {"staged", "max:f32:1x2x16x56x56:k3s2p1", 1.6, 0.9},
+    {"staged", "max:f32:1x1x64x64:k3s1p2d2", 1.6, 0.9},
+    {"staged", "max:f32:1x120x160x3:k3s2p1:axes1,2", 1.6, 0.9},
+    {"staged", "avg:u8:1x120x160x3:k2s2:axes1,2", 1.6, 0.9},
+    {"staged", "max:f32:1x1x100000:k3s1p1", 1.6, 0.9},
+    {"lane columns", "avg:f32:4x7x7x256:global:axes1,2", 1.01, 1.0},
+    {"lane columns", "avg:f16:1x56x56x64:out7:axes1,2", 1.01, 1.0},
+    {"lane columns", "max:f32:1x56x56x64:out6:axes1,2", 1.3, 1.0},
+    {"", "avg:f32:1x4x16x32x32:k2:backward", 1.6, 0},
+    {"", "avg:f32:1x4x16x32x32:k3s1p1:backward", 1.6, 0},
+    {"", "avg:f32:1x1x200x200:k15s1p7:backward", 1.6, 0},
+    {"", "avg:f32:4x8x56x56:out6:backward", 1.6, 0},
+    {"", "avg:f32:4x7x7x256:global:axes1,2:backward", 1.6, 0},
+    {"gather", "lp2:f32:1x1x64x64:k3s1p1", 7.5, 0},
 };
 
 INSTANTIATE_TEST_SUITE_P(Kernels, TrafficTest, testing::ValuesIn(kTraffic), [](const auto& of) {
