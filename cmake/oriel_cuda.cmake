@@ -1,6 +1,7 @@
 # The files of the CUDA backend, relative to src/: nvcc compiles them for the device, the host compiler for the emulator.
 set(oriel_cuda_sources
   cuda/apart.cu
+  cuda/chosen.cu
   cuda/gather.cu
   cuda/gradient.cu
   cuda/lane_columns.cu

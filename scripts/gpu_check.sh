@@ -47,6 +47,15 @@ else
   echo "SKIPPED: $python has no JAX with CUDA, so its handlers were not called"
 fi
 
+step "oriel.torch and CuPy"
+module=$(find "$build/package" -name '_core*' 2>/dev/null)
+if test -n "$module"; then
+  timeout 100 "$python" tests/cuda/device/package_check.py "$module" cuda || failed="$failed package"
+else
+  echo "SKIPPED: $python has no nanobind, NumPy or headers (Python.h), so the package's module was not built:"
+  echo "SKIPPED: oriel.torch and CuPy's arrays were NOT CHECKED on this device"
+fi
+
 step "timing"
 if "$python" -c 'import torch; assert torch.cuda.is_available()' 2>/dev/null; then
   seconds=$(($(left) - 80))

@@ -105,7 +105,7 @@ void check_indexed(Caller what, const Pool& pool) {
   }
 }
 
-// The dtypes that indices may have (S10), and the device where small ones are served.
+// The dtypes that indices may have (S10).
 Argument check_indices(Caller what, const ConstTensor& t, IndexSpace space, const Problem& problem) {
   if (t.dtype != Dtype::i64) {
     if (t.dtype != Dtype::u8 && t.dtype != Dtype::i32) {
@@ -119,9 +119,6 @@ Argument check_indices(Caller what, const ConstTensor& t, IndexSpace space, cons
     if (problem.taps() > most) {
       fail(what, "indices of dtype {} count windows of at most {} taps, but these have {}", name(t.dtype), most,
            problem.taps());
-    }
-    if (t.device == Device::cuda) {
-      fail(what, "indices on a CUDA device must have dtype i64, but has {}", name(t.dtype));
     }
   }
   return check_same(what, "indices", t, t.dtype, problem.output_shape);

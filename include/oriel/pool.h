@@ -33,7 +33,7 @@ ORIEL_API void forward(const Pool& pool, const ConstTensor& x, const Tensor& y, 
 ORIEL_API void forward(const Problem& problem, const ConstTensor& x, const Tensor& y, const Options& options = {});
 
 /// The same for max or min, and where each result came from: `indices` is a tensor of y's shape (S10), i64, or in space
-/// window also u8 (windows of at most 255 taps) or i32 (on the CPU); -1, in u8 255, where a window has no tap.
+/// window also u8 (windows of at most 255 taps) or i32; -1, in u8 255, where a window has no tap.
 ORIEL_API void forward(const Pool& pool, const ConstTensor& x, const Tensor& y, const Tensor& indices,
                        IndexSpace space = IndexSpace::plane, const Options& options = {});
 ORIEL_API void forward(const Problem& problem, const ConstTensor& x, const Tensor& y, const Tensor& indices,

@@ -14,7 +14,9 @@ inline IndexKind code_kind(index_t taps) {
 }
 /// Bytes of an index.
 inline index_t index_bytes(IndexKind kind) { return kind == IndexKind::code8 ? 1 : kind == IndexKind::code32 ? 4 : 8; }
-inline IndexKind index_kind(IndexSpace space) {
+/// How a user's indices are stored.
+inline IndexKind index_kind(IndexSpace space, Dtype dtype) {
+  if (dtype != Dtype::i64) return dtype == Dtype::u8 ? IndexKind::code8 : IndexKind::code32;
   return space == IndexSpace::plane    ? IndexKind::plane
          : space == IndexSpace::tensor ? IndexKind::tensor
                                        : IndexKind::window;

@@ -17,19 +17,22 @@ bool launch_columns(const StagedGeometry& geometry, const void* x, void* y, cons
   LaneColumnGeometry c;
   StagedGeometry& g = c.staged = geometry;
   const Axis& w = g.axis[2].axis;
-  if (g.lanes == 1 || g.lanes % kOut != 0 || g.pooled == 3 || g.axis[1].kernel >= most_tree_values(kColumnLevels) ||
+  if (g.lanes == 1 || g.lanes % kOut != 0 || g.pooled == 3 ||
+      g.axis[1].axis.kernel >= most_tree_values(kColumnLevels) ||
       !is_aligned(x, kAccess, sizeof(T), {g.x.plane, g.x.row, g.x.column})) {
     return false;
   }
   const index_t all = g.lanes / kOut, least = std::max<index_t>(1, kSector / kAccess);
   index_t groups = std::min<index_t>(all, 32);
-  index_t out[3] = {1, 1, w.out};
   StagedLayout layout;
+  index_t(&out)[3] = layout.out;
+  out[0] = out[1] = 1;
+  out[2] = w.out;
   const auto blocks = [&] { return ceil_div(all, groups) * g.axis[1].axis.out * ceil_div(w.out, out[2]) * g.planes; };
   const auto fits = [&] {
-    layout.place_tables(g, out);
+    layout.place_tables(g, kShares ? sizeof(int) : 0);
     layout.folds =
-        layout.place(span_of(w, out[2]) * groups * kOut * static_cast<index_t>(sizeof(typename StagedFold<R>::Folded)));
+        layout.place(layout.in[2] * groups * kOut * static_cast<index_t>(sizeof(typename StagedFold<R>::Folded)));
     return layout.bytes <= kWantedShared;
   };
   while (groups > least && (!fits() || blocks() < kWantedTiles)) groups = ceil_div(groups, 2);
@@ -37,10 +40,6 @@ bool launch_columns(const StagedGeometry& geometry, const void* x, void* y, cons
   if (!fits() || !is_small(blocks())) return false;
   if (ask_only) return true;
   layout.set(g);
-  for (int a = 0; a < 3; ++a) {
-    g.axis[a].tile = static_cast<int>(out[a]);
-    g.axis[a].tiles = Divider<std::uint32_t>(ceil_div(g.axis[a].axis.out, out[a]));
-  }
   c.chunks = Divider<std::uint32_t>(ceil_div(all, groups));
   c.groups = static_cast<int>(groups);
   c.all_groups = static_cast<int>(all);

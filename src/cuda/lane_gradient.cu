@@ -20,7 +20,7 @@ bool pitches_of_lanes(const Problem& p, const Planes& planes, const Extents& pit
 
 bool is_window(const Axis& a, index_t kernel, index_t stride) { return a.kernel == kernel && a.stride == stride; }
 
-bool fits(const Problem& p, const Tensor* code, const ConstTensor& dy, const Tensor& dx, Fit& fit) {
+bool fits(const Problem& p, const ConstTensor* code, const ConstTensor& dy, const Tensor& dx, Fit& fit) {
   const auto most = index_t{1} << 30;
   if (p.pool.op == Op::lp || p.pool.nan == NanPolicy::omit || p.pool.divisor >= kFloatDivisors) return false;
   if (!make_planes(p, dx.pitch, dy.pitch, fit.dx) || fit.dx.pooled != 2 || fit.dx.lanes == 1 || !are_plain(fit.dx)) {
@@ -58,7 +58,7 @@ LaneGradientGeometry geometry(const Problem& p, const Fit& fit) {
 }
 
 template <class T, int K, int S>
-bool launch_lanes(const Problem& p, const Fit& fit, const Tensor* code, const ConstTensor& dy, const Tensor& dx,
+bool launch_lanes(const Problem& p, const Fit& fit, const ConstTensor* code, const ConstTensor& dy, const Tensor& dx,
                   void* stream) {
   constexpr int kOut = kLanes<T>;
   const auto element = static_cast<index_t>(sizeof(T));
@@ -85,7 +85,7 @@ bool launch_lanes(const Problem& p, const Fit& fit, const Tensor* code, const Co
 }
 
 template <class T>
-bool launch_shape(const Problem& p, const Fit& fit, const Tensor* code, const ConstTensor& dy, const Tensor& dx,
+bool launch_shape(const Problem& p, const Fit& fit, const ConstTensor* code, const ConstTensor& dy, const Tensor& dx,
                   void* stream) {
   const auto is = [&](index_t kernel, index_t stride) {
     return is_window(fit.dx.h, kernel, stride) && is_window(fit.dx.w, kernel, stride);
@@ -145,9 +145,8 @@ bool lane_apart_gradient(const Problem& p, const ConstTensor& x, const ConstTens
   }
 }
 
-bool lane_gradient(const Problem& p, const Tensor* code, const ConstTensor& dy, const Tensor& dx, void* stream) {
+bool lane_gradient(const Problem& p, const ConstTensor* code, const ConstTensor& dy, const Tensor& dx, void* stream) {
   Fit fit;
-  if (code != nullptr && code_kind(p.taps()) != IndexKind::code8) return false;
   if (!fits(p, code, dy, dx, fit)) return false;
   switch (p.dtype) {
     case Dtype::f32:

@@ -70,7 +70,8 @@ void check_pointer(const std::string& what, const void* data, Dtype dtype) {
 void run(const Problem& problem, const ConstTensor& x, const Tensor& y, const Tensor* index, IndexSpace space,
          void* stream) {
   if (element_count(problem.output_shape) == 0) return;  // S11
-  const Forward call{problem, x, y, index, index != nullptr ? index_kind(space) : IndexKind::none, stream};
+  const Forward call{problem, x, y, index, index != nullptr ? index_kind(space, index->dtype) : IndexKind::none,
+                     stream};
   run_way(call);
 }
 
@@ -96,18 +97,23 @@ void run_extremum_backward(const Problem& problem, const ConstTensor& x, const C
   }
   const IndexKind kind = code_kind(problem.taps());
   const Scratch codes(element_count(problem.output_shape) * index_bytes(kind), stream);
-  const Tensor index(codes.data(), Dtype::u8, problem.output_shape, pitch_like(x, problem.output_shape), Device::cuda);
-  const Tensor none(nullptr, problem.dtype, problem.output_shape, index.pitch, Device::cuda);
-  const Forward find{problem, x, none, &index, kind, stream};
+  const Tensor found(codes.data(), Dtype::u8, problem.output_shape, pitch_like(x, problem.output_shape), Device::cuda);
+  const Tensor none(nullptr, problem.dtype, problem.output_shape, found.pitch, Device::cuda);
+  const ConstTensor index = found;
+  const Forward find{problem, x, none, &found, kind, stream};
   run_way(find);
-  if (lane_gradient(problem, &index, dy, dx, stream)) return;
+  if (kind == IndexKind::code8 && lane_gradient(problem, &index, dy, dx, stream)) return;
+  if (chosen_gradient(problem, dy, index, kind, dx, stream)) return;
   collect_chosen_gradient(problem, problem.pool.op == Op::lp ? &x : nullptr, dy, index, kind, dx, stream);
 }
 
 void run_indexed_backward(const Problem& problem, const ConstTensor& dy, const ConstTensor& index, IndexSpace space,
                           const Tensor& dx, void* stream) {
   if (element_count(dx.shape) == 0) return;
-  collect_chosen_gradient(problem, nullptr, dy, index, index_kind(space), dx, stream);
+  const IndexKind kind = index_kind(space, index.dtype);
+  if (kind == IndexKind::code8 && lane_gradient(problem, &index, dy, dx, stream)) return;
+  if (chosen_gradient(problem, dy, index, kind, dx, stream)) return;
+  collect_chosen_gradient(problem, nullptr, dy, index, kind, dx, stream);
 }
 
 }  // namespace oriel::cuda

@@ -94,9 +94,8 @@ struct Piece {
   }
 
   /// Lifted, to where the run begins in shared memory. `aligned`: that is a multiple of 16 bytes away from its start.
-  template <class R>
-  __device__ __forceinline__ void put(const R& r, typename R::A* run, int begin, int length) const {
-    using A = typename R::A;
+  template <class R, class A>
+  __device__ __forceinline__ void put(const R& r, A* run, int begin, int length) const {
     constexpr int kPack = kLanes<T>, kPart = kPack < kLanes<A> ? kPack : kLanes<A>;
     if (at >= 0 && at + kPack <= length && (begin + at) % kPart == 0) {
 #pragma unroll
@@ -115,10 +114,10 @@ struct Piece {
   }
 };
 
-/// Brings a tile's inputs to `to`, densely. `x`: its first one.
-template <class R, class T>
-__device__ __forceinline__ void stage(const StagedGeometry& g, const StagedTile& tile, int units, const T* x,
-                                      typename R::A* to, const R& r) {
+/// Brings a tile's inputs to `to`, densely. `x`: its first one; r.lift() makes an A of it.
+template <class R, class T, class A>
+__device__ __forceinline__ void stage(const StagedGeometry& g, const StagedTile& tile, int units, const T* x, A* to,
+                                      const R& r) {
   const int row = static_cast<int>(tile.in[2].size()) * g.lanes;
   const int rows = g.joined >= 1 ? 1 : static_cast<int>(tile.in[1].size());
   const int depths = g.joined >= 2 ? 1 : static_cast<int>(tile.in[0].size());

@@ -12,20 +12,30 @@ inline constexpr index_t kWantedTiles = 264;         // two for each multiproces
 /// The inputs that n outputs beside each other look at, at most.
 index_t span_of(const Axis& axis, index_t n);
 
-/// Where the parts of a tile lie in shared memory.
+/// The sizes of a tile, and where its parts lie in shared memory.
 struct StagedLayout {
-  index_t table[3], share_table[3], elements = 0, folds = 0, bytes = 0;
+  index_t out[3], in[3], units = 1;
+  index_t table[3], share_table[3], elements = 0, folds = 0, sums = 0, bytes = 0;
 
-  /// Tables for tiles of `out` outputs; then come the other parts.
-  void place_tables(const StagedGeometry& g, const index_t (&out)[3]);
+  /// Begins with the tables of `out`, those of inputs with so many bytes for each; sets `in`.
+  void place_tables(const StagedGeometry& g, index_t input_bytes);
   /// The next part.
   index_t place(index_t size) {
     const index_t at = bytes;
     bytes += ceil_div(size, kWidest) * kWidest;
     return at;
   }
+  /// Tiles in all.
+  index_t count(const StagedGeometry& g) const;
+  /// Tells the kernel.
   void set(StagedGeometry& g) const;
 };
+
+/// Chooses the tile, whose parts `lay_out` places, given two sizes of elements. False: one output's window is too
+/// large.
+bool choose_tile(StagedGeometry& g, StagedLayout& tile,
+                 void (*lay_out)(StagedLayout&, const StagedGeometry&, index_t, index_t), index_t first,
+                 index_t second);
 
 /// The geometry of a forward call, or of a gradient of sums, whose x and y are then dy and dx; all but the tile. False:
 /// the call does not fit.

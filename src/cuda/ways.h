@@ -45,7 +45,11 @@ bool overlap_gradient(const Problem& problem, const ConstTensor* x, const ConstT
 bool lane_apart_gradient(const Problem& problem, const ConstTensor& x, const ConstTensor& dy, const Tensor& dx,
                          void* stream);
 /// `code`: the one-byte codes of extrema, or null for sums and averages.
-bool lane_gradient(const Problem& problem, const Tensor* code, const ConstTensor& dy, const Tensor& dx, void* stream);
+bool lane_gradient(const Problem& problem, const ConstTensor* code, const ConstTensor& dy, const Tensor& dx,
+                   void* stream);
+/// Of max and min.
+bool chosen_gradient(const Problem& problem, const ConstTensor& dy, const ConstTensor& index, IndexKind kind,
+                     const Tensor& dx, void* stream);
 /// Each of these takes any problem.
 bool gather_forward(const Forward& call);
 void collect_sum_gradient(const Problem& problem, const ConstTensor* x, const ConstTensor& dy, const Tensor& dx,

@@ -50,6 +50,7 @@ class DeviceCheck {
 
   std::string all() {
     std::string wrong = forward();
+    if (wrong.empty()) wrong = small_codes();
     if (wrong.empty()) wrong = backward();
     if (wrong.empty()) wrong = unpool();
     return wrong;
@@ -75,6 +76,32 @@ class DeviceCheck {
                std::to_string(i) + " is " + std::to_string(reference::element(Dtype::i64, got.data(), i)) +
                " instead of " + std::to_string(expected[static_cast<std::size_t>(i)]);
       }
+    }
+    return {};
+  }
+
+  /// Indices of u8 and i32, which say that there is no tap by 255 and -1; and the gradient from them.
+  std::string small_codes() {
+    if (!c_.picks()) return {};
+    for (const Dtype code : {Dtype::u8, Dtype::i32}) {
+      if (code == Dtype::u8 && c_.problem.taps() > kMostByteCodes) continue;
+      std::vector<std::byte> expected;
+      for (const index_t tap : c_.y.window) {
+        const auto bits = static_cast<std::uint32_t>(tap);
+        for (index_t i = 0; i < size_bytes(code); ++i) expected.push_back(static_cast<std::byte>(bits >> 8 * i));
+      }
+      DeviceTensor x(dtype(), c_.problem.shape, in_, c_.x.data(), c_.problem.order);
+      DeviceTensor y(dtype(), c_.out_shape(), out_, nullptr, c_.problem.order);
+      DeviceTensor index(code, c_.out_shape(), out_, nullptr, c_.problem.order);
+      oriel::forward(c_.problem.pool, x.view(), y.view(), index.view(), IndexSpace::window);
+      if (std::string wrong = judge("forward with small codes", c_.y, y, true); !wrong.empty()) return wrong;
+      if (index.fetch().dense() != expected) return text("small codes") + " differ (" + std::string(name(code)) + ")";
+      if (!c_.backward) continue;
+      DeviceTensor codes(code, c_.out_shape(), in_, expected.data(), c_.problem.order);
+      DeviceTensor dy(dtype(), c_.out_shape(), in_, c_.dy.data(), c_.problem.order);
+      DeviceTensor dx(dtype(), c_.problem.shape, out_, nullptr, c_.problem.order);
+      oriel::backward(c_.problem.pool, dy.view(), codes.view(), IndexSpace::window, dx.view());
+      if (std::string wrong = judge("backward from small codes", c_.dx, dx, true); !wrong.empty()) return wrong;
     }
     return {};
   }

@@ -27,7 +27,7 @@ MOST_AROUND_LAST_DIVISIONS = 128
 LAST_DIVISIONS = ["staged", "lane_columns"]
 VECTORS = ["strip", "strip_codes", "lanes", "apart", "overlap_extremum", "lane_gradients"]
 # These store results one by one.
-VECTOR_READERS = ["staged", "lane_columns"]
+VECTOR_READERS = ["staged", "lane_columns", "chosen"]
 
 
 def words_of(kernel):
@@ -76,7 +76,7 @@ def check_accesses(text):
         found += 1
         assert "ld.global.nc.v4" in body, f"{name} does not read 16 bytes at once"
         assert not stores or re.search(r"st\.global\.cs\.v[24]", body), f"{name} does not store vectors"
-    assert found == 17
+    assert found == 19
 
 
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
@@ -88,7 +88,7 @@ def test_kernels_of_the_probe(nvcc, architecture, tmp_path):
     kernels = re.findall(r"Function properties for (\S+)\s+(\d+) bytes stack frame, (\d+) bytes spill stores, "
                          r"(\d+) bytes spill loads", report)
     names = [name for name, *_ in kernels]
-    for kernel in ("strip", "lanes", "stream", "staged", "lane_columns", "apart", "overlap_extremum", "overlap_sum", "lane_gradients",
+    for kernel in ("strip", "lanes", "stream", "staged", "lane_columns", "chosen", "apart", "overlap_extremum", "overlap_sum", "lane_gradients",
                    "gather_extremum"):
         assert any(words_of(kernel) in name for name in names), f"{kernel} is missing: {report}"
     for name, stack, stores, loads in kernels:

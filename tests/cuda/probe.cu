@@ -1,5 +1,6 @@
 // Kernels that nvcc_test.py compiles for every architecture and looks at: one of each kind and element size.
 #include "cuda/apart.cuh"
+#include "cuda/chosen.cuh"
 #include "cuda/gather.cuh"
 #include "cuda/lane_columns.cuh"
 #include "cuda/lane_gradient.cuh"
@@ -27,6 +28,7 @@ void* const kProbed[] = {
     reinterpret_cast<void*>(&lane_columns<Extreme<half>, half, false>),
     reinterpret_cast<void*>(&lane_columns<Total<float>, float, false>),
     reinterpret_cast<void*>(&lane_columns<Total<float>, float, true>),
+    reinterpret_cast<void*>(&chosen<float, std::uint8_t>),
     reinterpret_cast<void*>(&stream<Extreme<float>, float>),
     reinterpret_cast<void*>(&stream<Total<half>, half>),
     reinterpret_cast<void*>(&apart<float, 2, true>),

@@ -179,6 +179,10 @@ constexpr Traffic kTraffic[] = {
     {"", "avg:f32:1x1x200x200:k15s1p7:backward", 1.6, 0},
     {"", "avg:f32:4x8x56x56:out6:backward", 1.6, 0},
     {"", "avg:f32:4x7x7x256:global:axes1,2:backward", 1.6, 0},
+    {"", "max:f32:1x4x16x32x32:k2:backward", 1.3, 0.9, 1.2},  // codes are written and read
+    {"", "max:f32:1x2x16x28x28:k3s1p1:backward", 2.2, 0.8, 1.3},
+    {"", "max:f32:1x1x96x96:k15s1p7:backward", 5.0, 0.8, 1.3},
+    {"", "max:f32:1x40x60x3:k3s2p1:axes1,2:backward", 2.0, 0.8, 1.2},
     {"gather", "lp2:f32:1x1x64x64:k3s1p1", 7.5, 0},
 };
 

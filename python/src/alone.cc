@@ -1,0 +1,12 @@
+// The module of a build without the CPU backend (ORIEL_CPU=OFF): it has neither ranks nor the tile language.
+#include <nanobind/nanobind.h>
+
+#include "ranks.h"
+#include "tile.h"
+
+namespace oriel::python {
+
+void bind_ranks(nanobind::module_&, Options (*)()) {}
+void bind_tile(nanobind::module_&) {}
+
+}  // namespace oriel::python
