@@ -35,7 +35,8 @@ struct AsInt {
 
 /// The outputs that look at the tile's places, in the tables of Taps: begin and end, from the tile's first output on.
 /// And the windows of those outputs, in the tables of shares.
-__device__ inline void find_windows(const StagedGeometry& g, const StagedTile& tile) {
+__device__ __attribute__((noinline)) inline void find_windows(const StagedGeometry& g) {  // as find_tile, after it
+  const StagedTile& tile = *shared_at<const StagedTile>(0);
   for (int a = 0; a < 3; ++a) {
     const StagedAxis& s = g.axis[a];
     auto* const taps = shared_at<Taps>(s.table);
@@ -99,12 +100,12 @@ __global__ void __launch_bounds__(kStagedThreads)
   A* const gradients = shared_at<A>(g.elements);
   int* const places = shared_at<int>(g.folds);
   A* const sums = shared_at<A>(c.sums);
+  find_tile(g, blockIdx.x);
+  find_windows(g);
   std::uint32_t number = blockIdx.x;
-  find_tile(g, number);
   const StagedTile tile = found_tile(g, number);
   const index_t plane = static_cast<index_t>(number) * g.units;
   const int units = static_cast<int>(plane + g.units < g.planes ? g.units : g.planes - plane);
-  find_windows(g, tile);
   const index_t first =
       plane * g.x.plane + tile.in[0].begin * g.x.depth + tile.in[1].begin * g.x.row + tile.in[2].begin * g.lanes;
   stage(g, tile, units, dy + first, gradients, total);

@@ -102,11 +102,11 @@ __global__ void __launch_bounds__(kStagedThreads)
   using Folded = typename StagedFold<R>::Folded;
   const StagedGeometry& g = c.staged;
   Folded* const columns = shared_at<Folded>(g.folds);
+  find_tile(g, c.chunks.quotient(blockIdx.x));
+  __syncthreads();
   std::uint32_t number = blockIdx.x;
   const int first_group = static_cast<int>(c.chunks.take(number)) * c.groups;
   const int groups = min(c.groups, c.all_groups - first_group), lanes = groups * kOut, first_lane = first_group * kOut;
-  find_tile(g, number);
-  __syncthreads();
   const StagedTile tile = found_tile(g, number);
   const auto plane = static_cast<index_t>(number);
   const T* at = x + plane * g.x.plane + tile.in[1].begin * g.x.row + tile.in[2].begin * g.x.column + first_lane;

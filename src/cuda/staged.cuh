@@ -318,8 +318,8 @@ __global__ void __launch_bounds__(kStagedThreads)
   A* const elements = shared_at<A>(g.elements);
   Folded* const first = shared_at<Folded>(g.folds);
   Folded* const second = shared_at<Folded>(g.elements);
+  find_tile(g, blockIdx.x);
   std::uint32_t number = blockIdx.x;
-  find_tile(g, number);
   const StagedTile tile = found_tile(g, number);
   const index_t plane = static_cast<index_t>(number) * g.units;
   const int units = static_cast<int>(plane + g.units < g.planes ? g.units : g.planes - plane);

@@ -25,6 +25,7 @@ MOST_AROUND_DIVISIONS = 32  # bytes
 # Where a division is only made once for a whole window, of many taps.
 MOST_AROUND_LAST_DIVISIONS = 128
 LAST_DIVISIONS = ["staged", "lane_columns"]
+MOST_AROUND_TILES = 16  # around the call that finds the tile, once for a block
 VECTORS = ["strip", "strip_codes", "lanes", "apart", "overlap_extremum", "lane_gradients"]
 # These store results one by one.
 VECTOR_READERS = ["staged", "lane_columns", "chosen"]
@@ -95,8 +96,8 @@ def test_kernels_of_the_probe(nvcc, architecture, tmp_path):
         if any(words_of(kernel) in name for kernel in IN_MEMORY):
             continue
         most = MOST_AROUND_DIVISIONS if any(words_of(word) in name for word in AVERAGES) else 0
-        if most and any(words_of(word) in name for word in LAST_DIVISIONS):
-            most = MOST_AROUND_LAST_DIVISIONS
+        if any(words_of(word) in name for word in LAST_DIVISIONS):
+            most = MOST_AROUND_LAST_DIVISIONS if most else MOST_AROUND_TILES
         assert max(int(stores), int(loads)) <= most, f"{name} spills {stores} and {loads} bytes"
         assert int(stack) <= most, f"{name} has {stack} bytes of local memory"
     check_accesses(tmp_path / "probe.ptx")
