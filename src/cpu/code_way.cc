@@ -9,6 +9,7 @@
 namespace oriel::cpu {
 namespace {
 
+constexpr index_t kSliceRows = 8;      // of outputs, that a slice of a volume is left for the next one after
 constexpr index_t kMostListed = 4096;  // rows of taps of a whole plane
 
 constexpr std::size_t at(index_t i) { return static_cast<std::size_t>(i); }
@@ -136,9 +137,6 @@ class CodeWriter {
     box_ = box;
     list_rows();
     if (!same_along) set_along();
-    band_.ahead =
-        last_ == 0 ? 0
-                   : box[at(last_ - 1)].size() * axis(last_ - 1).stride * layout_.axis[at(last_ - 1)].pitch[kX] * elem_;
   }
 
   void set_along() {
@@ -195,36 +193,43 @@ class CodeWriter {
 
   // Whether values were met that this does not treat exactly.
   bool fold_planes() {
-    const PlaceCoords begin = {box_[0].begin, box_[1].begin, box_[2].begin};
-    const index_t across = last_ == 0 ? 0 : layout_.axis[at(last_ - 1)].pitch[kIndex];
-    const index_t y_pitch = last_ == 0 ? 0 : layout_.axis[at(last_ - 1)].pitch[kY];
-    const index_t slices = last_ == 2 ? box_[0].size() : 1;
-    const index_t rows = row_count(box_) / slices;
-    CodeBand band = band_;
-    band.x = x_ + in_begin_;
-    band.rows = rows;
+    const index_t slices = last_ == 2 ? box_[0].size() : 1, rows = row_count(box_) / slices;
+    const index_t most = last_ == 2 ? kSliceRows : rows;
     bool special = false;
     for (index_t s = 0; s < slices && !special; ++s) {
-      PlaceCoords o = begin;
-      o[0] += s;
-      band.row = rows_of(o);
-      band.y = y_ + offset(o, kY) * elem_;
-      band.y_pitch = y_pitch;
-      const int kernel = static_cast<int>(axis(last_).kernel), stride = static_cast<int>(axis(last_).stride);
-      if (indexed_) {
-        band.index = static_cast<std::int64_t*>(job_.index) + index_ + offset(o, kIndex);
-        band.index_pitch = across;
-        band.origin = origin_of(o);
-        const bool lines = reinterpret_cast<std::uintptr_t>(band.index) % 64 == 0 && (across | band.out) % 8 == 0;
-        band.stream = places_.stream && lines;
-        special = k_.indexed(band, kernel, stride);
-        continue;
+      for (index_t r = 0; r < rows && !special; r += most) {
+        PlaceCoords o = {box_[0].begin, box_[1].begin, box_[2].begin};
+        o[0] += s;
+        if (last_ > 0) o[at(last_ - 1)] += r;
+        special = fold_band(o, s * rows + r, std::min(most, rows - r));
       }
-      band.code = in_place_ ? codes_at(o) : stage_row(s * rows);
-      band.code_pitch = in_place_ ? across : stage_pitch_;
-      special = k_.planes(band, kernel, stride);
     }
     return special;
+  }
+
+  // Rows of outputs from `o` on, of which the first is number `row` of the box.
+  bool fold_band(const PlaceCoords& o, index_t row, index_t rows) {
+    const Pitches none{};
+    const Pitches& across = last_ == 0 ? none : layout_.axis[at(last_ - 1)].pitch;
+    const int kernel = static_cast<int>(axis(last_).kernel), stride = static_cast<int>(axis(last_).stride);
+    CodeBand& band = band_;
+    band.x = x_ + in_begin_;
+    band.row = rows_of(o);
+    band.rows = rows;
+    band.ahead = last_ == 0 ? 0 : rows * axis(last_ - 1).stride * across[kX] * elem_;
+    band.y = y_ + offset(o, kY) * elem_;
+    band.y_pitch = across[kY];
+    if (indexed_) {
+      band.index = static_cast<std::int64_t*>(job_.index) + index_ + offset(o, kIndex);
+      band.index_pitch = across[kIndex];
+      band.origin = origin_of(o);
+      const bool lines = reinterpret_cast<std::uintptr_t>(band.index) % 64 == 0 && (across[kIndex] | band.out) % 8 == 0;
+      band.stream = places_.stream && lines;
+      return k_.indexed(band, kernel, stride);
+    }
+    band.code = in_place_ ? codes_at(o) : stage_row(row);
+    band.code_pitch = in_place_ ? across[kIndex] : stage_pitch_;
+    return k_.planes(band, kernel, stride);
   }
 
   bool fold_lanes() {
