@@ -54,7 +54,7 @@ A problem's name is words joined by colons: op, dtype, shape, window, options. F
   max:f32:8x64x112x112:k3s2p1     kernel 3, stride 2, padding 1
   avg:f16:1x3x64x64:k3x5p1x2:ceil:exclude
   sum:i32:100:k5s1p0+2            padding 0 before, 2 after
-Words: k3s2p1d1 global out7x7 same same_lower ceil exclude div9 omit axes1,2 order0,2,3,1 indices backward.
+Words: k3s2p1d1 global out7x7 same same_lower ceil exclude div9 omit axes1,2 order0,2,3,1 indices codes backward.
 Ops: max min avg sum lp1 lp2 lpinf. Dtypes: f64 f32 f16 bf16 i8 u8 i16 u16 i32 u32 i64 u64 bool.)";
 
 void add_window(CLI::App& pool, WindowOptions& w) {

@@ -29,6 +29,7 @@ TITLES = {
     "dtypes": "Types",
     "reductions": "Other reductions",
     "indices": "Maxima with indices",
+    "codes": "Maxima with codes of one byte",
     "backward": "Gradients",
 }
 CURVES = {"max, f32": r"max:f32:1080x1920:k(\d+)s1", "average, f32": r"avg:f32:1080x1920:k(\d+)s1"}
