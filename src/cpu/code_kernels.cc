@@ -78,14 +78,11 @@ struct Codes {
           mask_[l] = hn::AndNot(first_n(-at), first_n(b.in - at));
         }
         store_ = first_n(b.out - column);
-        // Tap 0 of output i looks at from + i * S: the first taps that exist.
-        using I = hn::TFromD<decltype(di)>;
-        if (from_ < 0) {
-          for (int i = 0; i < kLanes; ++i) {
-            const index_t missing = -from_ - i * S;
-            room_[i] = static_cast<I>((missing > 0 ? missing : 0) * b.tap_step);
-          }
-          first_ = hn::BitCast(DU(), hn::Load(di, room_));
+        if (from_ < 0) {  // tap 0 of output i looks at from + i * S: the first taps that exist
+          using I = hn::TFromD<decltype(di)>;
+          const auto before = hn::Mul(hn::Iota(di, I{0}), hn::Set(di, I{S}));
+          const auto missing = hn::Max(hn::Sub(hn::Set(di, static_cast<I>(-from_)), before), hn::Zero(di));
+          first_ = hn::BitCast(DU(), hn::Mul(missing, hn::Set(di, static_cast<I>(b.tap_step))));
         }
       }
     }
@@ -244,7 +241,6 @@ struct Codes {
     VU first_;                   // codes that a row begins with
     hn::Vec<PlaceTag> columns_;  // what a column adds to an index
     Mask mask_[kLoads], store_;
-    HWY_ALIGN hn::TFromD<hn::RebindToSigned<D>> room_[kLanes];
   };
 
   template <int K, int S, bool kRing, bool kIndex>
