@@ -6,6 +6,7 @@ namespace oriel::cuda {
 namespace {
 
 constexpr index_t kMostShared = 96 * 1024;  // bytes of a block, where a single output needs more than kWantedShared
+constexpr index_t kMostOutputs = 1 << 14;   // of a tile
 constexpr index_t kRowWeight = 8;           // rows are cut last: runs of memory stay long
 
 // Halves a tile along its longest axis; false when it is one output.
@@ -105,16 +106,19 @@ bool choose_tile(StagedGeometry& g, StagedLayout& tile,
   for (int a = 0; a < 3; ++a) tile.out[a] = g.axis[a].axis.out;
   const auto fits = [&](index_t most) {
     lay_out(tile, g, first, second);
-    return tile.bytes <= most;
+    return tile.bytes <= most && tile.out[0] * tile.out[1] * tile.out[2] * g.lanes <= kMostOutputs;
   };
   while (!fits(kWantedShared) && halve(tile.out)) {
   }
   if (!fits(kMostShared)) return false;
-  // More tiles, while what two of them share is a small part.
+  // More tiles, while what two of them share is a small part, or small beside the outputs.
   const Axis& h = g.axis[1].axis;
   const index_t shared = 2 * span_of(h, 1) - span_of(h, 2);
-  while (tile.count(g) < kWantedTiles && tile.out[1] > 8 && span_of(h, tile.out[1] / 2) > 4 * shared &&
-         halve(tile.out)) {
+  const auto is_worth_halving = [&] {
+    const index_t half = tile.out[1] / 2, span = span_of(h, half);
+    return half >= 4 && (span > 4 * shared || 4 * span <= half);
+  };
+  while (tile.count(g) < kWantedTiles && is_worth_halving() && halve(tile.out)) {
   }
   tile.set(g);
   g.joined = joined(g);
