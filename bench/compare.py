@@ -90,6 +90,29 @@ def load_peers(wanted, threads):
     return found, versions
 
 
+def stored_contender(name, problem, pool, x, dy, y):
+    """A gradient by codes that a forward has stored, which is not timed."""
+    from timing import Contender
+
+    codes = pool.with_indices(x, space="window", index_dtype="uint8")[1]
+    return Contender(
+        name,
+        lambda: pool.backward(dy, indices=codes, space="window", input_shape=problem.shape, out=y),
+        lambda: y,
+    )
+
+
+def follows_codes(problem, x, dy):
+    """[] or the gradient of a maximum as libraries compute it that follow what their forward has stored."""
+    from problems import make_array
+    from summary import STORED
+
+    if not problem.backward or problem.codes or problem.op not in ("max", "min") or problem.taps > 255:
+        return []
+    y = make_array(problem, problem.shape, 5)
+    return [stored_contender(STORED, problem, problem.pool(), x, dy, y)]
+
+
 def oriel_contender(problem, x, dy):
     import numpy as np
 
@@ -102,12 +125,7 @@ def oriel_contender(problem, x, dy):
         y = np.ascontiguousarray(y)
     assert y.dtype == DTYPES[problem.dtype]
     if problem.backward and problem.codes:
-        codes = pool.with_indices(x, space="window", index_dtype="uint8")[1]
-        return Contender(
-            "Oriel",
-            lambda: pool.backward(dy, indices=codes, space="window", input_shape=problem.shape, out=y),
-            lambda: y,
-        )
+        return stored_contender("Oriel", problem, pool, x, dy, y)
     if problem.backward:
         needs_x = problem.op not in ("avg", "sum") or problem.omit
         x = x if needs_x else None
@@ -172,12 +190,16 @@ def made(problem, peers, x, dy, left_out):
 
 def measure(group, problem, peers, threads, arguments):
     from problems import first_wrong, make_array
+    from summary import OURS, ratio
     from timing import Copy, in_turns, summary_of
 
     x = make_array(problem, problem.shape, 1)
     dy = make_array(problem, problem.output_shape, 2) if problem.backward else None
     left_out = {}
     ours = oriel_contender(problem, x, dy)
+    stored = follows_codes(problem, x, dy)
+    if len(verified(problem, ours, stored, left_out)) < len(stored):
+        sys.exit(f"compare: {problem.name}: Oriel's gradient from stored codes: {left_out[stored[0].name]}")
     contenders = verified(problem, ours, made(problem, peers, x, dy, left_out), left_out)
     by = sorted({c.name for c in contenders})
     if not problem.backward and not problem.ceil:
@@ -188,7 +210,7 @@ def measure(group, problem, peers, threads, arguments):
     if not by:
         say(f"compare: NOTHING VERIFIES {problem.name}")
     copy = Copy(problem.bytes, threads)
-    runs = {"copy": copy.alone, "Oriel": ours.run, **{c.name: c.run for c in contenders}}
+    runs = {"copy": copy.alone, "Oriel": ours.run, **{c.name: c.run for c in stored + contenders}}
     if threads > 1:
         runs["copy, threads"] = copy.together
     taken = in_turns(
@@ -200,6 +222,7 @@ def measure(group, problem, peers, threads, arguments):
     )
     copy.end()
     times = {name: summary_of(seconds) for name, seconds in taken.items()}
+    measured = {"times": times}
     together = times.pop("copy, threads", times["copy"])
     if together["seconds"] < times["copy"]["seconds"]:
         times["copy"] = together
@@ -210,7 +233,7 @@ def measure(group, problem, peers, threads, arguments):
         "bytes": problem.bytes,
         "verified_by": by,
         "times": times,
-        "ratios": {name: times["Oriel"]["seconds"] / t["seconds"] for name, t in times.items() if name != "Oriel"},
+        "ratios": {name: ratio(measured, name) for name in times if name not in OURS},
         "left_out": left_out,
         "other_layout": [c.name for c in contenders if c.other_layout],
     }
@@ -237,16 +260,17 @@ def chosen(arguments):
 
 
 def row(result):
-    from summary import best_peer
+    from summary import STORED, best_peer
 
     times, ratios, best = result["times"], result["ratios"], best_peer(result)
     ours = times["Oriel"]
+    stored = f" (stored codes {1e3 * times[STORED]['seconds']:.3f} ms)" if STORED in times else ""
     peers = sorted((name for name in ratios if name != "copy"), key=lambda name: -ratios[name])
     beside = ", ".join(f"{'*' if name == best else ''}{name} {1 / ratios[name]:.2f}" for name in peers) or "no peer"
     out = f"; left out: {', '.join(result['left_out'])}" if result["left_out"] else ""
     return (
         f"{result['threads']} {result['problem']:<48} {1e3 * ours['seconds']:9.3f} ms +-{100 * ours['spread']:3.0f} % "
-        f"{ratios['copy']:7.2f} x copy; times as fast as {beside}{out}"
+        f"{ratios['copy']:7.2f} x copy{stored}; times as fast as {beside}{out}"
     )
 
 

@@ -13,7 +13,7 @@ import matplotlib.pyplot as plt  # noqa: E402
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "bench"))
-from summary import best_peer, ratio, summarise  # noqa: E402
+from summary import STORED, best_peer, ratio, summarise  # noqa: E402
 
 PAGE = ROOT / "docs" / "performance.md"
 IMAGES = ROOT / "docs" / "images"
@@ -99,6 +99,10 @@ def head(whole):
             for p in peers
         ]
         yield f"| {section['direction']} | {section['threads']} | " + " | ".join(cells) + " |\n"
+        if "found_again" in section:
+            again = section["found_again"]
+            cells = [f"{number(again[p][0])} ({again[p][1]})" if p in again else "" for p in peers]
+            yield f"| {section['direction']}, maxima found again | {section['threads']} | " + " | ".join(cells) + " |\n"
     for section in summary["sections"]:
         mean, count = section.get("training", (None, 0))
         if count:
@@ -119,7 +123,9 @@ def group_table(group, results):
     for result in results:
         rows.setdefault(result["problem"], {})[result["threads"]] = result
     yield f"\n### {TITLES.get(group, group.capitalize())}\n\n"
-    yield "| problem | ms | times a copy | fastest peer | times as fast | PyTorch | two threads |\n|---|--:|--:|---|--:|--:|--:|\n"
+    stored = any(STORED in result["times"] for result in results)
+    yield f"| problem | ms |{' stored codes, ms |' if stored else ''} times a copy | fastest peer | times as fast | "
+    yield f"PyTorch | two threads |\n|---|--:|{'--:|' if stored else ''}--:|---|--:|--:|--:|\n"
     for problem, by_threads in rows.items():
         result = by_threads[min(by_threads)]
         times, peer = result["times"], best_peer(result)
@@ -129,8 +135,9 @@ def group_table(group, results):
             if {1, 2} <= set(by_threads)
             else ""
         )
+        by_codes = f" {1e3 * times[STORED]['seconds']:.3f} |" if STORED in times else " |" if stored else ""
         yield (
-            f"| `{problem}` | {1e3 * times['Oriel']['seconds']:.3f} | {number(ratio(result, 'copy'))} | {peer or ''} | "
+            f"| `{problem}` | {1e3 * times['Oriel']['seconds']:.3f} |{by_codes} {number(ratio(result, 'copy'))} | {peer or ''} | "
             f"{number(1 / ratio(result, peer)) if peer else ''} | {torch} | {two} |\n"
         )
 

@@ -5,7 +5,7 @@
 // (the include above compiles this file once per target)
 #include "cpu/apart_kernels.h"
 #include "cpu/fold-inl.h"
-#include "cpu/narrow-inl.h"
+#include "cpu/round-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace oriel::cpu {
@@ -125,16 +125,7 @@ void lanes(const ApartTap* taps, int count, const void* dy, index_t n) {
 // What a window's taps get, as elements of T in vectors of the same number of lanes.
 template <class T, class D>
 HWY_INLINE auto share_of(D d, const T* dy, hn::Vec<D> divisor) {
-  const auto share = hn::Add(hn::Div(AsIs::load(d, dy), divisor), hn::Zero(d));
-  if constexpr (std::is_same_v<T, half>) {
-    const hn::Rebind<hwy::float16_t, D> dh;
-    return hn::BitCast(hn::RebindToUnsigned<decltype(dh)>(), hn::DemoteTo(dh, share));
-  } else if constexpr (std::is_same_v<T, bfloat16>) {
-    const hn::RebindToSigned<D> di;
-    return hn::DemoteTo(hn::Rebind<std::uint16_t, D>(), hn::BitCast(di, bfloat16_bits(d, share)));
-  } else {
-    return share;
-  }
+  return rounded_to<T>(d, hn::Add(hn::Div(AsIs::load(d, dy), divisor), hn::Zero(d)));
 }
 
 template <int kStep, class T>

@@ -6,15 +6,6 @@
 namespace oriel::cpu {
 namespace {
 
-// The axes of a tensor from outermost to innermost in memory.
-Extents memory_order(const ConstTensor& t) {
-  Extents order;
-  for (int d = 0; d < t.rank(); ++d) order.push_back(d);
-  const auto reach = [&](index_t axis) { return std::abs(t.pitch[static_cast<int>(axis)]); };
-  std::stable_sort(order.begin(), order.end(), [&](index_t a, index_t b) { return reach(a) > reach(b); });
-  return order;
-}
-
 Extents permuted(const Extents& list, const Extents& order) {
   Extents out;
   for (index_t d : order) out.push_back(list[static_cast<int>(d)]);
@@ -22,6 +13,14 @@ Extents permuted(const Extents& list, const Extents& order) {
 }
 
 }  // namespace
+
+Extents memory_order(const ConstTensor& t) {
+  Extents order;
+  for (int d = 0; d < t.rank(); ++d) order.push_back(d);
+  const auto reach = [&](index_t axis) { return std::abs(t.pitch[static_cast<int>(axis)]); };
+  std::stable_sort(order.begin(), order.end(), [&](index_t a, index_t b) { return reach(a) > reach(b); });
+  return order;
+}
 
 WideCodes::WideCodes(const ConstTensor& codes, int threads) : memory_(Dtype::i64, codes.shape) {
   const Extents order = memory_order(codes);

@@ -4,7 +4,7 @@
 #include "hwy/foreach_target.h"
 // (the include above compiles this file once per target)
 #include "cpu/overlap_kernels.h"
-#include "cpu/two_tables-inl.h"
+#include "cpu/weave-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace oriel::cpu {
@@ -205,28 +205,6 @@ bool choose(const std::byte* x, const OverlapList<OverlapTap>& taps, const Overl
   if (w.kernel == 2) return choose_of<T, kMin, 2, 1>(x, taps, w, rows);
   if (w.kernel == 3) return choose_of<T, kMin, 3, 1>(x, taps, w, rows);
   return choose_of<T, kMin, 5, 1>(x, taps, w, rows);
-}
-
-// Vectors of every kS-th element, woven into one run.
-template <int kS, class D>
-HWY_INLINE void weave(D d, const hn::Vec<D>* v, hn::Vec<D>* out) {
-  if constexpr (kS == 1) {
-    out[0] = v[0];
-  } else {
-#if ORIEL_AVX512
-    const hn::RebindToUnsigned<D> du;
-    using U = hn::TFromD<decltype(du)>;
-    constexpr int kSecond = sizeof(U) == 4 ? 4 : 3;  // bit of an index that says which vector
-    const auto count = hn::Iota(du, U{0}), odd = hn::And(count, hn::Set(du, U{1}));
-    const auto low = hn::Or(hn::ShiftRight<1>(count), hn::ShiftLeft<kSecond>(odd));
-    out[0] = two_tables(d, v[0], low, v[1]);
-    out[1] = two_tables(d, v[0], hn::Add(low, hn::Set(du, U{1} << (kSecond - 1))), v[1]);
-#else
-    const auto low = hn::InterleaveLower(d, v[0], v[1]), high = hn::InterleaveUpper(d, v[0], v[1]);
-    out[0] = hn::ConcatLowerLower(d, high, low);
-    out[1] = hn::ConcatUpperUpper(d, high, low);
-#endif
-  }
 }
 
 // A row of inputs in groups of kS vectors; input i is tap (i - first) % kS, and every kS-th one after it. kPhase is

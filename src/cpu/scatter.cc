@@ -6,12 +6,15 @@
 #include <vector>
 
 #include "cpu/apart_gradient.h"
+#include "cpu/code_gradient.h"
 #include "cpu/codes.h"
 #include "cpu/elements.h"
+#include "cpu/found_gradient.h"
 #include "cpu/overlap_kernels.h"
 #include "cpu/place_gradient.h"
 #include "cpu/recipe.h"
 #include "cpu/run.h"
+#include "cpu/scatter_sum.h"
 #include "cpu/turned_gradient.h"
 #include "cpu/unpool.h"
 #include "fmt/format.h"
@@ -279,17 +282,10 @@ class BandGradient {
         if (value < 0) continue;  // a window without taps
         const auto c = static_cast<std::uint64_t>(cell(o, value));
         if (c < cells)
-          add(sums[c * static_cast<std::uint64_t>(lanes_) + static_cast<std::uint64_t>(l)],
-              static_cast<A>(terms[l * dy_lane]));
+          add_to_sum(sums[c * static_cast<std::uint64_t>(lanes_) + static_cast<std::uint64_t>(l)],
+                     static_cast<A>(terms[l * dy_lane]));
       }
     }
-  }
-
-  static void add(A& sum, A term) {
-    if constexpr (std::is_integral_v<A>)
-      sum = static_cast<A>(static_cast<std::uint64_t>(sum) + static_cast<std::uint64_t>(term));  // modulo 2^64 (S7)
-    else
-      sum += term;
   }
 
   index_t cell(const Extents& input) const {
@@ -321,7 +317,7 @@ class BandGradient {
         term *= v > A{0} ? A{1} : v < A{0} ? A{-1} : v == A{0} ? A{0} : v;
       }
     }
-    add(sums_[at(cell(input) * lanes_ + lane)], term);
+    add_to_sum(sums_[at(cell(input) * lanes_ + lane)], term);
   }
 
   void write(const Extents& origin) {
@@ -334,26 +330,14 @@ class BandGradient {
       input[last_] = begin[last_];
       T* out = element<T>(dx_, input);
       if (lanes_ == 1 && pitch == 1) {
-        for (index_t i = 0; i < n; ++i) out[i] = rounded(sums[i]);
+        for (index_t i = 0; i < n; ++i) out[i] = rounded_sum<T>(sums[i]);
       } else {
         for (index_t i = 0; i < n; ++i) {
-          for (index_t l = 0; l < lanes_; ++l) out[i * pitch + l * lane] = rounded(sums[i * lanes_ + l]);
+          for (index_t l = 0; l < lanes_; ++l) out[i * pitch + l * lane] = rounded_sum<T>(sums[i * lanes_ + l]);
         }
       }
       sums += n * lanes_;
     } while (next(input, above_last_, begin, end));
-  }
-
-  static T rounded(A a) {
-    if constexpr (is_floating_v<T>) {
-      return static_cast<T>(a + A{0});
-    } else if constexpr (std::is_same_v<T, bool8>) {
-      return bool8(a > 0);
-    } else if constexpr (sizeof(T) == 8) {
-      return static_cast<T>(a);
-    } else {
-      return static_cast<T>(std::clamp<std::int64_t>(a, lowest_value<T>(), highest_value<T>()));
-    }
   }
 
   const PlaneWalk& walk_;
@@ -459,6 +443,7 @@ index_t most_turned_row(const Problem& problem) {
 void run_indexed_backward(const Problem& problem, const ConstTensor& dy, const ConstTensor& index, IndexSpace space,
                           const Tensor& dx, int threads) {
   if (element_count(dx.shape) == 0) return;  // S11
+  if (index.dtype == Dtype::u8 && code_gradient(problem, dy, index, dx, threads)) return;
   if (index.dtype != Dtype::i64) {
     const WideCodes wide(index, threads);
     return run_indexed_backward(problem, dy, wide.view(), space, dx, threads);
@@ -478,6 +463,7 @@ void run_extremum_backward(const Problem& problem, const ConstTensor& x, const C
   if (turn_gradient(problem, &x, dy, dx, threads, most_turned_row(problem), turned)) return;
   if (gather_gradient(problem, &x, nullptr, IndexSpace::window, dy, dx, threads)) return;
   if (apart_gradient(problem, &x, dy, dx, threads, 1)) return;
+  if (found_gradient(problem, x, dy, dx, threads)) return;
   const TemporaryTensor y(problem.dtype, problem.output_shape);
   const TemporaryTensor index(Dtype::i64, problem.output_shape);
   run(problem, x, y.view(), &index.view(), IndexSpace::window, threads);

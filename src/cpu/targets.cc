@@ -5,6 +5,7 @@
 #include <cstdlib>
 
 #include "cpu/apart_kernels.h"
+#include "cpu/code_gather.h"
 #include "cpu/code_kernels.h"
 #include "cpu/element_kernels.h"
 #include "cpu/kernels.h"
@@ -32,6 +33,7 @@ struct Tables {
   std::vector<ApartTable> aparts;
   std::vector<OverlapTable> overlaps;
   std::vector<CodeTable> codes;
+  std::vector<CodeGatherTable> code_gathers;
 };
 
 Tables all_tables() {
@@ -72,6 +74,7 @@ Tables all_tables() {
     fill_apart(tables.aparts.emplace_back(), which);
     fill_overlap(tables.overlaps.emplace_back(), which);
     fill_codes(tables.codes.emplace_back(), which);
+    fill_code_gather(tables.code_gathers.emplace_back(), which);
   }
   return tables;
 }
@@ -124,6 +127,7 @@ const ElementTable& element_table() { return all().elements[active_number()]; }
 const PlaneTable& plane_kernels() { return all().planes[active_number()]; }
 const ApartTable& apart_table() { return all().aparts[active_number()]; }
 
+const CodeGatherTable& code_gather_table() { return all().code_gathers[active_number()]; }
 const CodeTable& code_table() { return all().codes[active_number()]; }
 const OverlapTable& overlap_table() { return all().overlaps[active_number()]; }
 const StackTable& stack_kernels() { return all().stacks[active_number()]; }

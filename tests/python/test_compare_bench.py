@@ -67,6 +67,8 @@ def test_measures_summarises_and_writes_the_page(bench):
     for result in measured["results"]:
         times = result["times"]
         assert {"Oriel", "copy"} <= set(times) and result["verified_by"]
+        maximum = result["problem"].startswith("max") and ":backward" in result["problem"]
+        assert ("Oriel, stored codes" in times) == maximum
         assert ("PyTorch" in times) == (result["problem"].split(":")[0] != "min")
         assert result["ratios"]["copy"] == times["Oriel"]["seconds"] / times["copy"]["seconds"]
         for time in times.values():
@@ -155,6 +157,21 @@ def test_summary_counts_only_peers_of_the_same_layout(monkeypatch):
     assert section["copy_worst"] == [4.0, "b"] and section["peer_worst"] == [2.0, "b", "slow"]
     assert section["means"]["slow"] == (pytest.approx(2**0.5), 2)
     assert section["means"]["blocked"] == (pytest.approx(1.0), 2)
+
+
+def test_stored_codes_are_beside_peers_that_follow_indices(monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT / "bench"))
+    from summary import STORED, best_peer, lines, ratio, summarise
+
+    times = {"Oriel": 4, STORED: 1, "copy": 1, "PyTorch": 2, "PyTorch, channels last": 4, "JAX": 3}
+    result = measured("max:f32:9:k3:backward", **times)
+    assert [ratio(result, name) for name in list(times)[2:]] == [4.0, 0.5, 0.25, pytest.approx(4 / 3)]
+    assert best_peer(result) == "JAX"
+    summary = summarise({"results": [result]})
+    assert [row[3] for row in summary["slower"]] == ["JAX"]
+    (section,) = summary["sections"]
+    assert section["means"]["PyTorch"] == (2.0, 1) and section["found_again"]["PyTorch"] == (0.5, 1)
+    assert any("0.50 times as fast as PyTorch where Oriel finds maxima again" in line for line in lines({"results": [result]}))
 
 
 def test_the_suite_can_be_read(monkeypatch):

@@ -1,0 +1,322 @@
+#include "cpu/code_gradient.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <optional>
+
+#include "cpu/arena.h"
+#include "cpu/code_check.h"
+#include "cpu/code_lists.h"
+#include "cpu/code_scatter.h"
+#include "cpu/parallel.h"
+
+namespace oriel::cpu {
+namespace {
+
+constexpr index_t kBandBytes = index_t{64} << 10;  // of dx
+constexpr index_t kLineBytes = 64;
+constexpr index_t kNarrow = 16;  // inputs of a row that are worth vectors of 16 lanes
+constexpr std::size_t at(index_t i) { return static_cast<std::size_t>(i); }
+
+struct CodeJob {
+  const Problem& problem;
+  RowLayout layout;
+  const std::byte* dy;
+  const Code* code;
+  std::byte* dx;
+  CodeGatherKernels kernels;
+  CodeShape shape{};
+  index_t elem = 4;
+  index_t groups = 1;                // planes, or where a row is several of them, rows
+  index_t in = 1, out = 1;           // elements of a plane
+  Range dy_planes{}, code_planes{};  // where the planes begin that are first and last in memory
+  index_t bands = 1;                 // of a plane
+  bool stream = false;
+
+  index_t planes() const { return layout.plane_count(); }
+};
+
+// Whether the operand's planes are runs of memory: pooled axes in their order, then lanes.
+bool is_dense(const RowLayout& layout, Operand operand) {
+  index_t n = layout.lanes.n;
+  for (int a = layout.pooled() - 1; a >= 0; --a) {
+    if (layout.axis[at(a)].pitch[operand] != n) return false;
+    n *= operand == kDx ? layout.axis[at(a)].axis.in : layout.axis[at(a)].axis.out;
+  }
+  return true;
+}
+
+// Whether planes stand one behind the other, `n` elements each.
+bool is_stacked(const RowLayout& layout, Operand operand, index_t n) {
+  for (const LoopDim* d = layout.planes.end(); d != layout.planes.begin();) {
+    --d;
+    if (d->pitch[operand] != n) return false;
+    n *= d->n;
+  }
+  return true;
+}
+
+bool is_row(const RowLayout& layout, Operand operand) { return layout.axis.end()[-1].pitch[operand] == layout.lanes.n; }
+
+template <class Holds>
+bool all_operands(const Holds& holds) {
+  return holds(kDx) && holds(kDy) && holds(kCode);
+}
+
+// Dimensions of planes that go on in each other become one.
+void join_planes(RowLayout& layout) {
+  InlineList<LoopDim, kMaxRank> joined;
+  for (const LoopDim& d : layout.planes) {
+    const auto goes_on = [&](Operand operand) { return joined.back().pitch[operand] == d.n * d.pitch[operand]; };
+    if (!joined.empty() && all_operands(goes_on)) {
+      joined.back() = {joined.back().n * d.n, d.pitch};
+    } else {
+      joined.push_back(d);
+    }
+  }
+  layout.planes = joined;
+}
+
+bool weaves(const CodeJob& job) {
+  const Axis& row = job.layout.axis.end()[-1].axis;
+  return job.kernels.gather_woven != nullptr && job.layout.lanes.n == 1 && !row.adaptive && row.spacing == 1 &&
+         row.dilation == 1 && row.first <= 0 && is_woven(row.kernel, row.stride);
+}
+
+// How a problem is gathered, if it is.
+std::optional<GatherWay> way_of(const CodeJob& job) {
+  const RowLayout& layout = job.layout;
+  const bool lanes = layout.lanes.n > 1;
+  const index_t vector = job.kernels.lanes;
+  for (Operand operand : {kDx, kDy, kCode}) {
+    if (lanes && layout.lanes.pitch[operand] != 1) return {};
+    for (const PooledAxis& a : layout.axis) {
+      if (a.pitch[operand] < 0) return {};
+    }
+  }
+  if (lanes && layout.lanes.n >= vector) return GatherWay::lanes;
+  if (layout.row_axis != layout.pooled() - 1) return {};
+  const Axis& row = layout.axis.end()[-1].axis;
+  const index_t width = row.in * layout.lanes.n;
+  const bool rows = all_operands([&](Operand o) { return is_row(layout, o); });
+  if (rows && weaves(job) && width >= kNarrow * vector / 16) return GatherWay::woven;
+  if (width >= vector) return rows ? std::optional(GatherWay::along) : std::nullopt;
+  if (!all_operands([&](Operand o) { return is_dense(layout, o); })) return {};
+  if (job.in >= vector ||
+      (is_stacked(layout, kDx, job.in) && is_stacked(layout, kDy, job.out) && is_stacked(layout, kCode, job.out))) {
+    return GatherWay::whole;
+  }
+  return {};
+}
+
+// Whether gathering is less work than scattering: each input asks all windows over it.
+bool is_worth(const CodeJob& job) {
+  constexpr index_t kScatter = 3;  // terms of a vector that an output scattered takes as long as
+  index_t readers = 1;
+  for (const PooledAxis& a : job.layout.axis) {
+    readers *= a.axis.adaptive ? 2 : ceil_div(a.axis.kernel, a.axis.stride);
+  }
+  return job.in / job.kernels.lanes * readers <= job.out * kScatter;
+}
+
+Range plane_begins(const RowLayout& layout, Operand operand) {
+  Range begins{0, 0};
+  for (const LoopDim& d : layout.planes) {
+    const index_t last = (d.n - 1) * d.pitch[operand];
+    (last < 0 ? begins.begin : begins.end) += last;
+  }
+  return begins;
+}
+
+void set_shape(CodeJob& job, GatherWay way) {
+  job.shape.axis = job.layout.axis;
+  for (PooledAxis& a : job.shape.axis) a.pitch[kFlat] = 0;
+  job.shape.lanes = job.layout.lanes;
+  job.shape.lanes.pitch[kFlat] = 0;
+  job.shape.way = way;
+  job.shape.vector = job.kernels.lanes;
+  job.shape.planes = job.in >= job.kernels.lanes ? 1 : ceil_div(4 * job.kernels.lanes, job.in);
+}
+
+void set_bands(CodeJob& job, int threads) {
+  job.groups = ceil_div(job.planes(), job.shape.planes);
+  job.dy_planes = plane_begins(job.layout, kDy);
+  job.code_planes = plane_begins(job.layout, kCode);
+  index_t rows = 1;
+  if (job.shape.way != GatherWay::whole) rows = job.in / (job.layout.axis.end()[-1].axis.in * job.layout.lanes.n);
+  job.bands = std::min(rows, ceil_div(job.in * job.elem, kBandBytes));
+  if (threads != 1 && job.groups < 16) job.bands = std::min(rows, std::max<index_t>(job.bands, 8));
+  const index_t bytes = element_count(job.problem.shape) * job.elem;
+  const index_t row = job.in / rows * job.shape.planes * job.elem;
+  job.stream =
+      bytes >= kStreamBytes && row % kLineBytes == 0 && reinterpret_cast<std::uintptr_t>(job.dx) % kLineBytes == 0;
+  for (const LoopDim& d : job.layout.planes) job.stream &= d.pitch[kDx] * job.elem % kLineBytes == 0;
+  for (const PooledAxis& a : job.layout.axis) {
+    const bool along = job.shape.way != GatherWay::lanes && &a == job.layout.axis.end() - 1;
+    job.stream &= job.shape.way == GatherWay::whole || along || a.pitch[kDx] * job.elem % kLineBytes == 0;
+  }
+  if (job.shape.way == GatherWay::lanes) job.stream &= job.layout.lanes.n % job.kernels.lanes == 0;
+}
+
+// One thread's part.
+class CodeGatherer {
+ public:
+  CodeGatherer(const CodeJob& job, CodeLists& lists, CodeCheck& check, Arena& arena)
+      : job_(job), lists_(lists), check_(check), arena_(arena) {
+    lists_.make(job.shape);
+    check_.make(job.shape);
+  }
+
+  // False where a code is of no tap.
+  bool run(index_t group, index_t band) {
+    const auto part = [&](index_t n) { return Range{n * band / job_.bands, n * (band + 1) / job_.bands}; };
+    const index_t first = group * job_.shape.planes;
+    const index_t planes = std::min(job_.shape.planes, job_.planes() - first);
+    const Pitches begin = offsets(first);
+    CodePlane plane = {job_.dy + begin[kDy] * job_.elem, job_.code + begin[kCode], job_.dx + begin[kDx] * job_.elem};
+    if (planes < job_.shape.planes) return run_few(plane, planes);
+    if (!check_.exist(plane.code, part(check_.rows()))) return false;
+    const Range rows = part(lists_.input_rows());
+    if (job_.shape.way == GatherWay::lanes) {
+      job_.kernels.gather_lanes(lists_.rows(), rows, plane, job_.stream);
+      return true;
+    }
+    const index_t end = (planes - 1) * job_.out;
+    const bool first_one =
+        std::min(begin[kDy] - job_.dy_planes.begin, begin[kCode] - job_.code_planes.begin) < lists_.before();
+    const bool last_one =
+        std::min(job_.dy_planes.end - begin[kDy], job_.code_planes.end - begin[kCode]) - end < lists_.after();
+    if (first_one || last_one) plane = with_slack(plane, rows);
+    const bool woven = job_.shape.way == GatherWay::woven;
+    (woven ? job_.kernels.gather_woven : job_.kernels.gather_along)(lists_.rows(), rows, plane, job_.stream);
+    return true;
+  }
+
+ private:
+  Pitches offsets(index_t plane) const {
+    Pitches p{};
+    const auto& dims = job_.layout.planes;
+    for (Operand operand : {kDx, kDy, kCode}) {  // mostly one dimension, and then without a division
+      p[operand] = dims.size() == 1 ? plane * dims.end()[-1].pitch[operand] : job_.layout.plane_offset(plane, operand);
+    }
+    return p;
+  }
+
+  // The outputs that rows of inputs look at, where a vector may be read from each of them on.
+  CodePlane with_slack(const CodePlane& plane, Range rows) {
+    const GatheredRows& all = lists_.rows();
+    const index_t row = job_.shape.row_outputs();
+    Range dy{highest_value<index_t>(), 0}, code = dy;
+    for (index_t r = all.readers.begin[rows.begin]; r < all.readers.begin[rows.end]; ++r) {
+      const CodeReader& reader = all.readers.all[r];
+      dy = {std::min(dy.begin, reader.dy), std::max(dy.end, reader.dy + row)};
+      code = {std::min(code.begin, reader.code), std::max(code.end, reader.code + row)};
+    }
+    if (dy.empty()) return plane;
+    arena_.reset();
+    const auto copy = [&](const std::byte* from, Range there, index_t elem) {
+      const index_t before = lists_.before() * elem, after = lists_.after() * elem, bytes = there.size() * elem;
+      std::byte* to = arena_.take(before + bytes + after);
+      std::memset(to, 0, at(before));
+      std::memcpy(to + before, from + there.begin * elem, at(bytes));
+      std::memset(to + before + bytes, 0, at(after));
+      return to + before - there.begin * elem;
+    };
+    const std::byte* gradients = copy(plane.dy, dy, job_.elem);
+    return {gradients, reinterpret_cast<const Code*>(copy(reinterpret_cast<const std::byte*>(plane.code), code, 1)),
+            plane.dx};
+  }
+
+  // Fewer planes than a row of several.
+  bool run_few(const CodePlane& plane, index_t planes) {
+    const index_t row = job_.shape.planes * job_.out, there = planes * job_.out, slack = job_.kernels.lanes;
+    arena_.reset();
+    std::byte* gradients = arena_.take((row + slack) * job_.elem);
+    std::memset(gradients, 0, at((row + slack) * job_.elem));
+    std::memcpy(gradients, plane.dy, at(there * job_.elem));
+    Code* codes = arena_.take_array<Code>(row + slack);
+    std::memset(codes, 0xff, at(row + slack));
+    std::memcpy(codes, plane.code, at(there));
+    if (!check_.exist(codes, {0, 1})) return false;
+    std::byte* dx = arena_.take(job_.shape.planes * job_.in * job_.elem);
+    job_.kernels.gather_along(lists_.rows(), {0, 1}, {gradients, codes, dx}, false);
+    std::memcpy(plane.dx, dx, at(planes * job_.in * job_.elem));
+    return true;
+  }
+
+  const CodeJob& job_;
+  CodeLists& lists_;
+  CodeCheck& check_;
+  Arena& arena_;
+};
+
+bool gather_codes(const CodeJob& job, int threads) {
+  std::atomic<bool> good{true};
+  const index_t bytes = job.shape.planes * (job.in + job.out) * job.elem / job.bands;
+  parallel_for(job.groups * job.bands, bytes, threads, [&](index_t begin, index_t end) {
+    static thread_local CodeLists lists;
+    static thread_local CodeCheck check;
+    static thread_local Arena arena;
+    CodeGatherer gatherer(job, lists, check, arena);
+    for (index_t i = begin; i < end; ++i) {
+      if (!gatherer.run(i / job.bands, i % job.bands)) good.store(false, std::memory_order_relaxed);
+    }
+    if (job.stream) finish_stream();
+  });
+  return good.load();
+}
+
+// What a call comes to; no way where its codes are scattered.
+struct CodeCall {
+  CodeCall(const Problem& problem, const ConstTensor& dy, const ConstTensor& codes, const Tensor& dx)
+      : job{.problem = problem,
+            .layout = layout_of(problem, dy, codes, dx),
+            .dy = static_cast<const std::byte*>(dy.data),
+            .code = static_cast<const Code*>(codes.data),
+            .dx = static_cast<std::byte*>(dx.data),
+            .kernels = code_gather_table().kernels(problem.dtype),
+            .elem = size_bytes(problem.dtype)} {
+    job.in = job.out = job.layout.lanes.n;
+    for (const PooledAxis& a : job.layout.axis) {
+      job.in *= a.axis.in;
+      job.out *= a.axis.out;
+    }
+    if (job.kernels.lanes > 0 && problem.taps() <= kMostGatheredTaps && is_worth(job)) way = way_of(job);
+  }
+
+  static RowLayout layout_of(const Problem& problem, const ConstTensor& dy, const ConstTensor& codes,
+                             const Tensor& dx) {
+    Tensor dy_pitches = dx, code_pitches = dx;  // a layout asks tensors of outputs for nothing but pitches
+    dy_pitches.pitch = dy.pitch;
+    code_pitches.pitch = codes.pitch;
+    RowLayout layout = make_layout(problem, problem.axis, dx, dy_pitches, &code_pitches, IndexSpace::window);
+    join_planes(layout);
+    return layout;
+  }
+
+  CodeJob job;
+  std::optional<GatherWay> way;
+};
+
+}  // namespace
+
+std::optional<GatherWay> gather_way(const Problem& problem, const ConstTensor& dy, const ConstTensor& codes,
+                                    const Tensor& dx) {
+  return CodeCall(problem, dy, codes, dx).way;
+}
+
+bool code_gradient(const Problem& problem, const ConstTensor& dy, const ConstTensor& codes, const Tensor& dx,
+                   int threads) {
+  // Terms are added in the order of the tensor's axes (S9), and lists go through those of the problem.
+  if (!std::is_sorted(problem.axes.begin(), problem.axes.begin() + problem.pooled)) return false;
+  if (element_count(dy.shape) == 0 || element_count(dx.shape) == 0) return false;
+  CodeCall call(problem, dy, codes, dx);
+  CodeJob& job = call.job;
+  if (!call.way) return scatter_codes(problem, job.layout, dy.data, job.code, dx.data, threads);
+  set_shape(job, *call.way);
+  set_bands(job, threads);
+  return gather_codes(job, threads);
+}
+
+}  // namespace oriel::cpu

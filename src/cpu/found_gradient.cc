@@ -1,0 +1,111 @@
+#include "cpu/found_gradient.h"
+
+#include <algorithm>
+
+#include "cpu/arena.h"
+#include "cpu/code_gradient.h"
+#include "cpu/codes.h"
+#include "cpu/parallel.h"
+#include "cpu/run.h"
+
+namespace oriel::cpu {
+namespace {
+
+constexpr index_t kPartBytes = index_t{256} << 10;  // of x, dx and what is between: a part of the second cache
+
+// Planes one behind the other, cut into parts: along the axes outside the pooled ones in memory, a run of the innermost
+// of those.
+class Parts {
+ public:
+  Parts(const Problem& problem, const Extents& order, int threads) : shape_(problem.shape) {
+    const auto pooled = problem.axes.begin() + problem.pooled;
+    for (index_t d : order) {
+      if (std::find(problem.axes.begin(), pooled, static_cast<int>(d)) != pooled) break;
+      axes_.push_back(d);
+    }
+    if (axes_.empty()) return;
+    index_t all = 1;
+    for (index_t d : axes_) all *= shape_[static_cast<int>(d)];
+    const index_t n = shape_[static_cast<int>(axes_.back())];
+    bytes_ = 2 * (element_count(shape_) + element_count(problem.output_shape)) / all * size_bytes(problem.dtype);
+    run_ = std::clamp<index_t>(kPartBytes / std::max<index_t>(1, bytes_), 1, n);
+    if (threads != 1 && all / run_ < 8) run_ = std::max<index_t>(1, run_ / 4);
+    runs_ = ceil_div(n, run_);
+    count_ = all / n * runs_;
+    bytes_ *= run_;
+  }
+
+  index_t count() const { return count_; }
+  index_t bytes() const { return bytes_; }  // of a part
+  /// The first place of a part.
+  Extents place(index_t part) const {
+    Extents place(shape_.size(), 0);
+    index_t rest = part / runs_;
+    for (int a = axes_.size() - 2; a >= 0; --a) {
+      const int d = static_cast<int>(axes_[a]);
+      place[d] = rest % shape_[d];
+      rest /= shape_[d];
+    }
+    if (!axes_.empty()) place[static_cast<int>(axes_.back())] = part % runs_ * run_;
+    return place;
+  }
+  /// The extents of a part of a tensor.
+  Extents extents(const Extents& of, const Extents& place) const {
+    Extents part = of;
+    for (int a = 0; a < axes_.size(); ++a) {
+      const int d = static_cast<int>(axes_[a]);
+      part[d] = a + 1 == axes_.size() ? std::min(run_, of[d] - place[d]) : 1;
+    }
+    return part;
+  }
+
+ private:
+  const Extents& shape_;
+  Extents axes_;  // from the outermost on
+  index_t run_ = 1, runs_ = 1, count_ = 1;
+  index_t bytes_ = 0;
+};
+
+template <class View>
+View part_of(const View& whole, const Extents& at, const Extents& extents) {
+  View part = whole;
+  index_t offset = 0;
+  for (int d = 0; d < at.size(); ++d) offset += at[d] * whole.pitch[d];
+  using Byte = std::conditional_t<std::is_same_v<View, Tensor>, std::byte, const std::byte>;
+  part.data = static_cast<Byte*>(whole.data) + offset * size_bytes(whole.dtype);
+  part.shape = extents;
+  return part;
+}
+
+}  // namespace
+
+bool found_gradient(const Problem& problem, const ConstTensor& x, const ConstTensor& dy, const Tensor& dx,
+                    int threads) {
+  const Op op = problem.pool.op;
+  if ((op != Op::max && op != Op::min) || problem.taps() > kMostByteCodes) return false;
+  if (!std::is_sorted(problem.axes.begin(), problem.axes.begin() + problem.pooled)) return false;
+  if (element_count(dy.shape) == 0) return false;
+  const Extents order = memory_order(dx);  // channels that lie side by side in dx do so in codes
+  const Parts parts(problem, order, threads);
+  parallel_for(parts.count(), parts.bytes(), threads, [&](index_t begin, index_t end) {
+    static thread_local Arena arena;
+    for (index_t i = begin; i < end; ++i) {
+      const Extents at = parts.place(i);
+      Problem part = problem;
+      part.shape = parts.extents(problem.shape, at);
+      part.output_shape = parts.extents(problem.output_shape, at);
+      const index_t outputs = element_count(part.output_shape);
+      const Extents pitch = dense_pitch(part.output_shape, order);
+      arena.reset();
+      const Tensor y(arena.take(outputs * size_bytes(problem.dtype)), problem.dtype, part.output_shape, pitch);
+      const Tensor codes(arena.take(outputs), Dtype::u8, part.output_shape, pitch);
+      const int inside = parts.count() == 1 ? threads : 1;
+      run(part, part_of(x, at, part.shape), y, &codes, IndexSpace::window, inside);
+      run_indexed_backward(part, part_of(dy, at, part.output_shape), codes, IndexSpace::window,
+                           part_of(dx, at, part.shape), inside);
+    }
+  });
+  return true;
+}
+
+}  // namespace oriel::cpu

@@ -1,0 +1,142 @@
+// Gradients from stored codes, where the problems are known to be taken: every way of gathering, and scattering. That
+// the door gives the same is in the conformance tests.
+#include "cpu/code_gradient.h"
+
+#include <gtest/gtest.h>
+
+#include "cpu/targets.h"
+#include "pool/conform.h"
+#include "pool/fill.h"
+#include "seeds.h"
+
+namespace oriel::test {
+namespace {
+
+std::vector<std::uint8_t> codes_of(const Case& c) {
+  std::vector<std::uint8_t> codes;
+  for (index_t code : c.y.window) codes.push_back(code < 0 ? 255 : static_cast<std::uint8_t>(code));
+  return codes;
+}
+
+bool run(const Case& c, const std::vector<std::uint8_t>& codes, Placed& dx, int threads) {
+  const Problem& p = c.problem;
+  const Placed dy(p.dtype, p.output_shape, Layout::dense, c.dy.data(), p.order);
+  const Placed stored(Dtype::u8, p.output_shape, Layout::dense, codes.data(), p.order);
+  return cpu::code_gradient(p, dy.view(), stored.view(), dx.view(), threads);
+}
+
+Case make_case(const char* name, Dtype dtype, std::mt19937_64& random) {
+  Problem p = parse_problem(name);
+  p.dtype = dtype;
+  return {p, fill(dtype, element_count(p.shape), Data::integers, random),
+          fill(dtype, element_count(p.output_shape), Data::reals, random)};
+}
+
+// What is expected of the best target for f32.
+struct Expected {
+  const char* problem;
+  std::optional<cpu::GatherWay> way;
+};
+void PrintTo(const Expected& expected, std::ostream* out) { *out << expected.problem; }
+
+class CodeGradient : public testing::TestWithParam<Expected> {
+ protected:
+  ~CodeGradient() override { cpu::set_target(""); }
+};
+
+TEST_P(CodeGradient, TakesTheWayThatIsTested) {
+  const auto has_woven = [](const std::string& target) { return target.starts_with("AVX"); };
+  const Problem p = parse_problem(GetParam().problem);
+  const Placed dy(p.dtype, p.output_shape, Layout::dense, nullptr, p.order);
+  const Placed codes(Dtype::u8, p.output_shape, Layout::dense, nullptr, p.order);
+  const Placed dx(p.dtype, p.shape, Layout::dense, nullptr, p.order);
+  std::optional<cpu::GatherWay> way = GetParam().way;
+  if (way == cpu::GatherWay::woven && !has_woven(cpu::supported_targets()[0])) way = cpu::GatherWay::along;
+  EXPECT_EQ(cpu::gather_way(p, dy.view(), codes.view(), dx.view()), way);
+}
+
+TEST_P(CodeGradient, S9_StoredCodesGiveTheSameGradient) {
+  std::mt19937_64 random(seeds()[0]);
+  for (Dtype dtype : {Dtype::f32, Dtype::f64, Dtype::f16, Dtype::bf16, Dtype::i8, Dtype::u64, Dtype::boolean}) {
+    const Case c = make_case(GetParam().problem, dtype, random);
+    for (const std::string& target : cpu::supported_targets()) {
+      cpu::set_target(target);
+      for (int threads : {1, 3}) {
+        Placed dx(dtype, c.problem.shape, Layout::dense, nullptr, c.problem.order);
+        EXPECT_TRUE(run(c, codes_of(c), dx, threads)) << target << " " << name(dtype);
+        EXPECT_EQ(differs(c, target.c_str(), c.dx, dx, Layout::dense), "");
+      }
+    }
+  }
+}
+
+// One code at a time is of no tap: of none of the window, or of one that lies in the padding.
+TEST_P(CodeGradient, S9_CodesOfNoTapAreRefused) {
+  std::mt19937_64 random(seeds()[0]);
+  for (Dtype dtype : {Dtype::f32, Dtype::i32}) {
+    const Case c = make_case(GetParam().problem, dtype, random);
+    const Problem& p = c.problem;
+    Placed dx(dtype, p.shape, Layout::dense, nullptr, p.order);
+    const index_t outputs = element_count(p.output_shape), tries = std::min<index_t>(outputs, 24);
+    for (index_t i = 0; i < tries; ++i) {
+      const index_t o = i < 8 ? i : static_cast<index_t>(random() % static_cast<std::uint64_t>(outputs));
+      index_t rest = o;
+      Extents place(p.output_shape.size(), 0);
+      for (int d = p.output_shape.size() - 1; d >= 0; --d) {
+        place[d] = rest % p.output_shape[d];
+        rest /= p.output_shape[d];
+      }
+      std::vector<std::uint8_t> codes = codes_of(c);
+      for (index_t code = 0; code < 256; ++code) {
+        bool exists = code < p.taps() || code == 255;
+        for (index_t a = p.pooled - 1, digits = code; a >= 0 && code < p.taps(); --a) {
+          const Axis& axis = p.axis[static_cast<std::size_t>(a)];
+          exists &= axis.taps(place[p.axes[static_cast<std::size_t>(a)]]).contains(digits % axis.kernel);
+          digits /= axis.kernel;
+        }
+        codes[static_cast<std::size_t>(o)] = static_cast<std::uint8_t>(code);
+        EXPECT_EQ(run(c, codes, dx, 1), exists) << name(dtype) << " output " << o << " code " << code;
+        if (HasFailure()) return;
+      }
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Problems, CodeGradient,
+                         testing::Values(Expected{"max:f32:3x2x40x36:k3s2p1", cpu::GatherWay::woven},
+                                         Expected{"max:f32:3x2x40x37:k3s2", cpu::GatherWay::woven},
+                                         Expected{"max:f32:2x3x33x50:k4s2p1", cpu::GatherWay::woven},
+                                         Expected{"max:f32:2x3x33x50:k4s2", cpu::GatherWay::woven},
+                                         Expected{"max:f32:2x3x34x32:k2s2", cpu::GatherWay::woven},
+                                         Expected{"max:f32:2x3x34x35:k2s2p1:ceil", cpu::GatherWay::woven},
+                                         Expected{"max:f32:2x3x18x28:k3s1p1", cpu::GatherWay::woven},
+                                         Expected{"max:f32:2x3x18x17:k5s1p2", cpu::GatherWay::woven},
+                                         Expected{"max:f32:2x3x18x30:k2s1", cpu::GatherWay::woven},
+                                         Expected{"max:f32:1x2x6x7x18:k3s1p1", cpu::GatherWay::woven},
+                                         Expected{"max:f32:2x2x5x40:k2x1s1x1", cpu::GatherWay::along},
+                                         Expected{"max:f32:3x2x20x33:k3s3", cpu::GatherWay::along},
+                                         Expected{"max:f32:3x2x20x40:k3s2d2p2", cpu::GatherWay::along},
+                                         Expected{"max:f32:3x2x9x40:k4s4", cpu::GatherWay::along},
+                                         Expected{"max:f32:2x2x9x40:out5x30", cpu::GatherWay::along},
+                                         Expected{"max:f32:3x14x12x3:k4s2:axes1,2", cpu::GatherWay::along},
+                                         Expected{"max:f32:7x5x14x14:k2s2", cpu::GatherWay::whole},
+                                         Expected{"max:f32:7x5x14x14:k3s1p1", cpu::GatherWay::whole},
+                                         Expected{"max:f32:7x5x7x7:k3s2p1", cpu::GatherWay::whole},
+                                         Expected{"max:f32:3x4x8x6x4:k2", cpu::GatherWay::whole},
+                                         Expected{"min:f32:5x3x9x9:k2s1p1", cpu::GatherWay::whole},
+                                         Expected{"max:f32:37x3x3x2:k2s1", cpu::GatherWay::whole},
+                                         Expected{"max:f32:5x3x2x2:k2s2", cpu::GatherWay::whole},
+                                         Expected{"max:f32:41x3:k2s1p1:axes1", cpu::GatherWay::whole},
+                                         Expected{"max:f32:3x9x8x16:k3s2p1:axes1,2", cpu::GatherWay::lanes},
+                                         Expected{"max:f32:2x9x8x37:k3s1p1:axes1,2", cpu::GatherWay::lanes},
+                                         Expected{"max:f32:2x9x8x64:k2s2:axes1,2", cpu::GatherWay::lanes},
+                                         Expected{"max:f32:2x5x6x5x20:k2s1p1:axes1,2,3", cpu::GatherWay::lanes},
+                                         Expected{"max:f32:2x9x8x16:k5s1p2:axes1,2", cpu::GatherWay::lanes},
+                                         Expected{"max:f32:2x5x13x13:k13s1p6", std::nullopt},
+                                         Expected{"max:f32:2x13x12x70:k9s1p4:axes1,2", std::nullopt},
+                                         Expected{"max:f32:1x1x70x9:k9s1p4", std::nullopt},
+                                         Expected{"max:f32:3x2x20x20:k15s2p7", std::nullopt},
+                                         Expected{"max:f32:1x3x300:k51s3p20", std::nullopt}));
+
+}  // namespace
+}  // namespace oriel::test
