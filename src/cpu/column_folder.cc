@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "cpu/parallel.h"
+#include "cpu/plane_way.h"
 
 namespace oriel::cpu {
 namespace {
@@ -26,6 +27,30 @@ bool takes_axis(const Axis& axis, bool along) {
 int axis_along(const RowLayout& layout) {
   if (layout.row_axis >= 0) return layout.row_axis;
   return layout.pooled() > 1 ? layout.pooled() - 1 : -1;
+}
+
+LaneRowKernel kernel_of(const Problem& problem) {
+  const LaneRowTable& k = lane_row_kernels();
+  const Pool& pool = problem.pool;
+  if (pool.op == Op::max) return k.max(problem.dtype);
+  if (pool.op == Op::min) return k.min(problem.dtype);
+  if (pool.op == Op::lp || !divides_in_vectors(pool)) return {};
+  return is_floating(problem.dtype) || sums_narrowly(problem) ? k.sum(problem.dtype) : LaneRowKernel{};
+}
+
+// The kernel that folds rows of a job's windows in registers, where there is one.
+LaneRowKernel lane_rows_of(const FoldJob& job) {
+  const RowLayout& layout = job.layout;
+  const int along_number = axis_along(layout);
+  Axis across = Axis::uniform(1, 1, 1, 0, 0), along = across;
+  for (int a = 0; a < layout.pooled(); ++a) {
+    const Axis& axis = layout.axis[static_cast<std::size_t>(a)].axis;
+    if (axis.adaptive || (!job.plain.any_order && has_empty_window(axis))) return {};
+    (a == along_number ? along : across) = axis;
+  }
+  if (layout.pooled() - (along_number >= 0 ? 1 : 0) > 1) return {};
+  const bool taken = LaneRowKernel::takes(across.kernel, along.kernel, along.stride, along.dilation);
+  return taken ? kernel_of(*job.problem) : LaneRowKernel{};
 }
 
 }  // namespace
@@ -110,6 +135,8 @@ ColumnFolder::ColumnFolder(const FoldJob& job, const Tiling& tiling, Arena& aren
     const bool all_lanes = layout_.row_axis >= 0 || tiling_.tiles == 1;
     dense_ = along.axis.in == 1 || (in_pitch_ == layout_.lanes.n && all_lanes);
   }
+  lane_rows_ = lane_rows_of(job);
+  if (tiling.tile(tiling.tiles - 1).lanes < lane_rows_.fewest_lanes) lane_rows_ = {};
   make_buffers();
 }
 
@@ -125,6 +152,7 @@ void ColumnFolder::make_buffers() {
     margins = 2 * (extent + segment_outputs_ * step) * lanes;
     outputs = segment_outputs_ * lanes;
   }
+  if (lane_rows_.fold != nullptr) return make_lane_buffers();
   whole_row_ = buffer(elems + margins, how_.value_bytes);
   absent_ = buffer(elems, how_.value_bytes);
   fill_identity(absent_, elems);
@@ -146,6 +174,15 @@ void ColumnFolder::make_buffers() {
     planes_ = buffer(plane_count_, plane_bytes_);
     plane_keys_ = arena_.take_array<index_t>(plane_count_);
   }
+}
+
+void ColumnFolder::make_lane_buffers() {
+  const index_t outputs = along_ >= 0 ? axis_[at(along_)].out : 1;
+  if (layout_.row_axis < 0) segment_outputs_ = outputs;
+  identity_ = make_identity(*job_.problem, tiling_.tile(0).lanes, arena_);
+  inputs_ = arena_.take_array<const std::byte*>(across_.empty() ? 1 : axis_[at(across_[0])].kernel);
+  runs_ = all_runs_ = arena_.take_array<RowRun>(outputs);
+  whole_row_ = buffer(kLaneRowsKept * tiling_.tile(0).lanes, how_.value_bytes);
 }
 
 bool ColumnFolder::fold(index_t plane, index_t tile, Range rows) {
@@ -213,6 +250,7 @@ void ColumnFolder::set_tile(index_t number) {
 // and few are made twice.
 index_t ColumnFolder::piece_outputs(const Axis& axis) const {
   const index_t place_bytes = tile_.lanes * how_.value_bytes, row_bytes = axis.in * place_bytes;
+  if (lane_rows_.fold != nullptr) return axis.out;
   if (across_.size() != 1 || axis.adaptive || along_ < 0 || row_bytes <= kPieceBytes + kPieceBytes / 2) return axis.out;
   const index_t outputs = kPieceBytes / (place_bytes * axis.stride);
   return axis.extent() * kMostTwice > outputs * axis.stride ? axis.out : std::min(outputs, axis.out);
@@ -237,7 +275,7 @@ void ColumnFolder::set_segment(const Axis& axis, index_t out_begin) {
   segment_.out_begin = out_begin;
   segment_.before = std::max<index_t>(0, -axis.start(0));
   segment_.after = std::max<index_t>(0, axis.at(axis.out - 1, axis.width(axis.out - 1) - 1) + 1 - axis.in);
-  fill_margins();
+  if (lane_rows_.fold == nullptr) fill_margins();
   count_runs();
 }
 
@@ -281,6 +319,7 @@ void ColumnFolder::count_runs() {
 }
 
 void ColumnFolder::fold_row(const Coords& c, const std::byte* x, std::byte* y) {
+  if (lane_rows_.fold != nullptr) return fold_lane_row(c, x, y);
   if (across_.size() == kMostAcross)
     fold_two(c, x, row_);
   else if (across_.size() == 1)
@@ -339,19 +378,56 @@ void ColumnFolder::fold_two(const Coords& c, const std::byte* x, std::byte* out)
   });
 }
 
-// Folds rows of elements along an axis across them; without one, only lifts a row.
-void ColumnFolder::fold_down(int number, index_t output, const std::byte* x, std::byte* out) {
+// The rows that an output of an axis across them reads, in inputs_; without one the row itself. Returns how many of them,
+// at the end, no earlier window has read.
+index_t ColumnFolder::list_inputs(int number, index_t output, const std::byte* x) {
   const Axis axis = number >= 0 ? axis_[at(number)] : Axis::uniform(1, 1, 1, 0, 0);
   const index_t pitch = number >= 0 ? layout_.axis[at(number)].pitch[kX] * how_.in_bytes : 0;
   const index_t width = axis.width(output), start = axis.start(output);
-  index_t watched = 0;  // rows at the end that no earlier window has read
+  index_t watched = 0;
   for (index_t t = 0; t < width; ++t) {
     const index_t input = axis.input_at(start + t * axis.dilation);
     inputs_[t] = input < 0 ? identity_ : x + input * pitch;
     if (watched > 0 || input >= scanned_) ++watched;
     if (input >= scanned_ && axis.dilation == 1) scanned_ = input + 1;
   }
-  if (axis.dilation > 1) watched = width;  // rows between those of one window are read by the next
+  return axis.dilation > 1 ? width : watched;  // rows between those of one window are read by the next
+}
+
+// A row of outputs in registers, in one call for all windows that count alike.
+void ColumnFolder::fold_lane_row(const Coords& c, const std::byte* x, std::byte* y) {
+  const Axis& axis = segment_.axis;
+  const int across = across_.empty() ? -1 : across_[0];
+  index_t pitches[kMaxFold];
+  LaneRow b;
+  b.watched = static_cast<int>(list_inputs(across, across >= 0 ? c[at(across)] : 0, x));
+  b.rows = reinterpret_cast<const void* const*>(inputs_);
+  b.row_pitch = pitches;
+  b.across = across >= 0 ? static_cast<int>(axis_[at(across)].kernel) : 1;
+  for (int t = 0; t < b.across; ++t) pitches[t] = inputs_[t] == identity_ ? 0 : in_pitch_;
+  b.along = static_cast<int>(axis.kernel);
+  b.stride = axis.stride;
+  b.dilation = axis.dilation;
+  b.in = axis.in;
+  b.lanes = tile_.lanes;
+  b.y_pitch = along_ >= 0 ? out_pitch_ : tile_.lanes;
+  b.scratch = whole_row_;
+  const bool averages = job_.problem->pool.op == Op::avg;
+  const RowRun whole = {0, axis.out};
+  const LowerParams p = lower_params(c);
+  for (const RowRun* run = averages ? runs_ : &whole; run != (averages ? runs_ + segment_.run_count : &whole + 1); ++run) {
+    if (averages) b.divide_all(p.divisor_of(*run), job_.problem->dtype);
+    b.first = axis.start(run->begin);
+    b.out = run->end - run->begin;
+    b.y = y + run->begin * b.y_pitch * how_.out_bytes;
+    special_ |= lane_rows_.fold(b);
+  }
+}
+
+// Folds rows of elements along an axis across them; without one, only lifts a row.
+void ColumnFolder::fold_down(int number, index_t output, const std::byte* x, std::byte* out) {
+  const index_t watched = list_inputs(number, output, x);
+  const index_t width = number >= 0 ? axis_[at(number)].width(output) : 1;
   fold_many(width, segment_.axis.in * tile_.lanes, out, [&](index_t begin, index_t count, std::byte* to) {
     fold_elements(begin, count, std::clamp<index_t>(watched - (width - begin - count), 0, count), to);
   });

@@ -5,6 +5,7 @@
 #include "cpu/arena.h"
 #include "cpu/element_kernels.h"
 #include "cpu/inline_list.h"
+#include "cpu/lane_rows.h"
 #include "cpu/row_fold.h"
 
 namespace oriel::cpu {
@@ -43,6 +44,7 @@ class ColumnFolder {
   };
 
   void make_buffers();
+  void make_lane_buffers();
   void set_tile(index_t number);
   void set_segment(const Axis& axis, index_t out_begin);
   void fill_margins();
@@ -51,6 +53,8 @@ class ColumnFolder {
   index_t piece_outputs(const Axis& axis) const;
   void fold_pieces(const Coords& c, std::byte* y);
   void fold_row(const Coords& c, const std::byte* x, std::byte* y);
+  void fold_lane_row(const Coords& c, const std::byte* x, std::byte* y);
+  index_t list_inputs(int axis, index_t output, const std::byte* x);
   void fold_two(const Coords& c, const std::byte* x, std::byte* out);
   void fold_down(int axis, index_t output, const std::byte* x, std::byte* out);
   void fold_elements(index_t first, index_t count, index_t watched, std::byte* out);
@@ -70,6 +74,7 @@ class ColumnFolder {
   const Tiling& tiling_;
   Arena& arena_;
   const ElementKernels kernels_;
+  LaneRowKernel lane_rows_;                 // with a fold: rows of outputs are folded in registers
   InlineList<int, kMaxPooledAxes> across_;  // pooled axes whose rows are folded where they lie, in the sums' order
   int along_ = -1;                          // the pooled axis along a row
   std::array<Axis, kMaxPooledAxes> axis_;   // adaptive ones as uniform ones where they are

@@ -9,6 +9,7 @@
 #include "cpu/code_kernels.h"
 #include "cpu/element_kernels.h"
 #include "cpu/kernels.h"
+#include "cpu/lane_rows.h"
 #include "cpu/overlap_kernels.h"
 #include "cpu/plane.h"
 #include "cpu/stack.h"
@@ -29,6 +30,7 @@ struct Tables {
   std::vector<KernelTable> rows;
   std::vector<ElementTable> elements;  // of the same instruction sets
   std::vector<PlaneTable> planes;
+  std::vector<LaneRowTable> lane_rows;
   std::vector<StackTable> stacks;
   std::vector<ApartTable> aparts;
   std::vector<OverlapTable> overlaps;
@@ -68,6 +70,9 @@ Tables all_tables() {
     fill_plane_sum(planes, which);
     fill_plane_narrow(planes, which);
     tables.planes.push_back(planes);
+    LaneRowTable& lane_rows = tables.lane_rows.emplace_back();
+    fill_lane_rows_extremum(lane_rows, which);
+    fill_lane_rows_sum(lane_rows, which);
     StackTable& stacks = tables.stacks.emplace_back();
     fill_stack_extremum(stacks, which);
     fill_stack_sum(stacks, which);
@@ -125,6 +130,7 @@ std::size_t active_number() { return static_cast<std::size_t>(&kernels() - table
 
 const ElementTable& element_table() { return all().elements[active_number()]; }
 const PlaneTable& plane_kernels() { return all().planes[active_number()]; }
+const LaneRowTable& lane_row_kernels() { return all().lane_rows[active_number()]; }
 const ApartTable& apart_table() { return all().aparts[active_number()]; }
 
 const CodeGatherTable& code_gather_table() { return all().code_gathers[active_number()]; }

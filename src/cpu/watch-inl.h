@@ -20,33 +20,41 @@ class Watch {
   using T = typename P::Lane;
   using D = hn::ScalableTag<T>;
   using V = hn::Vec<D>;
+  using DI = hn::RebindToSigned<D>;
+#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL
+  static constexpr bool kByClass = true;
+#else
+  static constexpr bool kByClass = false;
+#endif
+  static constexpr T kInfinity = static_cast<T>(0x7fff & ~((1 << P::kMantissa) - 1));  // of 16 bits
+  static constexpr bool kByLeast = !kByClass && sizeof(T) <= 4;  // the least of all bits tells a negative zero
 
  public:
-  HWY_INLINE Watch() : bad_(hn::Zero(D())) {}
+  HWY_INLINE Watch() : bad_(hn::Zero(DI())), least_(hn::Zero(DI())) {}
   HWY_INLINE void see(V v) {
     if constexpr (P::kWatch) {
+      const DI di;
+      const auto bits = hn::BitCast(di, v);
 #if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL
       constexpr int kQuietSignalingOrNegativeZero = 0x85;
+      const auto one = hn::Set(di, 1);  // masks into a vector: there are few registers of masks
       if constexpr (sizeof(T) == 4) {
-        seen_ |= _mm512_fpclass_ps_mask(v.raw, kQuietSignalingOrNegativeZero);
-        return;
+        bad_.raw = _mm512_mask_mov_epi32(bad_.raw, _mm512_fpclass_ps_mask(v.raw, kQuietSignalingOrNegativeZero), one.raw);
       } else if constexpr (sizeof(T) == 8) {
-        seen_ |= _mm512_fpclass_pd_mask(v.raw, kQuietSignalingOrNegativeZero);
-        return;
+        bad_.raw = _mm512_mask_mov_epi64(bad_.raw, _mm512_fpclass_pd_mask(v.raw, kQuietSignalingOrNegativeZero), one.raw);
+      } else {
+        const auto nan = hn::Gt(hn::And(v, hn::Set(di, T{0x7fff})), hn::Set(di, kInfinity));
+        bad_ = hn::IfThenElse(hn::Or(nan, hn::Eq(bits, negative_zero())), one, bad_);
       }
 #endif
-      if constexpr (sizeof(T) == 2) {
-        constexpr T kMost = 0x7fff, kInfinity = static_cast<T>(kMost & ~((1 << P::kMantissa) - 1));
-        const auto nan = hn::Gt(hn::And(v, hn::Set(D(), kMost)), hn::Set(D(), kInfinity));
-        const auto zero = hn::Eq(v, hn::Set(D(), static_cast<T>(-0x8000)));
-        bad_ = hn::Or(bad_, hn::Or(hn::VecFromMask(D(), nan), hn::VecFromMask(D(), zero)));
+      if constexpr (kByLeast) least_ = hn::Min(least_, bits);
+      if constexpr (kByClass) {
+        // (that was all)
+      } else if constexpr (sizeof(T) == 2) {  // the greatest magnitude
+        bad_ = hn::Max(bad_, hn::And(v, hn::Set(di, T{0x7fff})));
       } else {
-        const auto ordered = hn::Eq(v, v);
-        const hn::RebindToSigned<D> di;
-        using I = hn::TFromD<decltype(di)>;
-        const auto zero = hn::Eq(hn::BitCast(di, v), hn::Set(di, lowest_value<I>()));
-        bad_ =
-            hn::Or(bad_, hn::Or(hn::VecFromMask(D(), hn::Not(ordered)), hn::BitCast(D(), hn::VecFromMask(di, zero))));
+        bad_ = hn::Or(bad_, hn::BitCast(di, hn::VecFromMask(D(), hn::IsNaN(v))));
+        if constexpr (!kByLeast) bad_ = hn::Or(bad_, hn::VecFromMask(di, hn::Eq(bits, negative_zero())));
       }
     } else {
       (void)v;
@@ -55,16 +63,21 @@ class Watch {
 
   HWY_INLINE bool found() const {
     if constexpr (P::kWatch) {
-      const hn::RebindToSigned<D> di;
-      return seen_ != 0 || !hn::AllFalse(di, hn::Ne(hn::BitCast(di, bad_), hn::Zero(di)));
+      const DI di;
+      if constexpr (!kByClass && sizeof(T) == 2) {
+        return !hn::AllFalse(di, hn::Or(hn::Gt(bad_, hn::Set(di, kInfinity)), hn::Eq(least_, negative_zero())));
+      } else {
+        return !hn::AllFalse(di, hn::Or(hn::Ne(bad_, hn::Zero(di)), hn::Eq(least_, negative_zero())));
+      }
     } else {
       return false;
     }
   }
 
  private:
-  unsigned seen_ = 0;
-  V bad_;
+  static HWY_INLINE hn::Vec<DI> negative_zero() { return hn::Set(DI(), lowest_value<hn::TFromD<DI>>()); }
+
+  hn::Vec<DI> bad_, least_;
 };
 
 }  // namespace HWY_NAMESPACE

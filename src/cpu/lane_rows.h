@@ -1,0 +1,56 @@
+// Rows of windows of a channels-last tensor: elements are folded across, along, lowered and stored without going
+// through memory in between.
+#pragma once
+
+#include "cpu/plane.h"
+
+namespace oriel::cpu {
+
+/// A row of outputs. A position is `lanes` elements that lie side by side, tap t of output o at position
+/// first + o * stride + t * dilation, in each of `across` rows of inputs. All distances are in elements.
+struct LaneRow : PlaneLowering {
+  const void* const* rows = nullptr;   // where position 0 lies
+  const index_t* row_pitch = nullptr;  // from a position to the next; 0: a row of absent elements, one position long
+  int across = 1;                      // taps of a window, as many as a LaneRowKernel takes
+  int along = 1;
+  int watched = 0;  // of the rows, the last that no earlier window has read; more may be looked at
+  index_t first = 0;
+  index_t stride = 1;
+  index_t dilation = 1;
+  index_t in = 0;   // positions that exist; taps at others are absent
+  index_t out = 0;  // outputs, each with the same divisor
+  index_t lanes = 0;
+  void* y = nullptr;
+  index_t y_pitch = 0;
+  void* scratch = nullptr;  // kLaneRowsKept rows of `lanes` folded elements and a vector each
+};
+
+inline constexpr index_t kLaneRowsKept = 2;
+
+/// The kernel of one reduction and element type.
+struct LaneRowKernel {
+  /// True when a NaN or a negative zero was met: then what was written is not to be trusted. Null: there is none.
+  bool (*fold)(const LaneRow& row) = nullptr;
+  index_t fewest_lanes = 1;
+
+  /// Whether it has windows of this kind.
+  static bool takes(index_t across, index_t along, index_t stride, index_t dilation) {
+    if (across > 3 || along > kMaxFold) return false;
+    return across == 1 || along <= 2 || (across == 3 && along == 3 && stride <= 2 && dilation == 1);
+  }
+};
+
+/// The kernels of one instruction set; older ones have none.
+struct LaneRowTable {
+  LaneRowKernel (*max)(Dtype dtype) = nullptr;
+  LaneRowKernel (*min)(Dtype dtype) = nullptr;
+  LaneRowKernel (*sum)(Dtype dtype) = nullptr;
+};
+
+/// The table of the instruction set in use.
+const LaneRowTable& lane_row_kernels();
+
+void fill_lane_rows_extremum(LaneRowTable& table, std::size_t which);
+void fill_lane_rows_sum(LaneRowTable& table, std::size_t which);
+
+}  // namespace oriel::cpu
