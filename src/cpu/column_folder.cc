@@ -3,7 +3,6 @@
 #include <cstring>
 
 #include "cpu/parallel.h"
-#include "cpu/plane_way.h"
 
 namespace oriel::cpu {
 namespace {
@@ -23,37 +22,12 @@ bool takes_axis(const Axis& axis, bool along) {
   return axis.kernel <= kMaxFold || axis.stride >= axis.kernel;
 }
 
-// The pooled axis whose positions are a row: the layout's, or the last of several.
+}  // namespace
+
 int axis_along(const RowLayout& layout) {
   if (layout.row_axis >= 0) return layout.row_axis;
   return layout.pooled() > 1 ? layout.pooled() - 1 : -1;
 }
-
-LaneRowKernel kernel_of(const Problem& problem) {
-  const LaneRowTable& k = lane_row_kernels();
-  const Pool& pool = problem.pool;
-  if (pool.op == Op::max) return k.max(problem.dtype);
-  if (pool.op == Op::min) return k.min(problem.dtype);
-  if (pool.op == Op::lp || !divides_in_vectors(pool)) return {};
-  return is_floating(problem.dtype) || sums_narrowly(problem) ? k.sum(problem.dtype) : LaneRowKernel{};
-}
-
-// The kernel that folds rows of a job's windows in registers, where there is one.
-LaneRowKernel lane_rows_of(const FoldJob& job) {
-  const RowLayout& layout = job.layout;
-  const int along_number = axis_along(layout);
-  Axis across = Axis::uniform(1, 1, 1, 0, 0), along = across;
-  for (int a = 0; a < layout.pooled(); ++a) {
-    const Axis& axis = layout.axis[static_cast<std::size_t>(a)].axis;
-    if (axis.adaptive || (!job.plain.any_order && has_empty_window(axis))) return {};
-    (a == along_number ? along : across) = axis;
-  }
-  if (layout.pooled() - (along_number >= 0 ? 1 : 0) > 1) return {};
-  const bool taken = LaneRowKernel::takes(across.kernel, along.kernel, along.stride, along.dilation);
-  return taken ? kernel_of(*job.problem) : LaneRowKernel{};
-}
-
-}  // namespace
 
 ElementKernels element_kernels(const Problem& problem, const RowReduction& plain) {
   const ElementTable& k = element_table();
@@ -182,7 +156,7 @@ void ColumnFolder::make_lane_buffers() {
   identity_ = make_identity(*job_.problem, tiling_.tile(0).lanes, arena_);
   inputs_ = arena_.take_array<const std::byte*>(across_.empty() ? 1 : axis_[at(across_[0])].kernel);
   runs_ = all_runs_ = arena_.take_array<RowRun>(outputs);
-  whole_row_ = buffer(kLaneRowsKept * tiling_.tile(0).lanes, how_.value_bytes);
+  whole_row_ = buffer(kLaneRowsKept * (tiling_.tile(0).lanes + lane_rows_.fewest_lanes), how_.value_bytes);
 }
 
 bool ColumnFolder::fold(index_t plane, index_t tile, Range rows) {
@@ -378,8 +352,8 @@ void ColumnFolder::fold_two(const Coords& c, const std::byte* x, std::byte* out)
   });
 }
 
-// The rows that an output of an axis across them reads, in inputs_; without one the row itself. Returns how many of them,
-// at the end, no earlier window has read.
+// The rows that an output of an axis across them reads, in inputs_; without one the row itself. Returns how many of
+// them, at the end, no earlier window has read.
 index_t ColumnFolder::list_inputs(int number, index_t output, const std::byte* x) {
   const Axis axis = number >= 0 ? axis_[at(number)] : Axis::uniform(1, 1, 1, 0, 0);
   const index_t pitch = number >= 0 ? layout_.axis[at(number)].pitch[kX] * how_.in_bytes : 0;
@@ -415,7 +389,8 @@ void ColumnFolder::fold_lane_row(const Coords& c, const std::byte* x, std::byte*
   const bool averages = job_.problem->pool.op == Op::avg;
   const RowRun whole = {0, axis.out};
   const LowerParams p = lower_params(c);
-  for (const RowRun* run = averages ? runs_ : &whole; run != (averages ? runs_ + segment_.run_count : &whole + 1); ++run) {
+  for (const RowRun* run = averages ? runs_ : &whole; run != (averages ? runs_ + segment_.run_count : &whole + 1);
+       ++run) {
     if (averages) b.divide_all(p.divisor_of(*run), job_.problem->dtype);
     b.first = axis.start(run->begin);
     b.out = run->end - run->begin;

@@ -13,6 +13,9 @@ namespace oriel::cpu {
 bool takes_columns(const FoldJob& job);
 void run_columns(const FoldJob& job, int threads);
 
+/// The pooled axis whose positions are a row: the layout's, or the last of several; -1: none.
+int axis_along(const RowLayout& layout);
+
 /// The element kernels of a problem's plain recipe; with a null fold_elements where there are none.
 ElementKernels element_kernels(const Problem& problem, const RowReduction& plain);
 

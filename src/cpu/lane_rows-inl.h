@@ -16,13 +16,110 @@ namespace oriel::cpu {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// The fold across of a position, a vector at a time: kAcross elements above each other, of which the last kWatched are
-// looked at.
+template <class V, bool kTwo>
+struct OneOrTwo {
+  V even;
+};
+template <class V>
+struct OneOrTwo<V, true> {
+  V even, odd;
+};
+
+// Of lambdas: else they are inlined after arrays have been given places in memory.
+#undef ORIEL_INLINED
+#define ORIEL_INLINED HWY_ATTR __attribute__((always_inline))
+
+// f of the constants 0 to n - 1: arrays with such indices stay in registers.
+template <int kN, class F>
+HWY_INLINE void unrolled(const F& f) {
+  [&]<int... kI>(std::integer_sequence<int, kI...>) ORIEL_INLINED { (f(std::integral_constant<int, kI>()), ...); }
+  (std::make_integer_sequence<int, kN>());
+}
+
+// Elements that lie side by side, as vectors of lanes: all in `even`, or those at odd places apart.
+template <class P>
+struct LaneParts : OneOrTwo<hn::Vec<PlaneTag<P>>, kSplits<P>> {
+  using D = PlaneTag<P>;
+  using V = hn::Vec<D>;
+
+  static HWY_INLINE index_t size() { return (kSplits<P> ? 2 : 1) * lanes_of(D()); }
+  static HWY_INLINE LaneParts absent() {
+    LaneParts v;
+    v.even = hn::Set(D(), P::identity());
+    if constexpr (kSplits<P>) v.odd = v.even;
+    return v;
+  }
+  static HWY_INLINE LaneParts of_elements(const typename P::In* p, bool watched, Watch<P>& watch) {
+    const D d;
+    LaneParts v;
+    if constexpr (kSplits<P>) {
+      P::split(d, hn::LoadU(hn::Repartition<typename P::In, D>(), p), v.even, v.odd);
+    } else {
+      const V x = P::load(d, p);
+      if (watched) watch.see(x);
+      v.even = P::lift(d, x);
+    }
+    return v;
+  }
+  static HWY_INLINE LaneParts of_folded(const typename P::Lane* p) {
+    LaneParts v;
+    v.even = hn::LoadU(D(), p);
+    if constexpr (kSplits<P>) v.odd = hn::LoadU(D(), p + lanes_of(D()));
+    return v;
+  }
+  HWY_INLINE void store_folded(typename P::Lane* p) const {
+    hn::StoreU(this->even, D(), p);
+    if constexpr (kSplits<P>) hn::StoreU(this->odd, D(), p + lanes_of(D()));
+  }
+  template <class By>
+  HWY_INLINE void store_lowered(const LaneRow& b, const By& by, typename P::Out* p) const {
+    const D d;
+    if constexpr (kSplits<P>) {
+      const auto joined = P::join(d, P::lower(d, this->even, b, by, 0), P::lower(d, this->odd, b, by, 0));
+      hn::StoreU(joined, hn::Repartition<typename P::Out, D>(), p);
+    } else {
+      P::store(d, P::lower(d, this->even, b, by, 0), p);
+    }
+  }
+  static HWY_INLINE LaneParts combine(LaneParts a, LaneParts b) {
+    a.even = P::Reduce::combine(a.even, b.even);
+    if constexpr (kSplits<P>) a.odd = P::Reduce::combine(a.odd, b.odd);
+    return a;
+  }
+};
+
+// The fold of K taps in the tree of S8. Arrays of vectors stay in registers, arrays of LaneParts do not.
+template <class P, int K>
+HWY_INLINE LaneParts<P> fold_lane_tree(const hn::Vec<PlaneTag<P>>* even, const hn::Vec<PlaneTag<P>>* odd) {
+  LaneParts<P> v;
+  v.even = fold_tree<typename P::Reduce, K>(even);
+  if constexpr (kSplits<P>) v.odd = fold_tree<typename P::Reduce, K>(odd);
+  return v;
+}
+
+// `count` taps; K = 0: any number of them, where order does not matter.
+template <class P, int K, class At>
+HWY_INLINE LaneParts<P> fold_lane_taps(int count, const At& at) {
+  if constexpr (K > 0) {
+    hn::Vec<PlaneTag<P>> even[K], odd[K];
+    for (int t = 0; t < K; ++t) {
+      const LaneParts<P> v = at(t);
+      even[t] = v.even;
+      if constexpr (kSplits<P>) odd[t] = v.odd;
+    }
+    return fold_lane_tree<P, K>(even, odd);
+  } else {
+    LaneParts<P> acc = at(0);
+    for (int t = 1; t < count; ++t) acc = LaneParts<P>::combine(acc, at(t));
+    return acc;
+  }
+}
+
+// The fold across of a position, some lanes at a time: kAcross elements above each other, of which the last kWatched
+// are looked at.
 template <class P, int kAcross, int kWatched>
 class LaneColumn {
   using In = typename P::In;
-  using D = PlaneTag<P>;
-  using V = hn::Vec<D>;
 
  public:
   HWY_INLINE LaneColumn(const LaneRow& b, index_t lane) {
@@ -33,7 +130,7 @@ class LaneColumn {
   }
 
   // Elements from number i of a position on.
-  HWY_INLINE V at(index_t position, index_t i, Watch<P>& watch) const {
+  HWY_INLINE LaneParts<P> at(index_t position, index_t i, Watch<P>& watch) const {
     const In* from[kAcross];
     find(position, from);
     return fold(from, i, watch);
@@ -43,15 +140,10 @@ class LaneColumn {
   HWY_INLINE void find(index_t position, const In** from) const {
     for (int t = 0; t < kAcross; ++t) from[t] = rows_[t] + position * pitch_[t];
   }
-  static HWY_INLINE V fold(const In* const* from, index_t i, Watch<P>& watch) {
-    const D d;
-    V v[kAcross];
-    for (int t = 0; t < kAcross; ++t) {
-      const V x = P::load(d, from[t] + i);
-      if (t >= kAcross - kWatched) watch.see(x);
-      v[t] = P::lift(d, x);
-    }
-    return fold_tree<typename P::Reduce, kAcross>(v);
+  static HWY_INLINE LaneParts<P> fold(const In* const* from, index_t i, Watch<P>& watch) {
+    return fold_lane_taps<P, kAcross>(kAcross, [&](int t) ORIEL_INLINED {
+      return LaneParts<P>::of_elements(from[t] + i, t >= kAcross - kWatched, watch);
+    });
   }
 
  private:
@@ -66,10 +158,12 @@ HWY_INLINE bool is_inside(const LaneRow& b, index_t position) {
 // Calls f with numbers of vectors, and the lane that they begin at, that cover all lanes; the last may overlap.
 template <class P, class F>
 HWY_INLINE void cover_lanes(index_t lanes, const F& f) {
-  constexpr int kMost = ORIEL_AVX512 ? 4 : 2;  // the columns of three taps stay in registers
-  const index_t vector = lanes_of(PlaneTag<P>());
+  constexpr int kMost = (ORIEL_AVX512 ? 4 : 2) / (kSplits<P> ? 2 : 1);  // columns of three taps stay in registers
+  const index_t vector = LaneParts<P>::size();
   index_t lane = 0;
-  for (; lane + kMost * vector <= lanes; lane += kMost * vector) f(lane, std::integral_constant<int, kMost>());
+  if constexpr (kMost > 1) {
+    for (; lane + kMost * vector <= lanes; lane += kMost * vector) f(lane, std::integral_constant<int, kMost>());
+  }
   for (; lane < lanes; lane += vector) {
     f(lane + vector <= lanes ? lane : lanes - vector, std::integral_constant<int, 1>());
   }
@@ -79,23 +173,23 @@ HWY_INLINE void cover_lanes(index_t lanes, const F& f) {
 template <class P, int kAcross, int kAlong>
 HWY_INLINE void fold_lanes_cut(const LaneRow& b, const LaneColumn<P, kAcross, kAcross>& column, index_t first,
                                typename P::Out* HWY_RESTRICT y, Watch<P>& watch) {
-  const PlaneTag<P> d;
+  using Parts = LaneParts<P>;
   const auto by = divisor_of<P>(b);
-  cover_by(d, b.lanes, [&](auto, index_t i) HWY_ATTR {
-    const auto v = fold_taps<P, kAlong>(d, b.along, [&](int t) HWY_ATTR {
+  const index_t last = b.lanes - Parts::size();
+  for (index_t k = 0; k < b.lanes; k += Parts::size()) {
+    const index_t i = k < last ? k : last;  // the last results overlap those before
+    const auto v = fold_lane_taps<P, kAlong>(b.along, [&](int t) HWY_ATTR {
       const index_t position = first + t * b.dilation;
-      return is_inside(b, position) ? column.at(position, i, watch) : hn::Set(d, P::identity());
+      return is_inside(b, position) ? column.at(position, i, watch) : Parts::absent();
     });
-    P::store(d, P::lower(d, v, b, by, 0), y + i);
-  });
+    v.store_lowered(b, by, y + i);
+  }
 }
 
 // Windows one after the other, any step: a position's lanes are read as they lie.
 template <class P, int kAcross, int kAlong>
 HWY_INLINE Watch<P> fold_lanes_apart(const LaneRow& b, Watch<P> watch) {
   using Column = LaneColumn<P, kAcross, kAcross>;
-  const PlaneTag<P> d;
-  const index_t vector = lanes_of(d);
   const Column column(b, 0);
   const auto by = divisor_of<P>(b);
   typename P::Out* HWY_RESTRICT y = static_cast<typename P::Out*>(b.y);
@@ -109,10 +203,9 @@ HWY_INLINE Watch<P> fold_lanes_apart(const LaneRow& b, Watch<P> watch) {
     for (int t = 0; t < (kAlong > 0 ? kAlong : b.along); ++t) column.find(first + t * b.dilation, from[t]);
     cover_lanes<P>(b.lanes, [&](index_t lane, auto vectors) HWY_ATTR {
       for (index_t g = 0; g < decltype(vectors)::value; ++g) {
-        const index_t i = lane + g * vector;
-        const auto v =
-            fold_taps<P, kAlong>(d, b.along, [&](int t) HWY_ATTR { return Column::fold(from[t], i, watch); });
-        P::store(d, P::lower(d, v, b, by, 0), y + i);
+        const index_t i = lane + g * LaneParts<P>::size();
+        const auto tap = [&](int t) HWY_ATTR { return Column::fold(from[t], i, watch); };
+        fold_lane_taps<P, kAlong>(b.along, tap).store_lowered(b, by, y + i);
       }
     });
   }
@@ -122,64 +215,69 @@ HWY_INLINE Watch<P> fold_lanes_apart(const LaneRow& b, Watch<P> watch) {
 // Windows of a position's lanes that overlap: a column is folded once, and kept for the next windows in memory.
 template <class P, int kAcross, int kAlong, int kStride, int kWatched>
 HWY_INLINE Watch<P> fold_lanes_kept(const LaneRow& b, Watch<P> watch) {
-  using V = hn::Vec<PlaneTag<P>>;
+  using Parts = LaneParts<P>;
   constexpr int kKept = kAlong - kStride;
   static_assert(kKept == 1 || (kKept == 2 && kStride == 1));
-  const PlaneTag<P> d;
-  const index_t vector = lanes_of(d), last = b.lanes - vector;
+  const index_t size = Parts::size(), last = b.lanes - size;
   const LaneColumn<P, kAcross, kWatched> column(b, 0);
   const auto by = divisor_of<P>(b);
   typename P::Lane* kept[kKept];
-  for (int t = 0; t < kKept; ++t) kept[t] = static_cast<typename P::Lane*>(b.scratch) + t * (last + 2 * vector);
+  for (int t = 0; t < kKept; ++t) kept[t] = static_cast<typename P::Lane*>(b.scratch) + t * (last + 2 * size);
   const auto load = [&](index_t position, index_t i) HWY_ATTR {
-    return HWY_LIKELY(is_inside(b, position)) ? column.at(position, i, watch) : hn::Set(d, P::identity());
+    return HWY_LIKELY(is_inside(b, position)) ? column.at(position, i, watch) : Parts::absent();
   };
   index_t first = b.first;
   for (int t = 0; t < kKept; ++t) {
-    for (index_t k = 0; k < b.lanes; k += vector) hn::StoreU(load(first + t, k < last ? k : last), d, kept[t] + k);
+    for (index_t k = 0; k < b.lanes; k += size) load(first + t, k < last ? k : last).store_folded(kept[t] + k);
   }
   typename P::Out* HWY_RESTRICT y = static_cast<typename P::Out*>(b.y);
   for (index_t o = 0; o < b.out; ++o, first += kStride, y += b.y_pitch) {
-    for (index_t k = 0; k < b.lanes; k += vector) {
-      const index_t i = k < last ? k : last;  // the last vector of results overlaps the one before
-      V taps[kAlong];
-      for (int t = 0; t < kKept; ++t) taps[t] = hn::LoadU(d, kept[t] + k);
-      for (int t = kKept; t < kAlong; ++t) taps[t] = load(first + t, i);
-      hn::StoreU(taps[kAlong - 1], d, kept[0] + k);  // in the place of the oldest
-      P::store(d, P::lower(d, fold_tree<typename P::Reduce, kAlong>(taps), b, by, 0), y + i);
+    for (index_t k = 0; k < b.lanes; k += size) {
+      const index_t i = k < last ? k : last;
+      const auto tap = [&](int t) HWY_ATTR {
+        if (t < kKept) return Parts::of_folded(kept[t] + k);
+        const Parts v = load(first + t, i);
+        if (t == kAlong - 1) v.store_folded(kept[0] + k);  // in the place of the oldest
+        return v;
+      };
+      fold_lane_taps<P, kAlong>(kAlong, tap).store_lowered(b, by, y + i);
     }
     if constexpr (kKept == 2) std::swap(kept[0], kept[1]);
   }
   return watch;
 }
 
-// The same of fewer lanes: kVectors vectors of them, from `lane` on, are kept in registers.
+// The same of fewer lanes: kVectors times LaneParts of them, from `lane` on, are kept in registers.
 template <class P, int kAcross, int kAlong, int kStride, int kWatched, int kVectors>
 HWY_INLINE Watch<P> fold_lanes_sharing(const LaneRow& b, index_t lane, Watch<P> watch) {
-  using V = hn::Vec<PlaneTag<P>>;
+  using Parts = LaneParts<P>;
   constexpr int kKept = kAlong - kStride;
-  const PlaneTag<P> d;
-  const index_t vector = lanes_of(d);
+  const index_t size = Parts::size();
   const LaneColumn<P, kAcross, kWatched> column(b, lane);
   const auto by = divisor_of<P>(b);
-  V taps[kVectors][kAlong];
-  const auto load = [&](index_t position, int t) HWY_ATTR {
-    if (HWY_LIKELY(is_inside(b, position))) {
-      for (int g = 0; g < kVectors; ++g) taps[g][t] = column.at(position, g * vector, watch);
-    } else {
-      for (int g = 0; g < kVectors; ++g) taps[g][t] = hn::Set(d, P::identity());
-    }
+  typename Parts::V even[kVectors][kAlong], odd[kVectors][kAlong];
+  const auto load = [&](index_t position, auto t) ORIEL_INLINED {
+    const bool inside = is_inside(b, position);
+    unrolled<kVectors>([&](auto g) ORIEL_INLINED {
+      const Parts v = HWY_LIKELY(inside) ? column.at(position, g * size, watch) : Parts::absent();
+      even[g][t] = v.even;
+      if constexpr (kSplits<P>) odd[g][t] = v.odd;
+    });
   };
   typename P::Out* HWY_RESTRICT y = static_cast<typename P::Out*>(b.y) + lane;
   index_t first = b.first;
-  for (int t = 0; t < kKept; ++t) load(first + t, t);
+  unrolled<kKept>([&](auto t) ORIEL_INLINED { load(first + t, t); });
   for (index_t o = 0; o < b.out; ++o, first += kStride, y += b.y_pitch) {
-    for (int t = kKept; t < kAlong; ++t) load(first + t, t);
-    for (int g = 0; g < kVectors; ++g) {
-      const V v = fold_tree<typename P::Reduce, kAlong>(taps[g]);
-      P::store(d, P::lower(d, v, b, by, 0), y + g * vector);
-      for (int t = 0; t < kKept; ++t) taps[g][t] = taps[g][t + kStride];
-    }
+    unrolled<kStride>([&](auto t) ORIEL_INLINED {
+      load(first + kKept + t, std::integral_constant<int, kKept + decltype(t)::value>());
+    });
+    unrolled<kVectors>([&](auto g) ORIEL_INLINED {
+      fold_lane_tree<P, kAlong>(even[g], odd[g]).store_lowered(b, by, y + g * size);
+      unrolled<kKept>([&](auto t) ORIEL_INLINED {
+        even[g][t] = even[g][t + kStride];
+        if constexpr (kSplits<P>) odd[g][t] = odd[g][t + kStride];
+      });
+    });
   }
   return watch;
 }
@@ -195,7 +293,7 @@ inline constexpr index_t kMostShared = 512;
 template <class P, int kAcross, int kAlong, int kStride, int kWatched>
 HWY_NOINLINE bool fold_row_sharing(const LaneRow& b) {
   Watch<P> watch;
-  if (b.lanes > kMostShared / static_cast<index_t>(sizeof(typename P::Lane))) {
+  if (b.lanes > kMostShared / static_cast<index_t>(sizeof(typename P::In))) {
     return fold_lanes_kept<P, kAcross, kAlong, kStride, kWatched>(b, watch).found();
   }
   cover_lanes<P>(b.lanes, [&](index_t lane, auto vectors) HWY_ATTR {
@@ -222,7 +320,7 @@ bool fold_lane_row(const LaneRow& row) {
 
 template <class P>
 LaneRowKernel lane_row_kernel() {
-  return {&fold_lane_row<P>, lanes_of(PlaneTag<P>())};
+  return {&fold_lane_row<P>, LaneParts<P>::size()};
 }
 
 }  // namespace HWY_NAMESPACE

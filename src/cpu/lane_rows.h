@@ -22,7 +22,7 @@ struct LaneRow : PlaneLowering {
   index_t lanes = 0;
   void* y = nullptr;
   index_t y_pitch = 0;
-  void* scratch = nullptr;  // kLaneRowsKept rows of `lanes` folded elements and a vector each
+  void* scratch = nullptr;  // kLaneRowsKept rows of `lanes` folded elements and fewest_lanes more
 };
 
 inline constexpr index_t kLaneRowsKept = 2;
@@ -45,10 +45,15 @@ struct LaneRowTable {
   LaneRowKernel (*max)(Dtype dtype) = nullptr;
   LaneRowKernel (*min)(Dtype dtype) = nullptr;
   LaneRowKernel (*sum)(Dtype dtype) = nullptr;
+  LaneRowKernel (*bytes)(Dtype dtype) = nullptr;  // sums that sums_in_16_bits
 };
 
 /// The table of the instruction set in use.
 const LaneRowTable& lane_row_kernels();
+
+struct FoldJob;
+/// The kernel that folds the windows of a job of many lanes; without `fold` there is none.
+LaneRowKernel lane_rows_of(const FoldJob& job);
 
 void fill_lane_rows_extremum(LaneRowTable& table, std::size_t which);
 void fill_lane_rows_sum(LaneRowTable& table, std::size_t which);

@@ -4,6 +4,7 @@
 #include "hwy/foreach_target.h"
 // (the include above compiles this file once per target)
 #include "cpu/lane_rows-inl.h"
+#include "cpu/plane_sums-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace oriel::cpu {
@@ -36,6 +37,14 @@ LaneRowKernel lane_sum([[maybe_unused]] Dtype dtype) {
 #endif
 }
 
+LaneRowKernel lane_bytes([[maybe_unused]] Dtype dtype) {
+#if ORIEL_PLANES
+  if (dtype == Dtype::u8) return lane_row_kernel<ByteSum<std::uint8_t>>();
+  if (dtype == Dtype::i8) return lane_row_kernel<ByteSum<std::int8_t>>();
+#endif
+  return {};
+}
+
 }  // namespace HWY_NAMESPACE
 }  // namespace oriel::cpu
 HWY_AFTER_NAMESPACE();
@@ -43,8 +52,12 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace oriel::cpu {
 namespace {
+HWY_EXPORT(lane_bytes);
 HWY_EXPORT(lane_sum);
+}  // namespace
+void fill_lane_rows_sum(LaneRowTable& table, std::size_t which) {
+  table.bytes = HWY_DISPATCH_TABLE(lane_bytes)[which];
+  table.sum = HWY_DISPATCH_TABLE(lane_sum)[which];
 }
-void fill_lane_rows_sum(LaneRowTable& table, std::size_t which) { table.sum = HWY_DISPATCH_TABLE(lane_sum)[which]; }
 }  // namespace oriel::cpu
 #endif

@@ -7,15 +7,12 @@
 #endif
 
 #include "cpu/element-inl.h"
+#include "cpu/quotient.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace oriel::cpu {
 namespace HWY_NAMESPACE {
 
-// A float quotient that is rounded again to p bits is right where the divisor has at most 23 - p bits: the exact
-// quotient is then no nearer to the middle between two results than half a unit of the float, but for float subnormals.
-inline constexpr index_t kHalfDivisors = index_t{1} << 12;
-inline constexpr index_t kBfloat16Divisors = index_t{1} << 15;
 // Sums below this have float quotients that round to the right integers: no nearer to a tie than 1 / (2 d).
 inline constexpr index_t kFloatSums = index_t{1} << 23;
 

@@ -251,10 +251,62 @@ HWY_NOINLINE void along_rows(const PlaneBand& b, index_t row, index_t rows) {
   }
 }
 
+// Windows of two taps along that lie side by side, folded in registers as elements at even places and at odd ones.
+template <class P, int K>
+HWY_NOINLINE void fold_pairs(const PlaneBand& b) {
+  using In = typename P::In;
+  const PlaneTag<P> d;
+  const int count = K > 0 ? K : b.across;
+  const auto by = divisor_of<P>(b);
+  typename P::Out* HWY_RESTRICT y = static_cast<typename P::Out*>(b.y);
+  for (index_t row = 0; row < b.rows; ++row, y += b.y_pitch) {
+    prefetch_rows(b, row, b.ahead_bytes);
+    const In* rows[kMaxFold] = {};
+    for (int t = 0; t < count; ++t) rows[t] = static_cast<const In*>(b.taps[row * b.across + t]);
+    const hn::Repartition<In, decltype(d)> dh;
+    const auto folded = [&](index_t j, const auto& load) HWY_ATTR {
+      using V = hn::Vec<decltype(d)>;
+      V v;
+      if constexpr (P::kTree) {
+        V even[K], odd[K];
+        for (int t = 0; t < K; ++t) P::split(d, load(rows[t] + 2 * j), even[t], odd[t]);
+        v = P::Reduce::combine(fold_tree<typename P::Reduce, K>(even), fold_tree<typename P::Reduce, K>(odd));
+      } else {
+        v = fold_taps<P, K>(d, count, [&](int t) HWY_ATTR {
+          V even, odd;
+          P::split(d, load(rows[t] + 2 * j), even, odd);
+          return P::Reduce::combine(even, odd);
+        });
+      }
+      return P::lower(d, v, b, by, j);
+    };
+    cover_results(
+        d, b.out_elems,
+        [&](index_t j)
+            HWY_ATTR { P::store(d, folded(j, [&](const In* p) HWY_ATTR { return hn::LoadU(dh, p); }), y + j); },
+        [&](index_t j, index_t n) HWY_ATTR {
+          const auto some = [&](const In* p) HWY_ATTR { return load_part(dh, p, 2 * n); };
+          P::store_some(d, folded(j, some), y + j, n);
+        });
+  }
+}
+
+template <class P>
+HWY_INLINE bool splits(const PlaneBand& b) {
+  return kSplits<P> && b.along == 2 && b.stride == 2 && b.tap_pitch == 1 && b.lanes == 1 && b.begin == 0 &&
+         2 * b.out_elems <= b.in_elems;
+}
+
 // P folds across, Q along: the same but for where elements come from.
 template <class P, class Q>
 bool fold_plane(const PlaneBand& b) {
   if (fuses<P>(b)) return fold_fused<P>(b);
+  if constexpr (kSplits<P> && std::is_same_v<P, Q>) {
+    if (splits<P>(b)) {
+      with_taps<P>(b.across, [&](auto k) HWY_ATTR { fold_pairs<P, decltype(k)::value>(b); });
+      return false;
+    }
+  }
   bool found = false;
   for (index_t row = 0; row < b.rows; row += b.batch) {
     const index_t rows = b.batch < b.rows - row ? b.batch : b.rows - row;

@@ -5,6 +5,7 @@
 #include <bit>
 
 #include "cpu/kernels.h"
+#include "cpu/quotient.h"
 #include "oriel/problem.h"
 #include "oriel/types.h"
 
@@ -17,6 +18,7 @@ struct PlaneLowering {
   PlaneLower lower = PlaneLower::none;
   double divisor = 1;                  // its reciprocal for `multiply`
   const void* divisor_each = nullptr;  // of every element along the row, times `divisor`
+  ShortQuotient quotient;              // by the divisor, for sums in 16 bits
 
   /// One divisor for all elements of an average of `dtype`.
   void divide_all(index_t by, Dtype dtype) {
@@ -24,6 +26,7 @@ struct PlaneLowering {
     const bool exact = std::has_single_bit(static_cast<std::uint64_t>(by)) && dtype != Dtype::bf16;
     lower = exact ? PlaneLower::multiply : PlaneLower::divide;
     divisor = exact ? 1 / static_cast<double>(by) : static_cast<double>(by);
+    if (size_bytes(dtype) == 1 && by < ShortQuotient::kMost) quotient = ShortQuotient(by);
   }
 };
 
@@ -80,7 +83,8 @@ struct PlaneTable {
   PlaneKernel (*max)(Dtype dtype) = nullptr;
   PlaneKernel (*min)(Dtype dtype) = nullptr;
   PlaneKernel (*sum)(Lift lift, Dtype dtype) = nullptr;  // f32, f64; none, absolute or square
-  PlaneKernel (*narrow)(Dtype dtype) = nullptr;          // sums of 8 and 16 bits
+  PlaneKernel (*narrow)(Dtype dtype) = nullptr;          // sums of 8 and 16 bits, and of i32
+  PlaneKernel (*bytes)(Dtype dtype) = nullptr;           // sums of 8 bits that sums_in_16_bits
 };
 
 /// The table of the instruction set in use.

@@ -48,6 +48,10 @@ HWY_INLINE void store_part(D d, hn::Vec<D> v, hn::TFromD<D>* p, index_t n) {
 #endif
 }
 
+// A vector of elements of half a lane's size.
+template <class T, class D>
+using Halves = hn::Vec<hn::Repartition<T, D>>;
+
 struct LiftNone {
   template <class D, class V>
   static HWY_INLINE V of(D, V v) {
@@ -148,130 +152,6 @@ struct KeyFold : PlainFold<R, std::int16_t> {
   }
 };
 
-// Narrow integers summed as i32; the average's quotient as f32 is on the same side of every half, or on it, as the
-// exact one while sums stay below 2^23: a quotient that is no half is at least 1/(2 divisor) away from one.
-template <class T>
-struct NarrowSum {
-  using Reduce = Sum;
-  using In = T;
-  using Lane = std::int32_t;
-  using Out = T;
-  using By = float;
-  static constexpr bool kTree = false, kWatch = false;
-  static constexpr int kMantissa = 0;
-
-  static constexpr In absent() { return 0; }
-  static constexpr Lane identity() { return 0; }
-  template <class D>
-  static HWY_INLINE hn::Vec<D> load(D d, const In* p) {
-    return hn::PromoteTo(d, hn::LoadU(hn::Rebind<T, D>(), p));
-  }
-  template <class D>
-  static HWY_INLINE hn::Vec<D> load_some(D d, const In* p, index_t n) {
-    return hn::PromoteTo(d, load_part(hn::Rebind<T, D>(), p, n));
-  }
-  template <class D, class V>
-  static HWY_INLINE V lift(D, V v) {
-    return v;
-  }
-  template <class D, class B>
-  static HWY_INLINE hn::Vec<D> lower(D d, hn::Vec<D> v, const PlaneLowering& b, B by, index_t j) {
-    if (b.lower == PlaneLower::none) return v;
-    const hn::Rebind<float, D> df;
-    auto f = hn::ConvertTo(df, v);
-    if (b.lower == PlaneLower::multiply) {
-      f = hn::Mul(f, by);
-    } else if (b.lower == PlaneLower::divide) {
-      f = hn::Div(f, by);
-    } else {
-      f = hn::Div(f, hn::Mul(by, hn::LoadU(df, static_cast<const float*>(b.divisor_each) + j)));
-    }
-    (void)d;
-    return hn::NearestInt(f);
-  }
-  template <class D>
-  static HWY_INLINE void store(D, hn::Vec<D> v, Out* p) {
-    const hn::Rebind<T, D> dt;
-    hn::StoreU(hn::DemoteTo(dt, v), dt, p);
-  }
-  template <class D>
-  static HWY_INLINE void store_some(D, hn::Vec<D> v, Out* p, index_t n) {
-    const hn::Rebind<T, D> dt;
-    store_part(dt, hn::DemoteTo(dt, v), p, n);
-  }
-};
-
-#if ORIEL_PLANES
-// Sums of 16-bit floats, in f32.
-template <class Bits>
-struct HalfSum : PlainFold<Sum, float> {
-  using In = std::uint16_t;
-  using Out = std::uint16_t;
-  static constexpr In absent() { return 0x8000; }
-  template <class D>
-  static HWY_INLINE hn::Vec<D> load(D d, const In* p) {
-    return Bits::widen(d, hn::LoadU(hn::Rebind<In, D>(), p));
-  }
-  template <class D>
-  static HWY_INLINE hn::Vec<D> load_some(D d, const In* p, index_t n) {
-    return Bits::widen(d, load_part(hn::Rebind<In, D>(), p, n));
-  }
-  // Quotients are rounded to an odd last bit, so that rounding them again to 16 bits is right.
-  template <class D, class B>
-  static HWY_INLINE hn::Vec<D> lower(D d, hn::Vec<D> v, const PlaneLowering& b, B by, index_t j) {
-    if (b.lower == PlaneLower::none) return v;
-    if (b.lower == PlaneLower::multiply) return hn::Mul(v, by);
-    if (b.lower == PlaneLower::divide_each) {
-      by = hn::Mul(by, hn::LoadU(d, static_cast<const float*>(b.divisor_each) + j));
-    }
-    const auto q = hn::Div(v, by), rest = hn::NegMulAdd(q, by, v), zero = hn::Zero(d);
-    const auto inexact = hn::Or(hn::Lt(rest, zero), hn::Gt(rest, zero));
-    const hn::RebindToSigned<D> di;
-    const auto one = hn::Set(di, 1), bits = hn::BitCast(di, q);
-    const auto beyond = hn::Lt(hn::Xor(bits, hn::BitCast(di, rest)), hn::Zero(di));
-    const auto cut = hn::IfThenElse(beyond, hn::Sub(bits, one), bits);
-    return hn::IfThenElse(inexact, hn::BitCast(d, hn::Or(cut, one)), q);
-  }
-  template <class D>
-  static HWY_INLINE void store(D d, hn::Vec<D> v, Out* p) {
-    hn::StoreU(Bits::narrow(d, v), hn::Rebind<In, D>(), p);
-  }
-  template <class D>
-  static HWY_INLINE void store_some(D d, hn::Vec<D> v, Out* p, index_t n) {
-    store_part(hn::Rebind<In, D>(), Bits::narrow(d, v), p, n);
-  }
-};
-
-struct F16Bits {
-  template <class D>
-  static HWY_INLINE hn::Vec<D> widen(D d, hn::Vec<hn::Rebind<std::uint16_t, D>> v) {
-    return hn::PromoteTo(d, hn::BitCast(hn::Rebind<hwy::float16_t, D>(), v));
-  }
-  template <class D>
-  static HWY_INLINE hn::Vec<hn::Rebind<std::uint16_t, D>> narrow(D, hn::Vec<D> v) {
-    return hn::BitCast(hn::Rebind<std::uint16_t, D>(), hn::DemoteTo(hn::Rebind<hwy::float16_t, D>(), v));
-  }
-};
-struct Bf16Bits {
-  template <class D>
-  static HWY_INLINE hn::Vec<D> widen(D d, hn::Vec<hn::Rebind<std::uint16_t, D>> v) {
-    const hn::RebindToUnsigned<D> du;
-    return hn::BitCast(d, hn::ShiftLeft<16>(hn::PromoteTo(du, v)));
-  }
-  template <class D>
-  static HWY_INLINE hn::Vec<hn::Rebind<std::uint16_t, D>> narrow(D, hn::Vec<D> v) {
-    const hn::RebindToUnsigned<D> du;
-    const hn::RebindToSigned<D> di;
-    const auto bits = hn::BitCast(du, v);
-    const auto odd = hn::And(hn::ShiftRight<16>(bits), hn::Set(du, 1U));
-    const auto nearest = hn::ShiftRight<16>(hn::Add(bits, hn::Add(odd, hn::Set(du, 0x7fffU))));
-    const auto nan = hn::RebindMask(du, hn::Ne(v, v));
-    return hn::DemoteTo(hn::Rebind<std::uint16_t, D>(),
-                        hn::BitCast(di, hn::IfThenElse(nan, hn::Set(du, 0x7fc0U), nearest)));
-  }
-};
-#endif
-
 // A fold P of rows that are folded already along another axis.
 template <class P>
 struct Again : P {
@@ -291,6 +171,25 @@ struct Again : P {
     return v;
   }
 };
+
+template <class P>
+using PlaneTag = hn::ScalableTag<typename P::Lane>;
+
+// Whether elements have half the size of lanes and are split without moving any to another lane.
+template <class P>
+inline constexpr bool kSplits = requires(PlaneTag<P> d, Halves<typename P::In, PlaneTag<P>> h, hn::Vec<PlaneTag<P>> v) {
+  P::split(d, h, v, v);
+};
+
+// What P::lower divides by, in vectors.
+template <class P>
+HWY_INLINE auto divisor_of(const PlaneLowering& b) {
+  const PlaneTag<P> d;
+  if constexpr (requires { P::by(d, b); })
+    return P::by(d, b);
+  else
+    return hn::Set(hn::Rebind<typename P::By, PlaneTag<P>>(), static_cast<typename P::By>(b.divisor));
+}
 
 }  // namespace HWY_NAMESPACE
 }  // namespace oriel::cpu

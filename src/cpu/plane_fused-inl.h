@@ -68,7 +68,7 @@ class FusedRow {
     for (int t = 0; t < K; ++t) rows[t] = static_cast<const T*>(b_.taps[row * K + t]) + b_.begin;
     if constexpr (kRows == 2) rows[K] = static_cast<const T*>(b_.taps[(row + 1) * K + K - 1]) + b_.begin;
     typename P::Out* y = static_cast<typename P::Out*>(b_.y) + row * b_.y_pitch;
-    const auto by = hn::Set(hn::Rebind<typename P::By, D>(), static_cast<typename P::By>(b_.divisor));
+    const auto by = divisor_of<P>(b_);
     const Index shift1 = shift(S == 1 ? b_.tap_pitch : 1), shift2 = shift(2 * b_.tap_pitch);
     Pair now = across(rows, 0, watch);
     for (index_t j = 0, c = 0; j < b_.out_elems; j += kLanes, c += S) {

@@ -4,6 +4,7 @@
 #include "hwy/foreach_target.h"
 // (the include above compiles this file once per target)
 #include "cpu/plane-inl.h"
+#include "cpu/plane_sums-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace oriel::cpu {
@@ -20,6 +21,8 @@ PlaneKernel plane_narrow([[maybe_unused]] Dtype dtype) {
       return plane_kernel<NarrowSum<std::uint16_t>>();
     case Dtype::i16:
       return plane_kernel<NarrowSum<std::int16_t>>();
+    case Dtype::i32:
+      return plane_kernel<WideSum>();
     case Dtype::f16:
       return plane_kernel<HalfSum<F16Bits>>();
     case Dtype::bf16:
@@ -32,6 +35,14 @@ PlaneKernel plane_narrow([[maybe_unused]] Dtype dtype) {
 #endif
 }
 
+PlaneKernel plane_bytes([[maybe_unused]] Dtype dtype) {
+#if ORIEL_PLANES
+  if (dtype == Dtype::u8) return plane_kernel<ByteSum<std::uint8_t>>();
+  if (dtype == Dtype::i8) return plane_kernel<ByteSum<std::int8_t>>();
+#endif
+  return {};
+}
+
 }  // namespace HWY_NAMESPACE
 }  // namespace oriel::cpu
 HWY_AFTER_NAMESPACE();
@@ -39,8 +50,12 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace oriel::cpu {
 namespace {
+HWY_EXPORT(plane_bytes);
 HWY_EXPORT(plane_narrow);
+}  // namespace
+void fill_plane_narrow(PlaneTable& table, std::size_t which) {
+  table.bytes = HWY_DISPATCH_TABLE(plane_bytes)[which];
+  table.narrow = HWY_DISPATCH_TABLE(plane_narrow)[which];
 }
-void fill_plane_narrow(PlaneTable& table, std::size_t which) { table.narrow = HWY_DISPATCH_TABLE(plane_narrow)[which]; }
 }  // namespace oriel::cpu
 #endif

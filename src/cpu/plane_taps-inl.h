@@ -48,14 +48,6 @@ HWY_INLINE void with_taps(int count, const F& f) {
   }
 }
 
-template <class P>
-using PlaneTag = hn::ScalableTag<typename P::Lane>;
-
-template <class P>
-HWY_INLINE auto divisor_of(const PlaneLowering& b) {
-  return hn::Set(hn::Rebind<typename P::By, PlaneTag<P>>(), static_cast<typename P::By>(b.divisor));
-}
-
 // Calls at(j) for vectors of results that begin at j; the last one may overlap the one before. `some` does fewer.
 template <class D, class At, class Some>
 HWY_INLINE void cover_results(D d, index_t n, const At& at, const Some& some) {

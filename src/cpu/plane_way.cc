@@ -14,8 +14,9 @@ constexpr index_t kTileBytes = 8 * 1024;    // of a folded row: a window of rows
 constexpr index_t kFoldedBytes = 4 * 1024;  // of the rows between the two folds
 constexpr index_t kBandBytes = 64 * 1024;   // of inputs that are folded again when one of them is special
 constexpr index_t kMostBandRows = 64;
-constexpr index_t kRingBytes = 32 * 1024;   // of rows that are folded along the first of two axes across them
-constexpr index_t kSlabBytes = 256 * 1024;  // of inputs that a window of slices of a volume reads
+constexpr index_t kRingBytes = 32 * 1024;            // of rows that are folded along the first of two axes across them
+constexpr index_t kSlabBytes = 256 * 1024;           // of inputs that a window of slices of a volume reads
+constexpr index_t kMostWideTaps = index_t{1} << 20;  // of i32, whose sums f64 holds
 constexpr index_t kAbsentOffset = lowest_value<index_t>();
 constexpr std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
@@ -26,7 +27,9 @@ PlaneKernel kernel_of(const Problem& problem) {
   if (pool.op == Op::min) return k.min(problem.dtype);
   if (pool.op != Op::lp) {
     if (problem.dtype == Dtype::f32 || problem.dtype == Dtype::f64) return k.sum(Lift::none, problem.dtype);
-    return is_floating(problem.dtype) || sums_narrowly(problem) ? k.narrow(problem.dtype) : PlaneKernel{};
+    if (sums_in_16_bits(problem)) return k.bytes(problem.dtype);
+    const bool wide = problem.dtype == Dtype::i32 && problem.taps() <= kMostWideTaps;
+    return is_floating(problem.dtype) || wide || sums_narrowly(problem) ? k.narrow(problem.dtype) : PlaneKernel{};
   }
   if (pool.norm == 1) return k.sum(Lift::absolute, problem.dtype);
   return pool.norm == 2 ? k.sum(Lift::square, problem.dtype) : PlaneKernel{};
@@ -141,7 +144,7 @@ PlaneFolder::PlaneFolder(const FoldJob& job, const PlaneKernel& kernel, const Ti
   if (deep_) make_ring(arena);
   taps_ = arena.take_array<const void*>(kMostBandRows * across_.kernel);
   offset_ = arena.take_array<index_t>(kMostBandRows * across_.kernel);
-  divisor_each_ = arena.take((tiling.out_elems + kernel.vector) * kernel.lane_bytes);
+  divisor_each_ = arena.take((tiling.out_elems + kernel.vector) * std::max<index_t>(kernel.lane_bytes, sizeof(float)));
   band_.compact = arena.take((tiling.out_elems + kernel.vector) * kernel.lane_bytes);
   std::byte* select = arena.take(kPlaneSelectBytes);
   if (along.stride > 1) kernel.prepare(along.stride, lanes, select);
@@ -333,6 +336,13 @@ bool has_empty_window(const Axis& axis) {
 bool sums_narrowly(const Problem& problem) {
   constexpr index_t kMostSum = index_t{1} << 23;
   return size_bytes(problem.dtype) <= 2 && problem.taps() < kMostSum >> 8 * size_bytes(problem.dtype);
+}
+
+bool sums_in_16_bits(const Problem& problem) {
+  if (problem.dtype != Dtype::u8 && problem.dtype != Dtype::i8) return false;
+  constexpr index_t kMostByte = 255;
+  const index_t taps = problem.taps();
+  return taps < ShortQuotient::kMost && ShortQuotient::holds(taps * kMostByte, std::max(taps, problem.pool.divisor));
 }
 
 bool divides_in_vectors(const Pool& pool) { return pool.divisor < index_t{1} << 24; }

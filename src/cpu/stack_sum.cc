@@ -3,6 +3,7 @@
 #define HWY_TARGET_INCLUDE "cpu/stack_sum.cc"
 #include "hwy/foreach_target.h"
 // (the include above compiles this file once per target)
+#include "cpu/plane_sums-inl.h"
 #include "cpu/stack-inl.h"
 
 HWY_BEFORE_NAMESPACE();

@@ -39,9 +39,11 @@ class Watch {
       constexpr int kQuietSignalingOrNegativeZero = 0x85;
       const auto one = hn::Set(di, 1);  // masks into a vector: there are few registers of masks
       if constexpr (sizeof(T) == 4) {
-        bad_.raw = _mm512_mask_mov_epi32(bad_.raw, _mm512_fpclass_ps_mask(v.raw, kQuietSignalingOrNegativeZero), one.raw);
+        bad_.raw =
+            _mm512_mask_mov_epi32(bad_.raw, _mm512_fpclass_ps_mask(v.raw, kQuietSignalingOrNegativeZero), one.raw);
       } else if constexpr (sizeof(T) == 8) {
-        bad_.raw = _mm512_mask_mov_epi64(bad_.raw, _mm512_fpclass_pd_mask(v.raw, kQuietSignalingOrNegativeZero), one.raw);
+        bad_.raw =
+            _mm512_mask_mov_epi64(bad_.raw, _mm512_fpclass_pd_mask(v.raw, kQuietSignalingOrNegativeZero), one.raw);
       } else {
         const auto nan = hn::Gt(hn::And(v, hn::Set(di, T{0x7fff})), hn::Set(di, kInfinity));
         bad_ = hn::IfThenElse(hn::Or(nan, hn::Eq(bits, negative_zero())), one, bad_);
