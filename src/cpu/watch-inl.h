@@ -39,25 +39,24 @@ class Watch {
       constexpr int kQuietSignalingOrNegativeZero = 0x85;
       const auto one = hn::Set(di, 1);  // masks into a vector: there are few registers of masks
       if constexpr (sizeof(T) == 4) {
-        bad_.raw =
-            _mm512_mask_mov_epi32(bad_.raw, _mm512_fpclass_ps_mask(v.raw, kQuietSignalingOrNegativeZero), one.raw);
+        const auto special = _mm512_fpclass_ps_mask(v.raw, kQuietSignalingOrNegativeZero);
+        bad_.raw = _mm512_mask_mov_epi32(bad_.raw, special, one.raw);
       } else if constexpr (sizeof(T) == 8) {
-        bad_.raw =
-            _mm512_mask_mov_epi64(bad_.raw, _mm512_fpclass_pd_mask(v.raw, kQuietSignalingOrNegativeZero), one.raw);
+        const auto special = _mm512_fpclass_pd_mask(v.raw, kQuietSignalingOrNegativeZero);
+        bad_.raw = _mm512_mask_mov_epi64(bad_.raw, special, one.raw);
       } else {
         const auto nan = hn::Gt(hn::And(v, hn::Set(di, T{0x7fff})), hn::Set(di, kInfinity));
         bad_ = hn::IfThenElse(hn::Or(nan, hn::Eq(bits, negative_zero())), one, bad_);
       }
-#endif
+#else
       if constexpr (kByLeast) least_ = hn::Min(least_, bits);
-      if constexpr (kByClass) {
-        // (that was all)
-      } else if constexpr (sizeof(T) == 2) {  // the greatest magnitude
+      if constexpr (sizeof(T) == 2) {  // the greatest magnitude
         bad_ = hn::Max(bad_, hn::And(v, hn::Set(di, T{0x7fff})));
       } else {
         bad_ = hn::Or(bad_, hn::BitCast(di, hn::VecFromMask(D(), hn::IsNaN(v))));
         if constexpr (!kByLeast) bad_ = hn::Or(bad_, hn::VecFromMask(di, hn::Eq(bits, negative_zero())));
       }
+#endif
     } else {
       (void)v;
     }
