@@ -31,6 +31,7 @@ struct ScatterJob {
   Range band{};        // inputs along the first axis: of every band but the last
   index_t bands = 1;
   CodeShape checked{};
+  index_t shares = 1;  // in which the rows of a group's codes are checked; where there are several, before all else
 };
 
 const Axis& axis_of(const RowLayout& layout, int a) { return layout.axis[at(a)].axis; }
@@ -70,11 +71,17 @@ class CodeScatterer {
     for (index_t o = 0; o < axis(last_).out; ++o) first_[o] = axis(last_).start(o) * cell_pitch_[at(last_)];
   }
 
-  // False where a code is of no tap.
+  // Looks at one share of the codes of a group alone.
+  bool check(index_t group, index_t share) {
+    set_group(group);
+    return exist(group, share);
+  }
+
+  // False where a code is of no tap: sums would go astray.
   bool run(index_t group, index_t band) {
     set_group(group);
     band_ = {band * job_.band.size(), std::min(axis(0).in, (band + 1) * job_.band.size())};
-    if (!exist(group, band)) return false;
+    if (job_.shares == 1 && !exist(group, 0)) return false;
     sums_ = kDirect ? reinterpret_cast<A*>(job_.dx) + begin_[kDx] : scratch_ - band_.begin * cell_pitch_[0];
     each_cell([](A& sum, T&) { sum = A{0}; });
     add_outputs();
@@ -90,9 +97,8 @@ class CodeScatterer {
   // Channels share rows of codes: those of all are checked, a share of the rows with each part of them.
   bool exist(index_t group, index_t band) const {
     const bool by_lane = layout_.lanes.n > 1;
-    const index_t part = group % parts(), shares = job_.bands * (by_lane ? parts() : 1);
-    const index_t share = by_lane ? part * job_.bands + band : band;
-    const Range rows = {check_.rows() * share / shares, check_.rows() * (share + 1) / shares};
+    const index_t part = group % parts(), share = by_lane ? part * job_.bands + band : band;
+    const Range rows = {check_.rows() * share / job_.shares, check_.rows() * (share + 1) / job_.shares};
     const Code* code = job_.code + begin_[kCode];
     if (by_lane) return check_.exist(code - part * job_.width, rows);
     for (index_t p = 0; p < planes_; ++p) {
@@ -254,6 +260,7 @@ void set_parts(ScatterJob& job, index_t sum_bytes, int threads) {
   if (threads != 1 && job.groups < 8) inputs = std::min(inputs, std::max(axis.extent(), ceil_div(axis.in, 8)));
   job.band = {0, std::min(inputs, axis.in)};
   job.bands = ceil_div(axis.in, job.band.size());
+  job.shares = job.bands * (lanes ? ceil_div(job.side.n, job.width) : 1);
 }
 
 template <class T>
@@ -262,16 +269,20 @@ bool scatter(ScatterJob job, int threads) {
   set_checked(job);
   index_t bytes = job.width * size_bytes(job.problem.dtype) * job.band.size();
   for (int a = 1; a < job.layout.pooled(); ++a) bytes *= axis_of(job.layout, a).in;
-  std::atomic<bool> good{true};
-  parallel_for(job.groups * job.bands, bytes, threads, [&](index_t begin, index_t end) {
-    static thread_local CodeCheck check;
-    static thread_local Arena arena;
-    CodeScatterer<T> scatterer(job, check, arena);
-    for (index_t i = begin; i < end; ++i) {
-      if (!scatterer.run(i / job.bands, i % job.bands)) good.store(false, std::memory_order_relaxed);
-    }
-  });
-  return good.load();
+  const auto all = [&](const auto& each) {
+    std::atomic<bool> good{true};
+    parallel_for(job.groups * job.bands, bytes, threads, [&](index_t begin, index_t end) {
+      static thread_local CodeCheck check;
+      static thread_local Arena arena;
+      CodeScatterer<T> scatterer(job, check, arena);
+      for (index_t i = begin; i < end; ++i) {
+        if (!each(scatterer, i / job.bands, i % job.bands)) good.store(false, std::memory_order_relaxed);
+      }
+    });
+    return good.load();
+  };
+  if (job.shares > 1 && !all([](auto& s, index_t group, index_t band) { return s.check(group, band); })) return false;
+  return all([](auto& s, index_t group, index_t band) { return s.run(group, band); });
 }
 
 }  // namespace
