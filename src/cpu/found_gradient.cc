@@ -4,6 +4,7 @@
 
 #include "cpu/arena.h"
 #include "cpu/code_gradient.h"
+#include "cpu/code_kernels.h"
 #include "cpu/codes.h"
 #include "cpu/parallel.h"
 #include "cpu/run.h"
@@ -77,7 +78,32 @@ View part_of(const View& whole, const Extents& at, const Extents& extents) {
   return part;
 }
 
+// Whether the elements of a tensor are a run of memory, in any order of axes, and which axis is the innermost one.
+bool is_run(const ConstTensor& t, const Extents& order) { return t.pitch == dense_pitch(t.shape, order); }
+
 }  // namespace
+
+bool found_first(const Problem& problem, const ConstTensor& x, const Tensor& dx) {
+  constexpr index_t kFewest = index_t{1} << 20, kFewestApart = index_t{4} << 20;  // elements of dx
+  if (problem.pooled < 2 || problem.pooled > 3 || !is_floating(problem.dtype)) return false;
+  if (code_table().kernel == nullptr || code_table().kernel(problem.pool.op, problem.dtype).planes == nullptr)
+    return false;
+  bool apart = true, dwindling = true;
+  for (int a = 0; a < problem.pooled; ++a) {
+    const Axis& axis = problem.axis[static_cast<std::size_t>(a)];
+    if (axis.kernel < 2 || axis.kernel > 3 || axis.dilation != 1) return false;
+    apart &= axis.stride >= axis.kernel;
+    dwindling &= axis.stride >= 2 || axis.kernel == 3;
+  }
+  if (!dwindling) return false;
+  const Extents order = memory_order(dx);
+  if (!is_run(x, order) || !is_run(dx, order)) return false;
+  const int innermost = static_cast<int>(order.back());
+  const auto pooled = problem.axes.begin() + problem.pooled;
+  if (apart && std::find(problem.axes.begin(), pooled, innermost) == pooled) return false;
+  const index_t fewest = apart && problem.dtype == Dtype::f32 ? kFewestApart : kFewest;
+  return element_count(dx.shape) >= fewest;
+}
 
 bool found_gradient(const Problem& problem, const ConstTensor& x, const ConstTensor& dy, const Tensor& dx,
                     int threads) {

@@ -459,6 +459,7 @@ void run_extremum_backward(const Problem& problem, const ConstTensor& x, const C
   const auto turned = [](const Problem& p, const ConstTensor* tx, const ConstTensor& tdy, const Tensor& tdx) {
     run_extremum_backward(p, *tx, tdy, tdx, 1);
   };
+  if (found_first(problem, x, dx) && found_gradient(problem, x, dy, dx, threads)) return;
   if (apart_gradient(problem, &x, dy, dx, threads, kFewestLanes)) return;
   if (turn_gradient(problem, &x, dy, dx, threads, most_turned_row(problem), turned)) return;
   if (gather_gradient(problem, &x, nullptr, IndexSpace::window, dy, dx, threads)) return;

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "cpu/found_gradient.h"
 #include "cpu/targets.h"
 #include "pool/conform.h"
 #include "pool/fill.h"
@@ -67,6 +68,47 @@ TEST_P(CodeGradient, S9_StoredCodesGiveTheSameGradient) {
         EXPECT_EQ(differs(c, target.c_str(), c.dx, dx, Layout::dense), "");
       }
     }
+  }
+}
+
+TEST_P(CodeGradient, S9_FoundCodesGiveTheSameGradient) {
+  std::mt19937_64 random(seeds()[0]);
+  for (Dtype dtype : {Dtype::f32, Dtype::f64, Dtype::f16, Dtype::bf16, Dtype::u8}) {
+    for (Data data : {Data::integers, Data::specials}) {
+      Problem p = parse_problem(GetParam().problem);
+      p.dtype = dtype;
+      const Case c{p, fill(dtype, element_count(p.shape), data, random),
+                   fill(dtype, element_count(p.output_shape), Data::reals, random)};
+      const Placed x(dtype, p.shape, Layout::dense, c.x.data(), p.order);
+      const Placed dy(dtype, p.output_shape, Layout::dense, c.dy.data(), p.order);
+      for (const std::string& target : cpu::supported_targets()) {
+        cpu::set_target(target);
+        for (int threads : {1, 3}) {
+          Placed dx(dtype, p.shape, Layout::dense, nullptr, p.order);
+          EXPECT_TRUE(cpu::found_gradient(p, x.view(), dy.view(), dx.view(), threads)) << target << " " << name(dtype);
+          EXPECT_EQ(differs(c, target.c_str(), c.dx, dx, Layout::dense), "");
+        }
+      }
+    }
+  }
+}
+
+// Tensors that are too large to be compared with the reference here: `found_gradient` itself is, above.
+TEST(FoundGradient, ComesFirstForLargeTensorsOfSmallWindows) {
+  const auto first = [](const char* name) {
+    const Problem p = parse_problem(name);
+    return cpu::found_first(p, ConstTensor(nullptr, p.dtype, p.shape, dense_pitch(p.shape)),
+                            Tensor(nullptr, p.dtype, p.shape, dense_pitch(p.shape)));
+  };
+  const bool has_kernels = cpu::supported_targets()[0].starts_with("AVX3");
+  for (const char* name : {"max:f32:16x64x112x112:k2", "max:f32:8x192x28x28:k3s1p1", "min:bf16:8x64x56x56:k2",
+                           "max:f32:1x32x64x64x64:k2", "max:f32:8x112x112x64:k3s2p1:axes1,2"}) {
+    EXPECT_EQ(first(name), has_kernels) << name;
+  }
+  for (const char* name : {"max:f32:1x64x112x112:k3s2p1", "max:f32:8x128x56x56:k2", "max:f32:8x112x112x64:k2:axes1,2",
+                           "max:f32:1x1x4000000:k3s1p1", "max:f32:8x64x112x112:k2s1", "max:f32:8x64x112x112:k3s1d2",
+                           "max:i32:8x64x112x112:k3s1p1", "max:f32:8x64x112x112:k5s1p2"}) {
+    EXPECT_FALSE(first(name)) << name;
   }
 }
 
