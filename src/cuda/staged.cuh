@@ -122,6 +122,7 @@ __device__ __forceinline__ void stage(const StagedGeometry& g, const StagedTile&
   const int rows = g.joined >= 1 ? 1 : static_cast<int>(tile.in[1].size());
   const int depths = g.joined >= 2 ? 1 : static_cast<int>(tile.in[0].size());
   const int runs = rows * depths * (g.joined >= 3 ? 1 : units);
+  if (runs == 0 || row == 0) return;  // of a gradient: places that no window reads
   const int length = row * static_cast<int>(tile.in[1].size() * tile.in[0].size()) * units / runs;
   const int pieces = length / kLanes<T> + 2;  // a run may begin and end within one
   const SmallDivider by_pieces(pieces), by_rows(rows), by_depths(depths);
