@@ -12,9 +12,8 @@ namespace oriel {
 
 /// How a call is run; never changes its result.
 struct Options {
-  int threads = 0;  ///< threads to use at most; 0: all that the process may use
-  void* stream =
-      nullptr;  ///< tensors on a CUDA device: the cudaStream_t that the call is put on; null: the default one
+  int threads = 0;         ///< threads to use at most; 0: all that the process may use
+  void* stream = nullptr;  ///< of tensors on a CUDA device: the cudaStream_t of the call; null: the default one
 };
 
 /// The shape of the result of `pool` on a tensor of shape `shape`. Throws Error as make_problem does.
