@@ -78,7 +78,7 @@ View part_of(const View& whole, const Extents& at, const Extents& extents) {
   return part;
 }
 
-// Whether the elements of a tensor are a run of memory, in any order of axes, and which axis is the innermost one.
+// Whether the elements of a tensor are a run of memory with its axes in that order.
 bool is_run(const ConstTensor& t, const Extents& order) { return t.pitch == dense_pitch(t.shape, order); }
 
 }  // namespace
