@@ -1,6 +1,8 @@
 #include "oriel/tensor.h"
 
 #include <algorithm>
+#include <cstdlib>
+#include <numeric>
 
 namespace oriel {
 namespace {
@@ -56,6 +58,16 @@ Extents dense_pitch(const Extents& shape, const Extents& order) {
     step *= extent == 0 ? 1 : extent;
   }
   return pitch;
+}
+
+Extents memory_order(const Extents& pitch) {
+  Extents order(pitch.size(), 0);
+  std::iota(order.begin(), order.end(), index_t{0});
+  const auto reach = [&](index_t axis) { return std::abs(pitch[static_cast<int>(axis)]); };
+  std::sort(order.begin(), order.end(), [&](index_t a, index_t b) {  // which allocates nothing, as stable_sort would
+    return reach(a) != reach(b) ? reach(a) > reach(b) : a < b;
+  });
+  return order;
 }
 
 // One loop: a tiny call spends much of its time here.

@@ -6,7 +6,7 @@
 
 #include <algorithm>
 #include <atomic>
-#include <memory>
+#include <vector>
 
 namespace oriel::portrait {
 namespace {
@@ -18,7 +18,6 @@ struct Token {
   Planes mask, light;
   Finished done;
 };
-using TokenPointer = std::shared_ptr<Token>;
 
 // The thread sanitizer cannot see how oneTBB hands tokens over, so each stage says what happens before it and after.
 class Handed {
@@ -45,32 +44,35 @@ FrameCount run_frames(const std::function<bool(Frame&)>& read, const Segmenter& 
   single.chain.edge.working_area = std::min(single.chain.edge.working_area, kWorkingArea);
   Smoother smoother(smooth);
   FrameCount count;
-  const auto next = [&](tbb::flow_control& flow) -> TokenPointer {
+  // Tokens stay here and pointers go through the pipeline, which loses what is in it when a stage throws. The last stage
+  // takes them in order, so a place is free again when its turn comes.
+  std::vector<Token> places(tokens);
+  std::size_t begun = 0;
+  const auto next = [&](tbb::flow_control& flow) -> Token* {
     const Handed handed;
-    auto token = std::make_shared<Token>();
-    if (!read(token->frame)) {
-      flow.stop();
-      return nullptr;
-    }
-    return token;
+    Token& token = places[begun++ % tokens];
+    token = {};
+    if (read(token.frame)) return &token;
+    flow.stop();
+    return nullptr;
   };
-  const auto segment = [&](TokenPointer token) {
+  const auto segment = [&](Token* token) {
     const Handed handed;
     token->mask = segmenter(token->frame.image);
     token->light = brightness(token->frame.image, token->mask.height, token->mask.width);
     return token;
   };
-  const auto steady = [&](TokenPointer token) {
+  const auto steady = [&](Token* token) {
     const Handed handed;
     token->mask = smoother.next(std::move(token->mask), std::move(token->light));
     return token;
   };
-  const auto compose = [&](TokenPointer token) {
+  const auto compose = [&](Token* token) {
     const Handed handed;
     token->done = finish(token->frame.image, token->mask, single);
     return token;
   };
-  const auto last = [&](const TokenPointer& token) {
+  const auto last = [&](Token* token) {
     const Handed handed;
     if (!token->done.person.found) ++count.without_person;
     if (!token->done.picture)
@@ -79,13 +81,13 @@ FrameCount run_frames(const std::function<bool(Frame&)>& read, const Segmenter& 
     token->frame.image = std::move(*token->done.picture);
     write(std::move(token->frame));
   };
-  { const Handed begun; }
+  { const Handed ready; }
   tbb::parallel_pipeline(tokens,
-                         tbb::make_filter<void, TokenPointer>(filter_mode::serial_in_order, next) &
-                             tbb::make_filter<TokenPointer, TokenPointer>(filter_mode::parallel, segment) &
-                             tbb::make_filter<TokenPointer, TokenPointer>(filter_mode::serial_in_order, steady) &
-                             tbb::make_filter<TokenPointer, TokenPointer>(filter_mode::parallel, compose) &
-                             tbb::make_filter<TokenPointer, void>(filter_mode::serial_in_order, last));
+                         tbb::make_filter<void, Token*>(filter_mode::serial_in_order, next) &
+                             tbb::make_filter<Token*, Token*>(filter_mode::parallel, segment) &
+                             tbb::make_filter<Token*, Token*>(filter_mode::serial_in_order, steady) &
+                             tbb::make_filter<Token*, Token*>(filter_mode::parallel, compose) &
+                             tbb::make_filter<Token*, void>(filter_mode::serial_in_order, last));
   const Handed ended;
   count.scene_cuts = smoother.cuts();
   return count;

@@ -11,6 +11,9 @@ enum class Device : std::uint8_t { cpu, cuda };
 /// Pitches, in elements, of a dense tensor whose axes lie in memory in `order` (outermost first; empty: 0,1,2 …).
 ORIEL_API Extents dense_pitch(const Extents& shape, const Extents& order = {});
 
+/// The axes of a tensor of these pitches from outermost to innermost in memory; of equal ones the first is outermost.
+ORIEL_API Extents memory_order(const Extents& pitch);
+
 /// The product of the extents; throws Error when it exceeds 2^63 - 1.
 ORIEL_API index_t element_count(const Extents& shape);
 

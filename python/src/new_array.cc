@@ -79,12 +79,7 @@ Extents order_of_axes(const ConstTensor& like) {
     pitch[d] = std::abs(pitch[d]);
     sorted = sorted && (d + 1 == rank || pitch[d] >= pitch[d + 1]);
   }
-  if (sorted) return {};
-  Extents order;
-  for (int d = 0; d < rank; ++d) order.push_back(d);
-  std::stable_sort(order.begin(), order.end(),
-                   [&](index_t a, index_t b) { return pitch[static_cast<int>(a)] > pitch[static_cast<int>(b)]; });
-  return order;
+  return sorted ? Extents{} : memory_order(pitch);
 }
 
 // torch's rule (suggest_memory_format): whether a tensor of rank 4 or 5 counts as channels-last.

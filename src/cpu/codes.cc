@@ -1,8 +1,5 @@
 #include "cpu/codes.h"
 
-#include <algorithm>
-#include <cstdlib>
-
 namespace oriel::cpu {
 namespace {
 
@@ -14,16 +11,8 @@ Extents permuted(const Extents& list, const Extents& order) {
 
 }  // namespace
 
-Extents memory_order(const ConstTensor& t) {
-  Extents order;
-  for (int d = 0; d < t.rank(); ++d) order.push_back(d);
-  const auto reach = [&](index_t axis) { return std::abs(t.pitch[static_cast<int>(axis)]); };
-  std::stable_sort(order.begin(), order.end(), [&](index_t a, index_t b) { return reach(a) > reach(b); });
-  return order;
-}
-
 WideCodes::WideCodes(const ConstTensor& codes, int threads) : memory_(Dtype::i64, codes.shape) {
-  const Extents order = memory_order(codes);
+  const Extents order = memory_order(codes.pitch);
   view_ = Tensor(memory_.view().data, Dtype::i64, codes.shape, dense_pitch(codes.shape, order));
   const ConstTensor from(codes.data, codes.dtype, permuted(codes.shape, order), permuted(codes.pitch, order));
   const Tensor to(view_.data, Dtype::i64, from.shape);

@@ -21,9 +21,6 @@ decltype(auto) visit_index(Dtype dtype, const Body& body) {
   return body(static_cast<std::int64_t*>(nullptr));
 }
 
-/// The axes of a tensor from outermost to innermost in memory.
-Extents memory_order(const ConstTensor& t);
-
 /// Codes of any index type as i64, in memory of its own that lies in their order.
 class WideCodes {
  public:

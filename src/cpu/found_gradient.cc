@@ -96,7 +96,7 @@ bool found_first(const Problem& problem, const ConstTensor& x, const Tensor& dx)
     dwindling &= axis.stride >= 2 || axis.kernel == 3;
   }
   if (!dwindling) return false;
-  const Extents order = memory_order(dx);
+  const Extents order = memory_order(dx.pitch);
   if (!is_run(x, order) || !is_run(dx, order)) return false;
   const int innermost = static_cast<int>(order.back());
   const auto pooled = problem.axes.begin() + problem.pooled;
@@ -111,7 +111,7 @@ bool found_gradient(const Problem& problem, const ConstTensor& x, const ConstTen
   if ((op != Op::max && op != Op::min) || problem.taps() > kMostByteCodes) return false;
   if (!std::is_sorted(problem.axes.begin(), problem.axes.begin() + problem.pooled)) return false;
   if (element_count(dy.shape) == 0) return false;
-  const Extents order = memory_order(dx);  // channels that lie side by side in dx do so in codes
+  const Extents order = memory_order(dx.pitch);  // channels that lie side by side in dx do so in codes
   const Parts parts(problem, order, threads);
   parallel_for(parts.count(), parts.bytes(), threads, [&](index_t begin, index_t end) {
     static thread_local Arena arena;

@@ -1,8 +1,5 @@
 #include "cuda/run.h"
 
-#include <algorithm>
-#include <cstdlib>
-
 #include "cuda/index.cuh"
 #include "cuda/launch.cuh"
 #include "cuda/ways.h"
@@ -30,15 +27,6 @@ const char* run_way(const Forward& call) {
   const Way* way = kWays;
   while (!way->run(call)) ++way;
   return way->name;
-}
-
-// The pitches of a dense tensor whose axes lie in memory in the order of x's.
-Extents pitch_like(const ConstTensor& x, const Extents& shape) {
-  Extents order;
-  for (int d = 0; d < x.rank(); ++d) order.push_back(d);
-  const auto reach = [&](index_t axis) { return std::abs(x.pitch[static_cast<int>(axis)]); };
-  std::stable_sort(order.begin(), order.end(), [&](index_t a, index_t b) { return reach(a) > reach(b); });
-  return dense_pitch(shape, order);
 }
 
 }  // namespace
@@ -97,7 +85,8 @@ void run_extremum_backward(const Problem& problem, const ConstTensor& x, const C
   }
   const IndexKind kind = code_kind(problem.taps());
   const Scratch codes(element_count(problem.output_shape) * index_bytes(kind), stream);
-  const Tensor found(codes.data(), Dtype::u8, problem.output_shape, pitch_like(x, problem.output_shape), Device::cuda);
+  const Extents pitch = dense_pitch(problem.output_shape, memory_order(x.pitch));
+  const Tensor found(codes.data(), Dtype::u8, problem.output_shape, pitch, Device::cuda);
   const Tensor none(nullptr, problem.dtype, problem.output_shape, found.pitch, Device::cuda);
   const ConstTensor index = found;
   const Forward find{problem, x, none, &found, kind, stream};

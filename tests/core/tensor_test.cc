@@ -19,6 +19,13 @@ std::string message(auto&& call) {
   return "(no error)";
 }
 
+TEST(MemoryOrder, IsThatOfPitchesFromTheLargestOn) {
+  EXPECT_EQ(memory_order({12, 4, 1}), Extents({0, 1, 2}));
+  EXPECT_EQ(memory_order({1, -40, 4}), Extents({1, 2, 0}));
+  EXPECT_EQ(memory_order({0, 5, 0, 5}), Extents({1, 3, 0, 2}));  // of equal ones the first is outermost
+  EXPECT_EQ(memory_order({}), Extents{});
+}
+
 TEST(Tensor, DensePitches) {
   EXPECT_EQ(dense_pitch({2, 3, 4}), (Extents{12, 4, 1}));
   EXPECT_EQ(dense_pitch({2, 3, 4}, {2, 1, 0}), (Extents{1, 2, 6}));

@@ -46,12 +46,16 @@ class CodeGradient : public testing::TestWithParam<Expected> {
 };
 
 TEST_P(CodeGradient, TakesTheWayThatIsTested) {
-  const bool has_kernels = cpu::supported_targets()[0].starts_with("AVX");  // others scatter
   const Problem p = parse_problem(GetParam().problem);
   const Placed dy(p.dtype, p.output_shape, Layout::dense, nullptr, p.order);
   const Placed codes(Dtype::u8, p.output_shape, Layout::dense, nullptr, p.order);
   const Placed dx(p.dtype, p.shape, Layout::dense, nullptr, p.order);
-  EXPECT_EQ(cpu::gather_way(p, dy.view(), codes.view(), dx.view()), has_kernels ? GetParam().way : std::nullopt);
+  const std::optional<cpu::GatherWay> way = cpu::gather_way(p, dy.view(), codes.view(), dx.view());
+  if (cpu::supported_targets()[0].starts_with("AVX")) {
+    EXPECT_EQ(way, GetParam().way);
+  } else {  // shorter vectors find fewer problems worth it, and shorter rows long enough
+    EXPECT_NE(way, cpu::GatherWay::woven);
+  }
 }
 
 TEST_P(CodeGradient, S9_StoredCodesGiveTheSameGradient) {

@@ -1,5 +1,5 @@
 // Times, as ratios: what one rank costs over the undivided call, and how much of a latency the interior hides. Other
-// programs on the machine only add time, so low quantiles are compared, over many calls taken in turns.
+// programs on the machine add time, so calls are taken in turns, and what most of them say counts.
 #include <algorithm>
 #include <chrono>
 
@@ -28,31 +28,33 @@ double median(const std::vector<double>& values) { return quantile(values, 0.5);
 // Of two ranks at once the machine seldom leaves both alone.
 double quiet(const std::vector<double>& values) { return quantile(values, 0.2); }
 
-// The time of `other` over that of `one`. It is measured anew, a few times, while it is above `enough`: a neighbour
-// that works for seconds spoils one measurement.
+// The time of `other` over that of `one`: the median of calls one right after the other, in turns, so that a neighbour
+// on the machine slows both. While it is above `enough` there are more of them.
 double ratio(double enough, auto&& one, auto&& other) {
-  double best = 1e9;
-  for (int attempt = 0; attempt < 80 && best > enough; ++attempt) {
-    std::vector<double> a, b;
-    for (int i = 0; i < 50; ++i) {
+  constexpr std::size_t kFewest = 50, kMost = 1000;
+  std::vector<double> ratios;
+  do {
+    for (std::size_t i = 0; i < kFewest; ++i) {
       const bool swapped = i % 2 == 1;
-      if (swapped) b.push_back(seconds(other));
-      a.push_back(seconds(one));
-      if (!swapped) b.push_back(seconds(other));
+      double b = swapped ? seconds(other) : 0;
+      const double a = seconds(one);
+      if (!swapped) b = seconds(other);
+      ratios.push_back(b / a);
     }
-    best = std::min(best, quiet(b) / quiet(a));
-  }
-  return best;
+  } while (median(ratios) > enough && ratios.size() < kMost);
+  return median(ratios);
 }
 
 }  // namespace
 
-// One rank, against the undivided call on the same memory.
+// One rank, against the undivided call on the same memory. On a machine that is left alone it takes 0.98 to 1.01 of it;
+// where others use the memory, the same code twice was seen to differ by 5 % for seconds. What must not come back, a copy
+// or a second pass, costs far more than is allowed here.
 void check_overhead(Ranks& ranks) {
-  constexpr double kMost = 1.02;
+  constexpr double kMost = 1.1;
   std::mt19937_64 random(29);
   for (const char* name :
-       {"max:f32:1x16x224x224:k3s2p1", "avg:f32:1x16x224x224:k3s1p1:exclude", "max:f32:1x32x224x224:k2s2"}) {
+       {"max:f32:1x64x224x224:k3s2p1", "avg:f32:1x64x224x224:k3s1p1:exclude", "max:f32:1x64x224x224:k2s2"}) {
     const Whole whole(parse_problem(name), Data::spread, random);
     const Problem& p = whole.problem;
     const Extents grid(p.shape.size(), 1);
