@@ -288,6 +288,8 @@ void backward(const Problem& problem, const ConstTensor& dy, const ConstTensor& 
   run_indexed_backward(what, problem, dy, indices, space, dx, options);
 }
 
+bool codes_pay(const Problem& problem) { return cpu::codes_pay(problem); }
+
 void unpool(const ConstTensor& y, const ConstTensor& indices, IndexSpace space, const Extents& axes, const Tensor& x,
             const Options& options) {
   const Caller what = {"unpool", ""};

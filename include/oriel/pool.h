@@ -57,6 +57,11 @@ ORIEL_API void backward(const Pool& pool, const ConstTensor& dy, const ConstTens
 ORIEL_API void backward(const Problem& problem, const ConstTensor& dy, const ConstTensor& indices, IndexSpace space,
                         const Tensor& dx, const Options& options = {});
 
+/// Whether max or min and then its gradient take less time together where forward stores codes (u8, space `window`) and
+/// backward goes by them than where backward finds the extrema again in x: on the CPU, with the instruction set in use,
+/// for dense tensors in the problem's memory order. False for all other pools.
+ORIEL_API bool codes_pay(const Problem& problem);
+
 /// x = zeros, but x[indices[o]] = y[o]: the partial inverse of max pooling with indices. Where two outputs name one
 /// place the later one in row-major order stays. An index of -1 is skipped; others outside the output's own plane throw
 /// Error.

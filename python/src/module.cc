@@ -99,6 +99,24 @@ nb::object forward_indices(const PythonPool& p, nb::handle x_object, nb::handle 
   return nb::make_tuple(y.finish(), indices.finish());
 }
 
+// The pool of x, and the codes that its gradient goes by, or None where it better finds the extrema again.
+nb::object forward_codes(const PythonPool& p, nb::handle x_object) {
+  const Array x = read_array(p.function(), "x", x_object);
+  p.check_rank(x.view.shape);
+  Problem problem = make_problem(p.pool, x.view.dtype, x.view.shape);
+  problem.order = memory_order(x.view.pitch);
+  if (x.view.device != Device::cpu || x.view.pitch != dense_pitch(x.view.shape, problem.order) || !codes_pay(problem)) {
+    return nb::make_tuple(forward_array(p, x, nb::none()), nb::none());
+  }
+  NewArray y(x, problem.dtype, problem.output_shape), codes(x, Dtype::u8, problem.output_shape);
+  const Options how = options(x);
+  {
+    const nb::gil_scoped_release release;
+    forward(problem, x.view, y.view(), codes.view(), IndexSpace::window, how);
+  }
+  return nb::make_tuple(y.finish(), codes.finish());
+}
+
 nb::object backward_pool(const PythonPool& p, nb::handle dy_object, nb::handle x_object, nb::handle shape,
                          nb::handle out) {
   const std::string function = std::string(p.function()) + "_backward";
@@ -324,6 +342,8 @@ void bind_functions(nb::module_& m) {
   m.def("forward", &forward_pool, "pool"_a, "x"_a.none(), "out"_a.none() = nb::none());
   m.def("forward_indices", &forward_indices, "pool"_a, "x"_a.none(), "space"_a, "out"_a.none() = nb::none(),
         "index_dtype"_a.none() = "int64");
+  m.def("forward_codes", &forward_codes, "pool"_a, "x"_a.none(),
+        "(result, codes): u8 codes of the windows' taps where a gradient from them is the quickest, else None");
   m.def("backward", &backward_pool, "pool"_a, "dy"_a.none(), "x"_a.none(), "shape"_a.none(),
         "out"_a.none() = nb::none());
   m.def("backward_indices", &backward_indices, "pool"_a, "dy"_a.none(), "indices"_a.none(), "space"_a, "shape"_a,

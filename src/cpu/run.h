@@ -24,6 +24,9 @@ struct Course {
 };
 Course course_of(const Problem& problem);
 
+/// See oriel::codes_pay.
+bool codes_pay(const Problem& problem);
+
 /// dx = the gradient of a sum, an average or Lp; `x` may be null where the pool does not need it.
 void run_sum_backward(const Problem& problem, const ConstTensor* x, const ConstTensor& dy, const Tensor& dx,
                       int threads);

@@ -36,6 +36,20 @@ TEST(Codes, TheWayIsTaken) {
   }
 }
 
+TEST(Codes, PayWhereBothPassesHaveKernels) {
+  const std::string target = active_target();
+  const bool avx512 = target == "AVX3" || target == "AVX3_DL";
+  for (const char* name : {"max:f32:8x64x112x112:k3s2p1", "max:f32:2x2x40x72:k3s1p1", "min:bf16:2x3x40x40:k2",
+                           "max:f32:2x9x8x64:k3s2p1:axes1,2", "max:f32:1x2x6x8x40:k2", "max:f32:2x512x14x14:k2"}) {
+    EXPECT_EQ(codes_pay(parse_problem(name)), avx512) << name;
+  }
+  for (const char* name :
+       {"max:f32:2x512x7x7:k3s1p1", "max:f32:32x3x28x28:k4s2", "max:f32:2x2x40x72:k5s1p2", "max:i32:2x2x40x72:k2",
+        "max:f32:2x2x40x72:k3s1p1:omit", "avg:f32:2x2x40x72:k3s1p1", "max:f32:1x1x64x64:k16"}) {
+    EXPECT_FALSE(codes_pay(parse_problem(name))) << name;
+  }
+}
+
 TEST(Codes, S10_ProblemsAgreeWithTheReference) {
   for (const auto& [name, ways] : kWays) {
     const Problem p = parse_problem(name);

@@ -357,7 +357,8 @@ def test_saved_tensor_hooks():
     x = rand(1, 1, 4, 4, requires_grad=True)
     with torch.autograd.graph.saved_tensors_hooks(lambda t: packed.append(t) or t, lambda t: t):
         y = ot.max_pool2d(x, 2)
-    assert len(packed) == 1
+    assert packed[0].data_ptr() == x.data_ptr() and all(t.dtype == torch.uint8 for t in packed[1:])  # codes
+    kept = len(packed)
     with torch.autograd.graph.saved_tensors_hooks(lambda t: packed.append(t) or t, lambda t: t):
         ot.avg_pool2d(x, 2)
-    assert len(packed) == 1 and y.requires_grad  # an average keeps a shape alone
+    assert len(packed) == kept and y.requires_grad  # an average keeps a shape alone

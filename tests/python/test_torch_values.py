@@ -7,6 +7,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 
+import oriel
 import oriel.torch as ot
 from random_seeds import seeds
 
@@ -281,6 +282,32 @@ def test_gradients_may_have_any_strides(op):
     assert torch.equal(one, torch.autograd.grad(getattr(ot, op)(x, 3), x, torch.ones_like(y))[0])
 
 
+@pytest.mark.parametrize("channels_last", [False, True])
+@pytest.mark.parametrize("arguments", [(2,), (3, 2, 1), (3, 1, 1)])
+def test_gradients_of_large_maxima_go_by_codes(arguments, channels_last):
+    generator = torch.Generator().manual_seed(15)
+    x = torch.randint(-9, 9, (2, 32, 40, 40), generator=generator).float()  # with ties
+    x = x.contiguous(memory_format=torch.channels_last) if channels_last else x
+    x.requires_grad_()
+    y, expected = ot.max_pool2d(x, *arguments), F.max_pool2d(x, *arguments)
+    assert torch.equal(y, expected)
+    kept = y.grad_fn.saved_tensors
+    assert len(kept) == (2 if oriel.active_target().startswith("AVX3") else 1)  # x, and codes where they pay
+    if len(kept) == 2:
+        assert kept[1].dtype == torch.uint8 and kept[1].shape == y.shape
+    dy = torch.randint(-99, 99, y.shape, generator=generator).float()
+    for gradient_of_y in (dy, dy.contiguous(memory_format=torch.channels_last), torch.ones(()).expand(y.shape)):
+        dx = torch.autograd.grad(y, x, gradient_of_y, retain_graph=True)[0]
+        assert dx.stride() == x.stride()
+        assert torch.equal(dx, torch.autograd.grad(expected, x, gradient_of_y, retain_graph=True)[0])
+
+    def second(pool):  # the gradient of a gradient, which takes the way through x
+        first = torch.autograd.grad(pool(x, *arguments).square().sum(), x, create_graph=True)[0]
+        return torch.autograd.grad(first.square().sum(), x)[0]
+
+    assert torch.equal(second(ot.max_pool2d), second(F.max_pool2d))
+
+
 def test_indices_may_have_any_strides():
     x = torch.randn(2, 3, 8, 8, generator=torch.Generator().manual_seed(10))
     y, indices = ot.max_pool2d(x, 2, return_indices=True)
@@ -323,16 +350,20 @@ def test_as_many_threads_as_torch_is_told_to_use(monkeypatch):
 
     used = []
     monkeypatch.setattr(engine, "_forward", lambda pool, x: used.append(_core.get_threads()) or _core.forward(pool, x))
+    real = _core.forward_codes
+    monkeypatch.setattr(_core, "forward_codes", lambda pool, x: used.append(_core.get_threads()) or real(pool, x))
     before = torch.get_num_threads()
     x = torch.zeros(1, 4, 4, requires_grad=True)
     try:
         torch.set_num_threads(engine._ALL_THREADS)
         ot.max_pool2d(x, 2)
+        ot.avg_pool2d(x, 2)
         torch.set_num_threads(1 if engine._ALL_THREADS > 1 else 2)
         ot.max_pool2d(x, 2)
+        ot.avg_pool2d(x, 2)
     finally:
         torch.set_num_threads(before)
-    assert used == [0, 1] and _core.get_threads() == 0  # 0: all; and NumPy arrays keep their own number
+    assert used == [0, 0, 1, 1] and _core.get_threads() == 0  # 0: all; and NumPy arrays keep their own number
 
 
 def test_one_thread_is_one_thread():

@@ -13,8 +13,8 @@ from torch._prims_common import suggest_memory_format
 from oriel import _core
 
 __all__ = [
-    "as_many_threads_as_torch", "backward", "forward", "forward_indices", "is_channels_last", "memory_format",
-    "result_unlike", "unpool"
+    "as_many_threads_as_torch", "backward", "backward_codes", "forward", "forward_codes", "forward_indices",
+    "is_channels_last", "memory_format", "result_unlike", "unpool"
 ]
 
 _ALL_THREADS = _core.default_threads()
@@ -62,6 +62,15 @@ def forward_indices(pool: _core.Pool, x: Tensor) -> tuple[Tensor, Tensor]:
         return _core.forward_indices(pool, x, "plane")
 
 
+def forward_codes(pool: _core.Pool, x: Tensor) -> tuple[Tensor, Tensor | None]:
+    """The pool of `x`, and uint8 codes of the taps that windows chose, where a gradient is quicker by them than from
+    `x`, else None."""
+    if _torch_threads() == _ALL_THREADS:
+        return _core.forward_codes(pool, x)
+    with as_many_threads_as_torch():
+        return _core.forward_codes(pool, x)
+
+
 def result_unlike(dy: Tensor, shape: Sequence[int], channels_last: bool) -> Tensor | None:
     """A tensor for the gradient of the input where it is not to lie in memory as `dy` does, else None."""
     if channels_last == is_channels_last(dy):
@@ -76,6 +85,15 @@ def backward(pool: _core.Pool, dy: Tensor, x: Tensor | None, shape: Sequence[int
         return _backward(pool, dy, x, shape, out)
     with as_many_threads_as_torch():
         return _backward(pool, dy, x, shape, out)
+
+
+def backward_codes(pool: _core.Pool, dy: Tensor, codes: Tensor, x: Tensor) -> Tensor:
+    """The gradient of `x` by the codes that `forward_codes` gave, in memory like `x`."""
+    out = None if x.is_contiguous() and dy.is_contiguous() else torch.empty_like(x)
+    if _torch_threads() == _ALL_THREADS:
+        return _core.backward_indices(pool, dy, codes, "window", x.shape, out)
+    with as_many_threads_as_torch():
+        return _core.backward_indices(pool, dy, codes, "window", x.shape, out)
 
 
 def unpool(y: Tensor, indices: Tensor, shape: Sequence[int], axes: Sequence[int]) -> Tensor:

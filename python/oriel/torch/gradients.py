@@ -39,13 +39,13 @@ def _primals(ctx: Any) -> list[Tensor | None]:
     return [tensor if tensor is None else forward_ad.unpack_dual(tensor).primal for tensor in ctx.saved_tensors]
 
 
-def keep_input(ctx: Any, x: Tensor, op: str, omit_nan: bool) -> None:
-    """Keep what the gradient of a pool of `x` needs: the tensor, or its shape and memory format alone."""
+def keep_input(ctx: Any, x: Tensor, op: str, omit_nan: bool, *more: Tensor) -> None:
+    """Keep what the gradient of a pool of `x` needs: the tensor and `more`, or its shape and memory format alone."""
     if op in ("avg", "sum") and not omit_nan:
         ctx.input_shape = x.shape
         ctx.channels_last = not x.is_contiguous() and engine.is_channels_last(x)
     else:
-        ctx.save_for_backward(x)
+        ctx.save_for_backward(x, *more)
 
 
 def pick(x: Tensor, indices: Tensor, axes: Sequence[int]) -> Tensor:

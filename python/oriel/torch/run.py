@@ -48,6 +48,8 @@ def _gradient(ctx: Any, dy: Tensor) -> Tensor:
     # is_grads_batched=True maps in a way of its own, which shows in the tensor's keys alone
     if is_plain(dy) and not _is_grad_enabled() and _dispatch_keys(dy).has(_CPU):
         if kept := ctx.saved_tensors:
+            if len(kept) == 2:
+                return engine.backward_codes(ctx.core, dy, kept[1], kept[0])
             return engine.backward(ctx.core, dy, kept[0], None)
         out = None
         if ctx.channels_last or not dy.is_contiguous():
@@ -60,10 +62,14 @@ def _gradient(ctx: Any, dy: Tensor) -> Tensor:
 class _PoolFunction(Function):
     @staticmethod
     def forward(ctx: Any, x: Tensor, core: _core.Pool, pool: tuple) -> Tensor:
-        gradients.keep_input(ctx, x, pool[0], pool[11])
         ctx.core = core
         ctx.pool = pool
-        return engine.forward(core, x)
+        if pool[0] not in ("max", "min"):
+            gradients.keep_input(ctx, x, pool[0], pool[11])
+            return engine.forward(core, x)
+        y, codes = engine.forward_codes(core, x)  # x is kept beside codes for gradients of gradients
+        gradients.keep_input(ctx, x, pool[0], pool[11], *(() if codes is None else (codes,)))
+        return y
 
     @staticmethod
     def backward(ctx: Any, dy: Tensor) -> tuple[Tensor | None, ...]:
