@@ -44,8 +44,8 @@ FrameCount run_frames(const std::function<bool(Frame&)>& read, const Segmenter& 
   single.chain.edge.working_area = std::min(single.chain.edge.working_area, kWorkingArea);
   Smoother smoother(smooth);
   FrameCount count;
-  // Tokens stay here and pointers go through the pipeline, which loses what is in it when a stage throws. The last stage
-  // takes them in order, so a place is free again when its turn comes.
+  // Tokens stay here and pointers go through the pipeline, which loses what is in it when a stage throws. The last
+  // stage takes them in order, so a place is free again when its turn comes.
   std::vector<Token> places(tokens);
   std::size_t begun = 0;
   const auto next = [&](tbb::flow_control& flow) -> Token* {
@@ -82,12 +82,11 @@ FrameCount run_frames(const std::function<bool(Frame&)>& read, const Segmenter& 
     write(std::move(token->frame));
   };
   { const Handed ready; }
-  tbb::parallel_pipeline(tokens,
-                         tbb::make_filter<void, Token*>(filter_mode::serial_in_order, next) &
-                             tbb::make_filter<Token*, Token*>(filter_mode::parallel, segment) &
-                             tbb::make_filter<Token*, Token*>(filter_mode::serial_in_order, steady) &
-                             tbb::make_filter<Token*, Token*>(filter_mode::parallel, compose) &
-                             tbb::make_filter<Token*, void>(filter_mode::serial_in_order, last));
+  tbb::parallel_pipeline(tokens, tbb::make_filter<void, Token*>(filter_mode::serial_in_order, next) &
+                                     tbb::make_filter<Token*, Token*>(filter_mode::parallel, segment) &
+                                     tbb::make_filter<Token*, Token*>(filter_mode::serial_in_order, steady) &
+                                     tbb::make_filter<Token*, Token*>(filter_mode::parallel, compose) &
+                                     tbb::make_filter<Token*, void>(filter_mode::serial_in_order, last));
   const Handed ended;
   count.scene_cuts = smoother.cuts();
   return count;

@@ -10,6 +10,7 @@
 
 #include "cpu/lane_rows.h"
 #include "cpu/plane_taps-inl.h"
+#include "hwy/cache_control.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace oriel::cpu {
@@ -55,7 +56,7 @@ struct LaneParts : OneOrTwo<hn::Vec<PlaneTag<P>>, kSplits<P>> {
     if constexpr (kSplits<P>) {
       P::split(d, hn::LoadU(hn::Repartition<typename P::In, D>(), p), v.even, v.odd);
     } else {
-      const V x = P::load(d, p);
+      V x = P::load(d, p);
       if (watched) watch.see(x);
       v.even = P::lift(d, x);
     }
@@ -146,6 +147,10 @@ class LaneColumn {
     });
   }
 
+  static HWY_INLINE void prefetch(const In* const* from, index_t i) {
+    for (int t = 0; t < kAcross; ++t) hwy::Prefetch(from[t] + i);
+  }
+
  private:
   const In* rows_[kAcross];
   index_t pitch_[kAcross];
@@ -186,11 +191,17 @@ HWY_INLINE void fold_lanes_cut(const LaneRow& b, const LaneColumn<P, kAcross, kA
   }
 }
 
+// Maxima have their next window prefetched: 2x2 step 2 of 8x112x112x64 f32 took 1.5 copies for 1.7, and averages no
+// less.
+template <class P>
+inline constexpr bool kExtremum = std::is_same_v<typename P::Reduce, Max> || std::is_same_v<typename P::Reduce, Min>;
+
 // Windows one after the other, any step: a position's lanes are read as they lie.
 template <class P, int kAcross, int kAlong>
 HWY_INLINE Watch<P> fold_lanes_apart(const LaneRow& b, Watch<P> watch) {
   using Column = LaneColumn<P, kAcross, kAcross>;
   const Column column(b, 0);
+  const index_t next = b.stride * b.lanes;  // the next window's elements, where positions lie side by side
   const auto by = divisor_of<P>(b);
   typename P::Out* HWY_RESTRICT y = static_cast<typename P::Out*>(b.y);
   index_t first = b.first;
@@ -204,6 +215,9 @@ HWY_INLINE Watch<P> fold_lanes_apart(const LaneRow& b, Watch<P> watch) {
     cover_lanes<P>(b.lanes, [&](index_t lane, auto vectors) HWY_ATTR {
       for (index_t g = 0; g < decltype(vectors)::value; ++g) {
         const index_t i = lane + g * LaneParts<P>::size();
+        if constexpr (kExtremum<P>) {
+          for (int t = 0; t < kAlong; ++t) Column::prefetch(from[t], i + next);
+        }
         const auto tap = [&](int t) HWY_ATTR { return Column::fold(from[t], i, watch); };
         fold_lane_taps<P, kAlong>(b.along, tap).store_lowered(b, by, y + i);
       }

@@ -55,7 +55,7 @@ HWY_INLINE Watch<P> across_pair(const PlaneBand& b, index_t row, typename P::Lan
   for (int t = 0; t < count; ++t) rows[t] = static_cast<const In*>(b.taps[row * b.across + t]);
   rows[count] = static_cast<const In*>(b.taps[(row + 1) * b.across + count - 1]);
   const auto load = [&](int t, index_t i) HWY_ATTR {
-    const auto v = P::load(d, rows[t] + i);
+    auto v = P::load(d, rows[t] + i);
     if (!kLast || t >= count - 1) watch.see(v);
     return P::lift(d, v);
   };

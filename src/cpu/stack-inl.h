@@ -64,7 +64,7 @@ HWY_NOINLINE bool across_flat(const PlaneStack& s) {
     for (index_t v = 0; v < vectors; ++v) {
       const index_t i = v + 1 < vectors ? v * lanes : n - lanes;
       const auto folded = fold_taps<P, K>(d, count, [&](int t) HWY_ATTR {
-        const auto tap = P::load(d, x + i + offset[t]);
+        auto tap = P::load(d, x + i + offset[t]);
         if (t == count / 2) {
           watch.see(tap);
           return P::lift(d, tap);
@@ -96,7 +96,7 @@ HWY_NOINLINE bool across_by_row(const PlaneStack& s) {
       }
       for (index_t i = 0; i < s.in_elems; i += lanes) {
         const auto v = fold_taps<P, K>(d, count, [&](int t) HWY_ATTR {
-          const auto tap = P::load(d, taps[t] + i);
+          auto tap = P::load(d, taps[t] + i);
           if constexpr (P::kWatch) watch.see(tap);
           return P::lift(d, tap);
         });

@@ -7,6 +7,7 @@
 #endif
 
 #include "cpu/kernels.h"
+#include "cpu/register-inl.h"
 #include "hwy/highway.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -31,8 +32,9 @@ class Watch {
 
  public:
   HWY_INLINE Watch() : bad_(hn::Zero(DI())), least_(hn::Zero(DI())) {}
-  HWY_INLINE void see(V v) {
+  HWY_INLINE void see(V& v) {
     if constexpr (P::kWatch) {
+      keep_in_register(v);
       const DI di;
       const auto bits = hn::BitCast(di, v);
 #if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL

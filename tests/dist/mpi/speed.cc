@@ -48,8 +48,8 @@ double ratio(double enough, auto&& one, auto&& other) {
 }  // namespace
 
 // One rank, against the undivided call on the same memory. On a machine that is left alone it takes 0.98 to 1.01 of it;
-// where others use the memory, the same code twice was seen to differ by 5 % for seconds. What must not come back, a copy
-// or a second pass, costs far more than is allowed here.
+// where others use the memory, the same code twice was seen to differ by 5 % for seconds. What must not come back, a
+// copy or a second pass, costs far more than is allowed here.
 void check_overhead(Ranks& ranks) {
   constexpr double kMost = 1.1;
   std::mt19937_64 random(29);
