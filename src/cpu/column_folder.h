@@ -78,6 +78,7 @@ class ColumnFolder {
   Arena& arena_;
   const ElementKernels kernels_;
   LaneRowKernel lane_rows_;                 // with a fold: rows of outputs are folded in registers
+  bool far_ = false;                        // its inputs are beyond the second cache
   InlineList<int, kMaxPooledAxes> across_;  // pooled axes whose rows are folded where they lie, in the sums' order
   int along_ = -1;                          // the pooled axis along a row
   std::array<Axis, kMaxPooledAxes> axis_;   // adaptive ones as uniform ones where they are

@@ -150,6 +150,11 @@ class LaneColumn {
   static HWY_INLINE void prefetch(const In* const* from, index_t i) {
     for (int t = 0; t < kAcross; ++t) hwy::Prefetch(from[t] + i);
   }
+  HWY_INLINE void prefetch_position(index_t position, index_t lanes) const {
+    const In* from[kAcross];
+    find(position, from);
+    for (index_t i = 0; i < lanes; i += 64 / static_cast<index_t>(sizeof(In))) prefetch(from, i);
+  }
 
  private:
   const In* rows_[kAcross];
@@ -246,6 +251,9 @@ HWY_INLINE Watch<P> fold_lanes_kept(const LaneRow& b, Watch<P> watch) {
   }
   typename P::Out* HWY_RESTRICT y = static_cast<typename P::Out*>(b.y);
   for (index_t o = 0; o < b.out; ++o, first += kStride, y += b.y_pitch) {
+    if (kStride > 1 && b.far) {  // what the next window reads first; steps of one are foreseen by the hardware
+      for (int t = 0; t < kStride; ++t) column.prefetch_position(first + kAlong + t, b.lanes);
+    }
     for (index_t k = 0; k < b.lanes; k += size) {
       const index_t i = k < last ? k : last;
       const auto tap = [&](int t) HWY_ATTR {

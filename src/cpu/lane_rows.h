@@ -20,6 +20,7 @@ struct LaneRow : PlaneLowering {
   index_t in = 0;   // positions that exist; taps at others are absent
   index_t out = 0;  // outputs, each with the same divisor
   index_t lanes = 0;
+  bool far = false;  // inputs are in no cache of a processor's own
   void* y = nullptr;
   index_t y_pitch = 0;
   void* scratch = nullptr;  // kLaneRowsKept rows of `lanes` folded elements and fewest_lanes more
