@@ -6,6 +6,7 @@
 #include "cpu/apart_kernels.h"
 #include "cpu/layout.h"
 #include "cpu/parallel.h"
+#include "cpu/places.h"
 
 namespace oriel::cpu {
 namespace {
@@ -25,7 +26,9 @@ struct ApartJob {
   const std::byte* dy;
   std::byte* dx;
   index_t elem = 4;
-  bool lanes = false;     // windows of lanes, or else beside each other along rows
+  bool lanes = false;      // windows of lanes, or else beside each other along rows
+  bool positions = false;  // lanes of sums, and a row of such windows is one call
+  bool stream = false;
   int outer = 0;          // axes that are visited: all, or all but that of rows
   bool complete = false;  // every input is in a window
   bool sums = false;      // sums and averages
@@ -38,13 +41,37 @@ bool is_apart(const Axis& axis) {
   return !axis.adaptive && axis.spacing == 1 && axis.kernel <= kMostPlaceTaps && axis.stride >= axis.extent();
 }
 
+// Whether windows stand beside each other from the first input on.
+bool tiles(const Axis& row) {
+  return row.stride == row.kernel && row.dilation == 1 && row.start(0) == 0 && row.full() == Range{0, row.out};
+}
+
 // Rows whose windows stand beside each other from the first input on.
 bool is_row(const RowLayout& layout) {
   const PooledAxis& along = layout.axis[at(layout.pooled() - 1)];
   const Axis& row = along.axis;
-  return layout.row_axis == layout.pooled() - 1 && is_dense(along.pitch) && row.stride == row.kernel &&
-         row.stride >= 2 && row.stride <= 4 && row.dilation == 1 && row.start(0) == 0 &&
-         row.full() == Range{0, row.out} && row.out >= kFewestOutputs;
+  return layout.row_axis == layout.pooled() - 1 && is_dense(along.pitch) && tiles(row) && row.stride >= 2 &&
+         row.stride <= 4 && row.out >= kFewestOutputs;
+}
+
+// The same of positions of lanes that lie side by side.
+bool is_row_of_positions(const RowLayout& layout) {
+  const PooledAxis& along = layout.axis[at(layout.pooled() - 1)];
+  return tiles(along.axis) && along.pitch[kY] == layout.lanes.n && along.pitch[kIndex] == layout.lanes.n;
+}
+
+// Whether dx is large, and runs that are written at once are whole lines of the caches.
+bool goes_past_caches(const ApartJob& job) {
+  constexpr index_t kLineBytes = 64;
+  const RowLayout& layout = job.layout;
+  const Axis& row = layout.axis[at(layout.pooled() - 1)].axis;
+  const auto whole_lines = [&](index_t elements) { return elements * job.elem % kLineBytes == 0; };
+  bool lines = reinterpret_cast<std::uintptr_t>(job.dx) % kLineBytes == 0 && job.elem >= 4;  // else half a line each
+  lines &= whole_lines(job.lanes ? layout.lanes.n : row.out * row.kernel);
+  for (const LoopDim& d : layout.planes) lines &= whole_lines(d.pitch[kIndex]);
+  for (int a = 0; a < layout.pooled() - (job.lanes ? 0 : 1); ++a)
+    lines &= whole_lines(layout.axis[at(a)].pitch[kIndex]);
+  return lines && element_count(job.problem.shape) * job.elem >= kStreamBytes;
 }
 
 bool covers(const Axis& axis) {
@@ -93,7 +120,7 @@ class Sharer {
       inputs[at(a)] = a == 0 ? bands_.inputs(band) : Range{0, axis(a).in};
     }
     if (!job_.complete) {
-      const index_t bytes = (job_.lanes ? layout_.lanes.n : row().in) * job_.elem;
+      const index_t bytes = (job_.lanes ? layout_.lanes.n : 1) * (inside() ? row().in : 1) * job_.elem;
       each(inputs, [&](const Coords& i) { std::memset(job_.dx + offset(i, kIndex) * job_.elem, 0, at(bytes)); });
     }
     each(outputs, [&](const Coords& o) { share(o); });
@@ -102,6 +129,8 @@ class Sharer {
  private:
   const Axis& axis(int a) const { return layout_.axis[at(a)].axis; }
   const Axis& row() const { return axis(layout_.pooled() - 1); }
+  // Whether the last axis is inside of what kernels go through.
+  bool inside() const { return job_.outer < layout_.pooled(); }
 
   // Calls body(coordinates) for all of a box of the outer axes.
   template <class Body>
@@ -154,8 +183,11 @@ class Sharer {
     if (count == 0) return;
     const std::byte* dy = job_.dy + offset(o, kY) * job_.elem;
     const int step = static_cast<int>(row().stride);
+    if (job_.positions) {
+      return k_.spread_positions(taps_.data(), count, step, dy, row().out, layout_.lanes.n, job_.divisor, job_.stream);
+    }
     if (job_.sums && job_.lanes) return k_.spread_lanes(taps_.data(), count, dy, layout_.lanes.n, job_.divisor);
-    if (job_.sums) return k_.spread_along(taps_.data(), count, step, dy, row().out, job_.divisor);
+    if (job_.sums) return k_.spread_along(taps_.data(), count, step, dy, row().out, job_.divisor, job_.stream);
     if (job_.lanes) return k_.choose_lanes(taps_.data(), count, dy, layout_.lanes.n);
     k_.choose_along(taps_.data(), count, step, dy, row().out);
   }
@@ -214,13 +246,16 @@ bool apart_gradient(const Problem& problem, const ConstTensor* x, const ConstTen
   if (job.lanes ? !is_dense(job.layout.lanes.pitch) : !is_row(job.layout)) return false;
   if (job.lanes && job.layout.lanes.n < fewest_lanes) return false;
   if (!has_kernels(job) || (sums && !set_divisor(job))) return false;
-  job.outer = job.layout.pooled() - (job.lanes ? 0 : 1);
+  job.positions = job.lanes && sums && is_row_of_positions(job.layout);
+  job.outer = job.layout.pooled() - (job.lanes && !job.positions ? 0 : 1);
+  job.stream = sums && (job.positions || !job.lanes) && goes_past_caches(job);
   job.complete = true;
   for (const PooledAxis& a : job.layout.axis) job.complete &= covers(a.axis);
   const Bands bands(job, threads);
   parallel_for(job.layout.plane_count() * bands.count, bands.bytes, threads, [&](index_t begin, index_t end) {
     Sharer sharer(job, bands);
     for (index_t i = begin; i < end; ++i) sharer.run(i / bands.count, i % bands.count);
+    if (job.stream) finish_stream();
   });
   return true;
 }

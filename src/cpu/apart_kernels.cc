@@ -128,7 +128,16 @@ HWY_INLINE auto share_of(D d, const T* dy, hn::Vec<D> divisor) {
   return rounded_to<T>(d, hn::Add(hn::Div(AsIs::load(d, dy), divisor), hn::Zero(d)));
 }
 
-template <int kStep, class T>
+// Past the caches: interleaved in memory that stays in the first one.
+template <int kStep, class D>
+HWY_INLINE void stream_steps(D d, const hn::Vec<D>* v, hn::TFromD<D>* x) {
+  HWY_ALIGN hn::TFromD<D> line[kStep * hn::MaxLanes(d)];
+  store_steps<kStep>(d, v, line);
+  const std::size_t lanes = hn::Lanes(d);
+  for (std::size_t t = 0; t < kStep; ++t) hn::Stream(hn::Load(d, line + t * lanes), d, x + t * lanes);
+}
+
+template <int kStep, bool kStream, class T>
 HWY_INLINE void spread(const ApartTap* rows, int count, const T* dy, index_t n, double divisor) {
   using A = accumulator_t<T>;
   const hn::ScalableTag<A> d;
@@ -139,21 +148,65 @@ HWY_INLINE void spread(const ApartTap* rows, int count, const T* dy, index_t n, 
     const hn::Rebind<E, decltype(d)> de;
     using V = hn::Vec<decltype(de)>;
     const V v[4] = {share, share, share, share};
-    for (int r = 0; r < count; ++r) store_steps<kStep>(de, v, static_cast<E*>(rows[r].dx) + i * kStep);
+    for (int r = 0; r < count; ++r) {
+      E* dx = static_cast<E*>(rows[r].dx) + i * kStep;
+      if constexpr (kStream)
+        stream_steps<kStep>(de, v, dx);
+      else
+        store_steps<kStep>(de, v, dx);
+    }
   });
 }
 
+template <class T, bool kStream>
+HWY_INLINE void spread_along_of(const ApartTap* rows, int count, int step, const T* dy, index_t n, double divisor) {
+  if (step == 2) return spread<2, kStream>(rows, count, dy, n, divisor);
+  if (step == 3) return spread<3, kStream>(rows, count, dy, n, divisor);
+  spread<4, kStream>(rows, count, dy, n, divisor);
+}
+
 template <class T>
-void spread_along(const ApartTap* rows, int count, int step, const void* dy, index_t n, double divisor) {
+void spread_along(const ApartTap* rows, int count, int step, const void* dy, index_t n, double divisor, bool stream) {
   const T* g = static_cast<const T*>(dy);
-  if (step == 2) return spread<2>(rows, count, g, n, divisor);
-  if (step == 3) return spread<3>(rows, count, g, n, divisor);
-  spread<4>(rows, count, g, n, divisor);
+  if (stream) return spread_along_of<T, true>(rows, count, step, g, n, divisor);
+  spread_along_of<T, false>(rows, count, step, g, n, divisor);
 }
 
 template <class T>
 void spread_lanes(const ApartTap* taps, int count, const void* dy, index_t n, double divisor) {
-  spread<1>(taps, count, static_cast<const T*>(dy), n, divisor);
+  spread<1, false>(taps, count, static_cast<const T*>(dy), n, divisor);
+}
+
+template <class T, bool kStream>
+HWY_INLINE void spread_positions_of(const ApartTap* rows, int count, int step, const T* dy, index_t windows,
+                                    index_t lanes, double divisor) {
+  using A = accumulator_t<T>;
+  using E = typename Loaded<T>::type;
+  const hn::ScalableTag<A> d;
+  const hn::Rebind<E, decltype(d)> de;
+  const auto by = hn::Set(d, static_cast<A>(divisor));
+  for (index_t w = 0; w < windows; ++w, dy += lanes) {
+    cover_by(d, lanes, [&](auto, index_t i) HWY_ATTR {
+      const auto share = share_of(d, dy + i, by);
+      for (int r = 0; r < count; ++r) {
+        E* dx = static_cast<E*>(rows[r].dx) + w * step * lanes + i;
+        for (int t = 0; t < step; ++t, dx += lanes) {
+          if constexpr (kStream)
+            hn::Stream(share, de, dx);
+          else
+            hn::StoreU(share, de, dx);
+        }
+      }
+    });
+  }
+}
+
+template <class T>
+void spread_positions(const ApartTap* rows, int count, int step, const void* dy, index_t windows, index_t lanes,
+                      double divisor, bool stream) {
+  const T* g = static_cast<const T*>(dy);
+  if (stream) return spread_positions_of<T, true>(rows, count, step, g, windows, lanes, divisor);
+  spread_positions_of<T, false>(rows, count, step, g, windows, lanes, divisor);
 }
 
 template <class T>
@@ -163,6 +216,7 @@ ApartKernels kernels_of([[maybe_unused]] Op op) {
   if (op == Op::sum || op == Op::avg) {
     k.spread_along = &spread_along<T>;
     k.spread_lanes = &spread_lanes<T>;
+    k.spread_positions = &spread_positions<T>;
     k.vector = static_cast<index_t>(hn::Lanes(hn::ScalableTag<accumulator_t<T>>()));
   }
 #endif

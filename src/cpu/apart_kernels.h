@@ -19,8 +19,14 @@ struct ApartKernels {
   void (*choose_along)(const ApartTap* rows, int count, int step, const void* dy, index_t n) = nullptr;
   void (*choose_lanes)(const ApartTap* taps, int count, const void* dy, index_t n) = nullptr;
   /// Sums: dx = dy / divisor for all taps of a window; n is no less than `vector`.
-  void (*spread_along)(const ApartTap* rows, int count, int step, const void* dy, index_t n, double divisor) = nullptr;
+  /// `stream`: past the caches, and then rows begin and end with lines of them.
+  void (*spread_along)(const ApartTap* rows, int count, int step, const void* dy, index_t n, double divisor,
+                       bool stream) = nullptr;
   void (*spread_lanes)(const ApartTap* taps, int count, const void* dy, index_t n, double divisor) = nullptr;
+  /// The same of windows beside each other, `step` positions of `lanes` elements apart and as wide, of which each is
+  /// lanes.n windows.
+  void (*spread_positions)(const ApartTap* rows, int count, int step, const void* dy, index_t windows, index_t lanes,
+                           double divisor, bool stream) = nullptr;
   index_t vector = 1;
 };
 
