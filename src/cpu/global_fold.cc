@@ -265,9 +265,88 @@ HWY_INLINE void sum_planes(D d, const X* x, const GlobalPlane& plane, index_t pl
   }
 }
 
+// Calls f with `n` of 1 to 8 as a constant.
+template <class F>
+HWY_INLINE void with_few(index_t n, const F& f) {
+  switch (n) {
+    case 1:
+      return f(std::integral_constant<int, 1>());
+    case 2:
+      return f(std::integral_constant<int, 2>());
+    case 3:
+      return f(std::integral_constant<int, 3>());
+    case 4:
+      return f(std::integral_constant<int, 4>());
+    case 5:
+      return f(std::integral_constant<int, 5>());
+    case 6:
+      return f(std::integral_constant<int, 6>());
+    case 7:
+      return f(std::integral_constant<int, 7>());
+    default:
+      return f(std::integral_constant<int, 8>());
+  }
+}
+
+// Vectors that begin in several rows of several planes.
+struct ShortRows {
+  index_t planes;
+  index_t plane_pitch;
+  index_t rows;
+  index_t row_pitch;
+  index_t taps;  // of a tree, kMaxFold at most
+  index_t tap_pitch;
+};
+
+// The trees of all rows, one vector each, side by side.
+template <class X, class D>
+HWY_INLINE void sum_short_rows(D d, const X* x, const ShortRows& s, hn::TFromD<D>* HWY_RESTRICT out) {
+  const index_t lanes = static_cast<index_t>(hn::Lanes(d));
+  with_few(s.taps, [&](auto taps) HWY_ATTR {
+    constexpr int kTaps = decltype(taps)::value;
+    for (index_t p = 0; p < s.planes; ++p) {
+      for (index_t r = 0; r < s.rows; ++r, out += lanes) {
+        const X* row = x + p * s.plane_pitch + r * s.row_pitch;
+        hn::Vec<D> v[kTaps];
+        for (int t = 0; t < kTaps; ++t) v[t] = AsIs::load(d, row + t * s.tap_pitch);
+        hn::Store(fold_tree<Sum, kTaps>(v), d, out);
+      }
+    }
+  });
+}
+
+constexpr index_t kShortPlanes = 16;
+
+inline bool is_short(const GlobalPlane& plane) {
+  const bool few = plane.count[0] <= kMaxFold && (plane.levels == 1 || plane.count[1] <= kMaxFold);
+  return plane.levels > 0 && few && plane.columns <= kMaxFold;
+}
+
+// Planes of a few rows within a vector: level by level for some of them, so that no level is a call or a jump for each.
+template <class X, class D>
+HWY_INLINE void sum_short_planes(D d, const X* x, const GlobalPlane& plane, index_t planes, hn::TFromD<D>* out) {
+  using A = hn::TFromD<D>;
+  const index_t lanes = static_cast<index_t>(hn::Lanes(d));
+  HWY_ALIGN A first[kShortPlanes * kMaxFold * hn::MaxLanes(d)];
+  HWY_ALIGN A second[kShortPlanes * hn::MaxLanes(d)];
+  for (index_t p = 0; p < planes; p += kShortPlanes, x += kShortPlanes * plane.elems) {
+    const index_t some = HWY_MIN(kShortPlanes, planes - p);
+    const index_t rows = plane.levels == 1 ? 1 : plane.count[1];
+    sum_short_rows(d, x, {some, plane.elems, rows, plane.pitch[1], plane.count[0], plane.pitch[0]}, first);
+    if (rows > 1) sum_short_rows(d, first, {some, rows * lanes, 1, 0, rows, lanes}, second);
+    const A* sums = rows > 1 ? second : first;
+    with_few(plane.columns, [&](auto columns) {
+      for (index_t i = 0; i < some; ++i) out[p + i] = sum_of<decltype(columns)::value>(sums + i * lanes);
+    });
+  }
+}
+
 template <class X, class D>
 HWY_INLINE void sum_levels(D d, const X* x, const GlobalPlane& plane, index_t planes, hn::TFromD<D>* sums,
                            hn::TFromD<D>* out) {
+  if (is_short(plane) && plane.columns <= static_cast<index_t>(hn::Lanes(d))) {
+    return sum_short_planes<X>(d, x, plane, planes, out);
+  }
   if (plane.levels == 0) return sum_planes<X, 0>(d, x, plane, planes, sums, out);
   if (plane.levels == 1) return sum_planes<X, 1>(d, x, plane, planes, sums, out);
   sum_planes<X, 2>(d, x, plane, planes, sums, out);

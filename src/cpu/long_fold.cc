@@ -12,20 +12,9 @@ namespace {
 constexpr index_t kWarmBytes = 2048 * 1024;    // the rows of a block and what becomes of them: measured best
 constexpr index_t kLeastRowBytes = 8 * 1024;   // narrower tiles read their borders too often: 129x129 took 1.4x
 constexpr index_t kAlongRowBytes = 16 * 1024;  // without windows across, only a few rows are kept
-constexpr index_t kTasksPerThread = 2;
 
 bool is_plain(const Axis& axis) { return !axis.adaptive && axis.spacing == 1; }
 bool is_long(const Axis& axis) { return axis.kernel > kMaxFold && axis.stride < axis.kernel; }
-
-// Whole planes where there are enough of them: each band of rows reads a window's rows more.
-void split(Tiling& tiling, index_t planes, const Axis& across, int threads) {
-  const index_t parts = planes * tiling.tiles, wanted = threads <= 1 ? 1 : kTasksPerThread * threads;
-  const index_t bands = std::clamp<index_t>((wanted + parts - 1) / parts, 1, tiling.bands);
-  const index_t row_bytes = tiling.task_bytes / tiling.band_rows;
-  tiling.band_rows = std::max((tiling.rows + bands - 1) / bands, std::min(tiling.rows, across.kernel));
-  tiling.bands = (tiling.rows + tiling.band_rows - 1) / tiling.band_rows;
-  tiling.task_bytes = row_bytes * tiling.band_rows;
-}
 
 }  // namespace
 
@@ -56,7 +45,7 @@ void run_long(const FoldJob& job, int threads) {
   const index_t row_bytes = std::clamp(std::max(rows, 4 * halo), kLeastRowBytes, 8 * kRowBytes);
   Tiling tiling(job.layout, job.plain, most, row_bytes);
   const index_t planes = job.layout.plane_count();
-  split(tiling, planes, axes.across, most);
+  tiling.keep_windows(planes, axes.across.kernel, most);
   parallel_for(planes * tiling.tiles * tiling.bands, tiling.task_bytes, threads, [&](index_t begin, index_t end) {
     static thread_local Arena arena;
     arena.reset();

@@ -125,25 +125,7 @@ void LongFolder::set_tile(index_t number) {
     std::memcpy(row - before * bytes, identity_, at(before * bytes));
     std::memcpy(row + tile_.in_elems() * bytes, identity_, at(after * bytes));
   }
-  if (how_.lower != nullptr && how_.counts) count_taps();
-}
-
-// The runs of outputs of the tile that count alike.
-void LongFolder::count_taps() {
-  run_count_ = 0;
-  some_empty_ = false;
-  const Range full = tile_.axis.full();
-  for (index_t o = 0; o < tile_.axis.out;) {
-    RowRun run = {o, o + 1, tile_.axis.divisor(o, how_.count_include_pad), tile_.axis.taps(o).size()};
-    some_empty_ = some_empty_ || run.taps == 0;
-    if (full.contains(o)) run.end = full.end;
-    o = run.end;
-    if (run_count_ > 0 && runs_[run_count_ - 1].divisor == run.divisor && runs_[run_count_ - 1].taps == run.taps) {
-      runs_[run_count_ - 1].end = run.end;
-    } else {
-      runs_[run_count_++] = run;
-    }
-  }
+  if (how_.lower != nullptr && how_.counts) counts_.count(tile_, how_, runs_);
 }
 
 // Whether a row holds values that need the careful recipe; rows that are not dense are looked at element by element.
@@ -266,39 +248,27 @@ void LongFolder::fold_along(const std::byte* row, index_t output) {
 // Sums of floats that are their own results, or only to be divided: then the row's quotients.
 bool LongFolder::sums_into_y(index_t output, LongRow& row) {
   const Dtype dtype = job_.problem->dtype;
-  if (!sum_ || !dense_y_ || some_empty_ || (dtype != Dtype::f32 && dtype != Dtype::f64)) return false;
-  const LowerParams p = lower_params(output);
+  if (!sum_ || !dense_y_ || counts_.some_empty() || (dtype != Dtype::f32 && dtype != Dtype::f64)) return false;
+  const LowerParams p = counts_.params(how_, axes_.across, output);
   if (p.taps == 0) return false;
   if (job_.problem->pool.op == Op::sum) return true;
   constexpr index_t kMostExact = index_t{1} << 24;  // a float holds all divisors up to here
-  for (int i = 0; i < run_count_; ++i) {
-    const index_t divisor = p.divisor_of(runs_[i]);
+  int number = 0;
+  for (const RowRun& run : counts_) {
+    const index_t divisor = p.divisor_of(run);
     if (divisor >= kMostExact) return false;
-    quotients_[i] = {runs_[i].end * tile_.lanes, static_cast<double>(divisor)};
+    quotients_[number++] = {run.end * tile_.lanes, static_cast<double>(divisor)};
   }
   row.quotients = quotients_;
-  row.quotient_count = run_count_;
+  row.quotient_count = number;
   return true;
-}
-
-LowerParams LongFolder::lower_params(index_t output) const {
-  LowerParams p;
-  if (!how_.counts || how_.lower == nullptr) return p;
-  p.norm = how_.norm;
-  p.divisor = axes_.across.divisor(output, how_.count_include_pad);
-  p.taps = axes_.across.taps(output).size();
-  p.fixed_divisor = how_.divisor > 0;
-  if (p.fixed_divisor) p.divisor = how_.divisor;
-  p.runs = runs_;
-  p.run_count = run_count_;
-  return p;
 }
 
 // A row of results from one of accumulators.
 void LongFolder::finish(const void* row, index_t output) const {
   const index_t pitch = job_.layout.row_axis >= 0 ? axes_.along_pitch[kY] : tile_.lanes;
   const LowerRow lower = how_.lower != nullptr ? how_.lower : how_.store;
-  lower({row, nullptr, 0}, tile_.axis.out, tile_.lanes, lower_params(output),
+  lower({row, nullptr, 0}, tile_.axis.out, tile_.lanes, counts_.params(how_, axes_.across, output),
         y_ + output * axes_.across_pitch[kY] * how_.out_bytes, pitch, job_.layout.lanes.pitch[kY]);
 }
 

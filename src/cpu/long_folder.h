@@ -4,6 +4,7 @@
 
 #include "cpu/arena.h"
 #include "cpu/long_kernels.h"
+#include "cpu/row_counts.h"
 #include "cpu/row_fold.h"
 
 namespace oriel::cpu {
@@ -37,7 +38,6 @@ class LongFolder {
   };
 
   void set_tile(index_t number);
-  void count_taps();
   index_t block_outputs() const;
   bool gather(index_t first_place, index_t from, index_t count);
   bool scan_row(const std::byte* x, index_t pitch) const;
@@ -46,7 +46,6 @@ class LongFolder {
   std::byte* folded_row(index_t i) const { return folded_ + i * row_bytes_ + before_bytes_; }
   void fold_along(const std::byte* row, index_t output);
   bool sums_into_y(index_t output, LongRow& row);
-  LowerParams lower_params(index_t output) const;
   void finish(const void* row, index_t output) const;
 
   const FoldJob& job_;
@@ -73,9 +72,8 @@ class LongFolder {
   const void** rows_ = nullptr;
   void** out_ = nullptr;
   RowRun* runs_ = nullptr;
-  int run_count_ = 0;
+  RowCounts counts_;
   LongQuotient* quotients_ = nullptr;
-  bool some_empty_ = false;  // outputs of the tile that have no tap along the row
 
   RowTile tile_;
   index_t tile_number_ = -1;

@@ -8,6 +8,7 @@
 
 #include "cpu/element-inl.h"
 #include "cpu/quotient.h"
+#include "cpu/saturate-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace oriel::cpu {
@@ -62,21 +63,56 @@ HWY_INLINE index_t narrow_floats(const float* a, index_t n, index_t divisor, T* 
   return i;
 }
 
+// Quotients of whole numbers by one divisor, which round to the right ones.
+template <class D>
+class Quotients {
+ public:
+  Quotients(D d, index_t divisor)
+      : by_(hn::Set(d, static_cast<hn::TFromD<D>>(divisor))), inverse_(hn::Div(hn::Set(d, hn::TFromD<D>{1}), by_)) {}
+
+  HWY_INLINE hn::Vec<D> of(hn::Vec<D> sum) const {
+#if HWY_TARGET <= HWY_AVX2
+    // The product is at most two units in the last place off, what is left over exact: a quotient that is a float comes
+    // out as that, another nearer to the exact one than a unit, which is less than what divides it from a half.
+    const auto q = hn::Mul(sum, inverse_);
+    return hn::MulAdd(hn::NegMulAdd(q, by_, sum), inverse_, q);
+#else
+    return hn::Div(sum, by_);
+#endif
+  }
+
+ private:
+  hn::Vec<D> by_;
+  hn::Vec<D> inverse_;
+};
+
 template <class T, bool kAverage>
 HWY_INLINE index_t narrow_integers(const std::int32_t* a, index_t n, index_t divisor, index_t taps, T* y) {
-  if (kAverage && (taps >= kFloatSums >> (8 * sizeof(T)) || divisor >= kFloatSums)) return 0;
   const hn::ScalableTag<std::int32_t> d;
-  const hn::RebindToFloat<decltype(d)> df;
   const hn::Rebind<T, decltype(d)> dt;
   const index_t step = static_cast<index_t>(hn::Lanes(d));
-  const auto by = hn::Set(df, static_cast<float>(divisor));
   index_t i = 0;
-  for (; i + step <= n; i += step) {
-    auto v = hn::LoadU(d, a + i);
-    if constexpr (kAverage) v = hn::NearestInt(hn::Div(hn::ConvertTo(df, v), by));
-    hn::StoreU(hn::DemoteTo(dt, v), dt, y + i);
+  const auto narrow = [&](const auto& lowered) HWY_ATTR {
+    for (; i + step <= n; i += step) hn::StoreU(saturated<T>(d, lowered(hn::LoadU(d, a + i))), dt, y + i);
+    return i;
+  };
+  if constexpr (!kAverage) return narrow([](auto v) HWY_ATTR { return v; });
+  if (divisor >= kFloatSums) return 0;
+  if (taps < kFloatSums >> (8 * sizeof(T))) {
+    const hn::RebindToFloat<decltype(d)> df;
+    const Quotients<decltype(df)> quotients(df, divisor);
+    return narrow([&](auto v) HWY_ATTR { return hn::NearestInt(quotients.of(hn::ConvertTo(df, v))); });
   }
-  return i;
+#if HWY_TARGET != HWY_SCALAR
+  const hn::Half<decltype(d)> dh;
+  const hn::Rebind<double, decltype(dh)> df;
+  const Quotients<decltype(df)> quotients(df, divisor);
+  const auto half = [&](auto v) HWY_ATTR { return hn::DemoteTo(dh, hn::Round(quotients.of(hn::PromoteTo(df, v)))); };
+  return narrow([&](auto v)
+                    HWY_ATTR { return hn::Combine(d, half(hn::UpperHalf(dh, v)), half(hn::LowerHalf(dh, v))); });
+#else
+  return 0;
+#endif
 }
 
 template <class T, class A, bool kAverage>

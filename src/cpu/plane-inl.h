@@ -297,6 +297,61 @@ HWY_INLINE bool splits(const PlaneBand& b) {
          2 * b.out_elems <= b.in_elems;
 }
 
+// Windows of two taps along that lie side by side, over several lanes, folded in registers: two vectors hold the taps
+// of one of results.
+template <class P, int K>
+HWY_NOINLINE bool fold_lane_pairs(const PlaneBand& b) {
+  Watch<P> watch;
+#if ORIEL_AVX512
+  using In = typename P::In;
+  const PlaneTag<P> d;
+  const hn::RebindToUnsigned<decltype(d)> du;
+  const index_t lanes = lanes_of(d), step = lanes / b.lanes * b.lanes;
+  const int count = K > 0 ? K : b.across;
+  const auto by = divisor_of<P>(b);
+  const auto* select = static_cast<const hn::TFromD<decltype(du)>*>(b.select) + b.stride * lanes;
+  const auto first = hn::Load(du, select), second = hn::Load(du, select + lanes);
+  typename P::Out* HWY_RESTRICT y = static_cast<typename P::Out*>(b.y);
+  for (index_t row = 0; row < b.rows; ++row, y += b.y_pitch) {
+    prefetch_rows(b, row, b.ahead_bytes);
+    const In* rows[kMaxFold] = {};
+    for (int t = 0; t < count; ++t) rows[t] = static_cast<const In*>(b.taps[row * b.across + t]);
+    const auto across = [&](const auto& load) HWY_ATTR {
+      return fold_taps<P, K>(d, count, [&](int t) HWY_ATTR {
+        const auto v = load(rows[t]);
+        watch.see(v);
+        return P::lift(d, v);
+      });
+    };
+    const auto put = [&](index_t j, auto low, auto high) HWY_ATTR {
+      const auto v = P::Reduce::combine(two_tables(d, low, first, high), two_tables(d, low, second, high));
+      const index_t left = b.out_elems - j;
+      if (left >= lanes)
+        P::store(d, P::lower(d, v, b, by, j), y + j);
+      else
+        P::store_some(d, P::lower(d, v, b, by, j), y + j, left < step ? left : step);
+    };
+    const auto at = [&](index_t i) HWY_ATTR { return across([&](const In* x) HWY_ATTR { return P::load(d, x + i); }); };
+    const auto some = [&](index_t i) HWY_ATTR {
+      const index_t left = b.in_elems - i, n = left < 0 ? 0 : left < lanes ? left : lanes;
+      return across([&](const In* x) HWY_ATTR { return P::load_some(d, x + i, n); });
+    };
+    index_t j = 0;
+    for (; 2 * (j + lanes) <= b.in_elems; j += step) put(j, at(2 * j), at(2 * j + lanes));
+    for (; j < b.out_elems; j += step) put(j, some(2 * j), some(2 * j + lanes));
+  }
+#else
+  (void)b;
+#endif
+  return watch.found();
+}
+
+template <class P>
+HWY_INLINE bool pairs_lanes(const PlaneBand& b) {
+  return kSelects<P> && b.along == 2 && b.stride == 2 && b.lanes > 1 && b.lanes <= lanes_of(PlaneTag<P>()) &&
+         b.tap_pitch == b.lanes && b.begin == 0 && 2 * b.out_elems <= b.in_elems;
+}
+
 // P folds across, Q along: the same but for where elements come from.
 template <class P, class Q>
 bool fold_plane(const PlaneBand& b) {
@@ -308,6 +363,10 @@ bool fold_plane(const PlaneBand& b) {
     }
   }
   bool found = false;
+  if (pairs_lanes<P>(b)) {
+    with_taps<P>(b.across, [&](auto k) HWY_ATTR { found = fold_lane_pairs<P, decltype(k)::value>(b); });
+    return found;
+  }
   for (index_t row = 0; row < b.rows; row += b.batch) {
     const index_t rows = b.batch < b.rows - row ? b.batch : b.rows - row;
     with_taps<P>(b.across, [&](auto k) HWY_ATTR { found |= across_rows<P, decltype(k)::value>(b, row, rows); });
@@ -324,7 +383,8 @@ bool fold_across(const PlaneBand& b) {
   return found;
 }
 
-// Vector c of the tables says which lanes come from vector c of the windows.
+// Vector c of the tables says which lanes come from vector c of the windows. Of pairs two more follow: where in two
+// vectors the first taps are, and the second.
 template <class P>
 void prepare_select(index_t stride, index_t lanes, void* select) {
   const PlaneTag<P> d;
@@ -337,6 +397,13 @@ void prepare_select(index_t stride, index_t lanes, void* select) {
       const index_t from = i / lanes * stride * lanes + i % lanes - c * n;
       const bool here = from >= 0 && from < n;
       table[c * n + i] = static_cast<U>(here ? (c == 0 ? from : n + from) : i);
+    }
+  }
+  if (stride != 2 || lanes > n) return;
+  for (index_t t = 0; t < 2; ++t) {
+    for (index_t i = 0; i < n; ++i) {
+      const index_t from = i / lanes * 2 * lanes + t * lanes + i % lanes;
+      table[(2 + t) * n + i] = static_cast<U>(from < 2 * n ? from : 0);
     }
   }
 }

@@ -8,6 +8,7 @@
 #endif
 
 #include "cpu/plane_folds-inl.h"
+#include "cpu/saturate-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace oriel::cpu {
@@ -88,14 +89,12 @@ struct NarrowSum {
     return hn::NearestInt(f);
   }
   template <class D>
-  static HWY_INLINE void store(D, hn::Vec<D> v, Out* p) {
-    const hn::Rebind<T, D> dt;
-    hn::StoreU(hn::DemoteTo(dt, v), dt, p);
+  static HWY_INLINE void store(D d, hn::Vec<D> v, Out* p) {
+    hn::StoreU(saturated<T>(d, v), hn::Rebind<T, D>(), p);
   }
   template <class D>
-  static HWY_INLINE void store_some(D, hn::Vec<D> v, Out* p, index_t n) {
-    const hn::Rebind<T, D> dt;
-    store_part(dt, hn::DemoteTo(dt, v), p, n);
+  static HWY_INLINE void store_some(D d, hn::Vec<D> v, Out* p, index_t n) {
+    store_part(hn::Rebind<T, D>(), saturated<T>(d, v), p, n);
   }
 };
 

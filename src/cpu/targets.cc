@@ -12,6 +12,7 @@
 #include "cpu/lane_rows.h"
 #include "cpu/overlap_kernels.h"
 #include "cpu/plane.h"
+#include "cpu/running.h"
 #include "cpu/stack.h"
 #include "fmt/format.h"
 #include "fmt/ranges.h"
@@ -36,6 +37,7 @@ struct Tables {
   std::vector<OverlapTable> overlaps;
   std::vector<CodeTable> codes;
   std::vector<CodeGatherTable> code_gathers;
+  std::vector<RunningTable> runnings;
 };
 
 Tables all_tables() {
@@ -80,6 +82,7 @@ Tables all_tables() {
     fill_overlap(tables.overlaps.emplace_back(), which);
     fill_codes(tables.codes.emplace_back(), which);
     fill_code_gather(tables.code_gathers.emplace_back(), which);
+    fill_running(tables.runnings.emplace_back(), which);
   }
   return tables;
 }
@@ -136,6 +139,7 @@ const ApartTable& apart_table() { return all().aparts[active_number()]; }
 const CodeGatherTable& code_gather_table() { return all().code_gathers[active_number()]; }
 const CodeTable& code_table() { return all().codes[active_number()]; }
 const OverlapTable& overlap_table() { return all().overlaps[active_number()]; }
+const RunningTable& running_table() { return all().runnings[active_number()]; }
 const StackTable& stack_kernels() { return all().stacks[active_number()]; }
 
 index_t size_bytes(Lane lane) {

@@ -76,4 +76,14 @@ Tiling::Tiling(const RowLayout& layout, const RowReduction& reduction, int threa
   task_bytes = band_rows * bytes_of_row;
 }
 
+void Tiling::keep_windows(index_t planes, index_t kernel, int threads) {
+  constexpr index_t kLongTasksPerThread = 2;
+  const index_t wanted = threads <= 1 ? 1 : kLongTasksPerThread * threads;
+  const index_t row_bytes = task_bytes / band_rows;
+  band_rows = round_up_div(rows, std::clamp<index_t>(round_up_div(wanted, planes * tiles), 1, bands));
+  band_rows = std::max(band_rows, std::min(rows, kernel));
+  bands = round_up_div(rows, band_rows);
+  task_bytes = row_bytes * band_rows;
+}
+
 }  // namespace oriel::cpu

@@ -28,6 +28,9 @@ struct Tiling {
 
   RowTile tile(index_t number) const;
 
+  /// Bands no shorter than a window, and no more than keep all threads busy: each reads a window's rows more.
+  void keep_windows(index_t planes, index_t kernel, int threads);
+
   index_t tiles = 1;
   index_t rows = 1;       // rows of outputs in a plane
   index_t band_rows = 1;  // of which one task does so many

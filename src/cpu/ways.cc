@@ -10,6 +10,7 @@
 #include "cpu/long_fold.h"
 #include "cpu/place_way.h"
 #include "cpu/plane_way.h"
+#include "cpu/running_way.h"
 #include "cpu/stack_way.h"
 #include "cpu/turned_way.h"
 
@@ -29,6 +30,8 @@ constexpr Way kWays[] = {
      "many planes, rows of at most two vectors: 3x3 on 14x14 is 4 copies, as planes 7"},
     {"turned", &takes_turned, &run_turned, "other short rows: 13x13 taps on 13x13 take half the time of long"},
     {"planes", &takes_planes, &run_planes, "dense rows, at most 8 taps: 112 wide 2x2 is 1.05 copies, rows 1.6"},
+    {"running", &takes_running, &run_running,
+     "integer sums of long windows that overlap: 31x31 of bytes took 3.4 times as long by powers of two"},
     {"long", &takes_long, &run_long, "windows of more than 8 taps that overlap: 31x31 took twice as long by rows"},
     {"rows", [](const FoldJob&) { return true; }, &run_rows, "any reduction, layout and window"},
 };

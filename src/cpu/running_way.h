@@ -1,0 +1,11 @@
+// The way of integer sums of long windows that overlap: by what enters and what leaves.
+#pragma once
+
+#include "cpu/row_fold.h"
+
+namespace oriel::cpu {
+
+bool takes_running(const FoldJob& job);
+void run_running(const FoldJob& job, int threads);
+
+}  // namespace oriel::cpu
