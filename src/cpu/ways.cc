@@ -31,7 +31,7 @@ constexpr Way kWays[] = {
     {"turned", &takes_turned, &run_turned, "other short rows: 13x13 taps on 13x13 take half the time of long"},
     {"planes", &takes_planes, &run_planes, "dense rows, at most 8 taps: 112 wide 2x2 is 1.05 copies, rows 1.6"},
     {"running", &takes_running, &run_running,
-     "integer sums of long windows that overlap: 31x31 of bytes took 3.4 times as long by powers of two"},
+     "integer sums of long windows that overlap: 31x31 of bytes took 2.5 times as long by powers of two"},
     {"long", &takes_long, &run_long, "windows of more than 8 taps that overlap: 31x31 took twice as long by rows"},
     {"rows", [](const FoldJob&) { return true; }, &run_rows, "any reduction, layout and window"},
 };
