@@ -1,5 +1,5 @@
-// The commonest windows, 2 x 2 and 3 x 3 by steps of 1 and 2, folded across and along in registers: nothing goes
-// through memory between the two folds. Needs masks and permutations of AVX-512. Included once per target.
+// The commonest windows, 2 x 2, 3 x 3, 1 x 2 and 1 x 3 by steps of 1 and 2, folded across and along in registers:
+// nothing goes through memory between the two folds. Needs masks and permutations of AVX-512. Included once per target.
 #if defined(ORIEL_CPU_PLANE_FUSED_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef ORIEL_CPU_PLANE_FUSED_INL_H
 #undef ORIEL_CPU_PLANE_FUSED_INL_H
@@ -32,14 +32,17 @@ inline constexpr bool kFuses = ORIEL_AVX512&& std::is_same_v<typename P::In, typ
 template <class P>
 HWY_INLINE bool fuses(const PlaneBand& b) {
   const index_t lanes = lanes_of(hn::ScalableTag<typename P::Lane>());
-  if (!kFuses<P> || b.across != b.along || b.along < 2 || b.along > 3 || b.begin > 0 || b.begin <= -lanes) return false;
+  if (!kFuses<P> || (b.across != b.along && b.across != 1) || b.along < 2 || b.along > 3 || b.begin > 0 ||
+      b.begin <= -lanes)
+    return false;
   if (b.stride == 1) return b.tap_pitch * (b.along - 1) < lanes;
   return b.stride == 2 && b.tap_pitch == 1 && b.lanes == 1;
 }
 
 #if ORIEL_AVX512
-// One row of outputs, or two that share taps. Vectors stand on a grid that begins where the first window does.
-template <class P, int K, int S, int kRows, bool kLast>
+// One row of outputs, or two that share taps, of K taps along and as many across, or one. Vectors stand on a grid that
+// begins where the first window does.
+template <class P, int kAcross, int K, int S, int kRows, bool kLast>
 class FusedRow {
   using T = typename P::Lane;
   using D = hn::ScalableTag<T>;
@@ -64,8 +67,8 @@ class FusedRow {
 
   HWY_INLINE Watch<P> fold(index_t row, Watch<P> watch) const {
     const D d;
-    const T* rows[K + kRows - 1];
-    for (int t = 0; t < K; ++t) rows[t] = static_cast<const T*>(b_.taps[row * K + t]) + b_.begin;
+    const T* rows[kAcross + kRows - 1];
+    for (int t = 0; t < kAcross; ++t) rows[t] = static_cast<const T*>(b_.taps[row * kAcross + t]) + b_.begin;
     if constexpr (kRows == 2) rows[K] = static_cast<const T*>(b_.taps[(row + 1) * K + K - 1]) + b_.begin;
     typename P::Out* y = static_cast<typename P::Out*>(b_.y) + row * b_.y_pitch;
     const auto by = divisor_of<P>(b_);
@@ -128,15 +131,15 @@ class FusedRow {
   template <class Load>
   static HWY_INLINE Pair fold_across(const Load& load, Watch<P>& watch) {
     const D d;
-    V v[K + kRows - 1];
-    for (int t = 0; t < K + kRows - 1; ++t) {
+    V v[kAcross + kRows - 1];
+    for (int t = 0; t < kAcross + kRows - 1; ++t) {
       v[t] = load(t);
-      if (!kLast || t >= K - 1) watch.see(v[t]);
+      if (!kLast || t >= kAcross - 1) watch.see(v[t]);
       v[t] = P::lift(d, v[t]);
     }
     Pair out;
     if constexpr (kRows == 1) {
-      out.row[0] = fold_tree<typename P::Reduce, K>(v);
+      out.row[0] = fold_tree<typename P::Reduce, kAcross>(v);
     } else {
       const V common = fold_tree<typename P::Reduce, K - 1>(v + 1);
       out.row[0] = P::Reduce::combine(v[0], common);
@@ -151,17 +154,17 @@ class FusedRow {
 };
 #endif
 
-template <class P, int K, int S>
+template <class P, int kAcross, int K, int S>
 HWY_NOINLINE bool fold_fused(const PlaneBand& b) {
   Watch<P> watch;
 #if ORIEL_AVX512
   index_t row = 0;
-  const FusedRow<P, K, S, 1, false> all(b);
-  if constexpr (S == 1 && !P::kTree) {
+  const FusedRow<P, kAcross, K, S, 1, false> all(b);
+  if constexpr (S == 1 && kAcross == K && !P::kTree) {
     if (b.ascends && b.rows > 1) {
       prefetch_rows(b, 0, b.ahead_bytes);
       watch = all.fold(row++, watch);
-      const FusedRow<P, K, S, 2, true> two(b);
+      const FusedRow<P, K, K, S, 2, true> two(b);
       for (; row + 2 <= b.rows; row += 2) {
         prefetch_rows(b, row, 2 * b.ahead_bytes);
         watch = two.fold(row, watch);
@@ -176,6 +179,11 @@ HWY_NOINLINE bool fold_fused(const PlaneBand& b) {
   (void)b;
 #endif
   return watch.found();
+}
+
+template <class P, int K, int S>
+HWY_INLINE bool fold_fused(const PlaneBand& b) {
+  return b.across == 1 ? fold_fused<P, 1, K, S>(b) : fold_fused<P, K, K, S>(b);
 }
 
 template <class P>

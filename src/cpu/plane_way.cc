@@ -201,12 +201,16 @@ void PlaneFolder::set_divisors() {
   T* each = reinterpret_cast<T*>(divisor_each_);
   const Axis& axis = tile_.axis;
   const Range full = axis.full();
-  along_divisor_ = axis.divisor(0, pool_.count_include_pad);
-  for (index_t o = 0; o < axis.out; ++o) {
-    const index_t d = full.contains(o) ? axis.kernel : axis.divisor(o, pool_.count_include_pad);
-    if (d != along_divisor_) along_divisor_ = 0;
-    std::fill_n(each + o * tile_.lanes, tile_.lanes, static_cast<T>(d));
+  const auto divisor = [&](index_t o) {
+    return full.contains(o) ? axis.kernel : axis.divisor(o, pool_.count_include_pad);
+  };
+  along_divisor_ = divisor(0);
+  for (index_t o = 0; o < axis.out && along_divisor_ != 0; ++o) {
+    if (divisor(o) != along_divisor_) along_divisor_ = 0;
+    if (full.contains(o)) o = full.end - 1;
   }
+  if (along_divisor_ != 0) return;  // rows of a million are many tiles without a border
+  for (index_t o = 0; o < axis.out; ++o) std::fill_n(each + o * tile_.lanes, tile_.lanes, static_cast<T>(divisor(o)));
 }
 
 void PlaneFolder::count_along() {
