@@ -20,10 +20,14 @@ set(oriel_cuda_sources
 # Those of networks on CUDA devices.
 set(oriel_nn_cuda_sources
   nn/cuda/convolution.cu
+  nn/cuda/cudnn.cc
+  nn/cuda/cudnn_names.cc
   nn/cuda/engine.cc
   nn/cuda/head.cu
+  nn/cuda/pool.cu
   nn/cuda/prepared.cc
   nn/cuda/raise.cu
+  nn/cuda/trial.cc
 )
 
 # No fused multiply-add that the source does not spell (S8), as for the CPU; constexpr functions run on the device too.

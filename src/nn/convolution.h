@@ -16,6 +16,9 @@ bool convolution_supported(Arithmetic arithmetic);
 /// Why not, for an error.
 std::string convolution_missing(Arithmetic arithmetic);
 
+/// Name and version of the library that carries them out.
+std::string convolution_library();
+
 /// Channels are held in blocks of this many, [C/b][H][W][b]: 16 where the CPU has vectors of 16 floats, else 8.
 int channel_block(Arithmetic arithmetic);
 

@@ -11,6 +11,7 @@ constexpr const char* kText =
 
 bool convolution_supported(Arithmetic) { return false; }
 std::string convolution_missing(Arithmetic) { return kText; }
+std::string convolution_library() { return "none"; }
 bool prefers_channels_last(Arithmetic) { return false; }
 int channel_block(Arithmetic) { return 16; }
 

@@ -93,6 +93,11 @@ bool convolution_supported(Arithmetic arithmetic) {
 
 std::string convolution_missing(Arithmetic) { return "bf16 needs a CPU with AVX-512; allowed here: fp32"; }
 
+std::string convolution_library() {
+  const dnnl::version_t* const v = dnnl::version();
+  return fmt::format("oneDNN {}.{}.{}", v->major, v->minor, v->patch);
+}
+
 bool prefers_channels_last(Arithmetic arithmetic) {
   return arithmetic == Arithmetic::bf16 && has_isa(dnnl::cpu_isa::avx512_core_amx);
 }

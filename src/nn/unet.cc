@@ -65,6 +65,17 @@ struct UNet::State {
     if (const auto* const device = std::get_if<cuda::Engine>(&engine)) return f(*device);
     return f(std::get<cpu::Engine>(engine));
   }
+
+  // The same for a run, of which copies are counted anew.
+  template <class F>
+  auto run_engine(const float* image, const float* logits, F&& f) {
+    if (!is_prepared()) throw Error("unet: run before prepare(height, width)");
+    if (image == nullptr || logits == nullptr) throw Error("unet: the image and the result must not be null");
+    return with_engine([&](const auto& prepared) {
+      copies.start(prepared.network());
+      return f(prepared);
+    });
+  }
 };
 
 UNet::UNet(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -101,7 +112,7 @@ void UNet::prepare(index_t height, index_t width) {
   s.engine = std::monostate();
   s.height = s.width = 0;
   if (s.options.device == Device::cuda)
-    s.engine = cuda::Engine(*s.weights, s.description, height, width);
+    s.engine = cuda::Engine(*s.weights, s.description, s.options.trial, height, width);
   else
     s.engine = cpu::Engine(*s.weights, s.description, s.options, height, width);
   s.height = height;
@@ -112,13 +123,12 @@ void UNet::prepare(index_t height, index_t width) {
 void UNet::run(const float* image, float* logits) { run(image, logits, {}); }
 
 void UNet::run(const float* image, float* logits, const Observer& observer) {
-  State& s = *state_;
-  if (!s.is_prepared()) throw Error("unet: run before prepare(height, width)");
-  if (image == nullptr || logits == nullptr) throw Error("unet: the image and the result must not be null");
-  s.with_engine([&](const auto& engine) {
-    s.copies.start(engine.network());
-    engine.run(image, logits, s.copies, observer);
-  });
+  state_->run_engine(image, logits, [&](const auto& engine) { engine.run(image, logits, state_->copies, observer); });
+}
+
+std::vector<double> UNet::time_steps(const float* image, float* logits) {
+  return state_->run_engine(image, logits,
+                            [&](const auto& engine) { return engine.time_steps(image, logits, state_->copies); });
 }
 
 UNet UNet::another() const {
@@ -150,6 +160,10 @@ UNetMemory UNet::memory() const {
   return state_->with_engine([](const auto& engine) -> UNetMemory {
     return {engine.plan().bytes, engine.plan().lower_bound, engine.weight_bytes()};
   });
+}
+
+std::string UNet::library() const {
+  return state_->is_prepared() ? state_->with_engine([](const auto& engine) { return engine.library(); }) : "";
 }
 
 const std::vector<UNetCopies>& UNet::copies() const { return state_->copies.rows(); }

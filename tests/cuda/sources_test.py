@@ -9,7 +9,7 @@ FILES = [*(ROOT / "src/cuda").glob("*.cu*"), *(ROOT / "src/cuda").glob("*.h"), *
          *(ROOT / "cli").glob("device_cuda.cc")]  # fmt: skip
 # Calls that give no code, and those of destructors and deleters, which cannot throw: the next call reports what went wrong.
 NO_CODE = {"cudaGetErrorString", "cudaGetErrorName", "cudaGetLastError"}
-IN_DESTRUCTORS = {"cudaFreeAsync", "cudaFree", "cudaStreamDestroy"}
+IN_DESTRUCTORS = {"cudaFreeAsync", "cudaFree", "cudaStreamDestroy", "cudaEventDestroy"}
 
 
 def calls(text):

@@ -100,7 +100,7 @@ def test_text():
     text = compare("--widths", 16, 32, "--size", 32, "--runs", 2)
     for part in ("down_1", "up_1", "mean diff", "median of 2 runs, 2 threads", "times Oriel's", "lower bound"):
         assert part in text
-    assert text.splitlines()[7].split() == ["total", "2"]
+    assert text.splitlines()[8].split() == ["total", "2"]
 
 
 @pytest.mark.parametrize("layout", [[], ["--channels-last"]], ids=["picked", "channels-last"])

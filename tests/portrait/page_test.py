@@ -165,21 +165,26 @@ def test_the_slider_uncovers_the_result(visit):
     assert near(looks(page)[y, WIDTH // 2], GREEN) and near(looks(page)[y, right], blue)
 
 
-def test_backgrounds_blur_and_feather(visit, url):
+def test_backgrounds_blur_feather_and_light_wrap(visit, url):
     page = visit()
     upload(page, "me.png")
     said(page, "me.png is done.")
     assert choose(page, "Black") == served(url, background="#000000", feather="0")
     assert choose(page, "Sea") == served(url, background="gradient:#d7f0ff,#2c6e8f")
     expect(page.locator("#blur")).to_be_disabled()
-    assert choose(page, "Blur of the old one") == served(url, background="blur:20")
-    for name, label, value, form in (("blur", "Blur radius", "60", {"background": "blur:60"}),
-                                     ("feather", "Feather", "9", {"background": "blur:60", "feather": "9"})):
+    before = choose(page, "Blur of the old one")
+    assert before == served(url, background="blur:20")
+    form = {}
+    for name, label, value, asked in (("blur", "Blur radius", "60", {"background": "blur:60"}), ("feather", "Feather", "9", {"feather": "9"}),
+                                      ("wrap", "Light wrap", "40", {"light_wrap": "40"})):
+        form |= asked
         with page.expect_response(re.compile(name + r"[=%3A:]+" + value)):
             page.get_by_role("slider", name=label).fill(value)
         expect(page.locator(f"#{name}-says")).to_have_text(value)
         said(page, "me.png is done.")
-        assert downloaded(page)[0] == served(url, **form) != served(url)
+        body = downloaded(page)[0]
+        assert body == served(url, **form) != before
+        before = body
     plain = png(np.full((9, 9, 3), 77, np.uint8))
     with page.expect_response(re.compile("/api/remove")):
         page.set_input_files("#behind-file", [{"name": "wall.png", "mimeType": "image/png", "buffer": plain}])
@@ -187,6 +192,32 @@ def test_backgrounds_blur_and_feather(visit, url):
     expect(page.get_by_role("radio", name="A picture of your own")).to_be_checked()
     assert (picture(downloaded(page)[0])[2, 2] == 77).all()
     shot(page, "own-background")
+
+
+def test_light_wrap_by_keyboard(visit, url):
+    page = visit()
+    upload(page, "me.png")
+    said(page, "me.png is done.")
+    wrap = page.get_by_role("slider", name="Light wrap in percent")
+    expect(wrap).to_be_disabled()  # nothing is behind
+    dark = choose(page, "White")
+    expect(wrap).to_be_enabled()
+    page.locator("#feather").focus()
+    page.keyboard.press("Tab")
+    expect(wrap).to_be_focused()
+    with page.expect_response(re.compile("light_wrap=100")):
+        page.keyboard.press("End")
+    expect(page.locator("#wrap-says")).to_have_text("100")
+    said(page, "me.png is done.")
+    lit = downloaded(page)[0]
+    assert lit == served(url, background="#ffffff", light_wrap="100")
+    change = picture(lit).astype(int) - picture(dark)
+    assert (change >= 0).all() and change.max() > 40, "light only adds"
+    assert change[HEIGHT // 2, WIDTH // 2].max() < change.max() / 4, "it falls on the edge"
+    shot(page, "light-wrap")
+    choose(page, "Transparent")
+    expect(wrap).to_be_disabled()
+    assert downloaded(page)[0] == served(url)
 
 
 def test_the_last_of_quick_choices_is_what_stays(visit, url):
@@ -319,7 +350,7 @@ def test_by_keyboard_alone(visit, url):
                 page.keyboard.press("ArrowRight")
             said(page, "me.png is done.")
             expect(page.get_by_role("radio", name="White")).to_be_checked()
-    assert order[:7] == ["open-camera", "slider", "download", "look", "behind-file", "feather", "me.png - done"]
+    assert order == ["open-camera", "slider", "download", "look", "behind-file", "feather", "wrap", "me.png - done"]
     page.locator("#download").focus()
     with page.expect_download() as got:
         page.keyboard.press("Enter")

@@ -78,6 +78,13 @@ BlockDifference difference(const Block& own, const nn::Weights& reference) {
   return out;
 }
 
+double median(std::vector<double> values) {
+  if (values.empty()) return 0;
+  std::sort(values.begin(), values.end());
+  const std::size_t half = values.size() / 2;
+  return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
+}
+
 double seconds_of(const std::function<void()>& work) {
   const auto begin = std::chrono::steady_clock::now();
   work();
@@ -104,6 +111,7 @@ class Run {
     open_engines();
     compare_blocks();
     take_times();
+    take_step_times();
     return std::move(out_);
   }
 
@@ -126,6 +134,7 @@ class Run {
     out_.height = options_.height;
     out_.width = options_.width;
     out_.threads = net_->options().threads;
+    out_.library = net_->library();
     out_.memory = net_->memory();
     out_.steps = net_->steps();
   }
@@ -160,6 +169,17 @@ class Run {
         if (row.block == block.block) block.copies = row.copies;
   }
 
+  // The steps' own times; those of whole runs have no clock inside.
+  void take_step_times() {
+    std::vector<std::vector<double>> runs;
+    for (int run = 0; run < options_.runs; ++run) runs.push_back(net_->time_steps(image_.data(), logits_.data()));
+    for (std::size_t step = 0; step < out_.steps.size() && !runs.empty(); ++step) {
+      std::vector<double> values;
+      for (const std::vector<double>& run : runs) values.push_back(run[step]);
+      out_.step_milliseconds.push_back(median(values));
+    }
+  }
+
   void take_times() {
     for (int run = -1; run < options_.runs; ++run)  // the first of each warms up
       for (std::size_t engine = 0; engine < out_.times.size(); ++engine) {
@@ -180,13 +200,7 @@ class Run {
 
 }  // namespace
 
-double EngineTimes::median() const {
-  if (seconds.empty()) return 0;
-  std::vector<double> sorted = seconds;
-  std::sort(sorted.begin(), sorted.end());
-  const std::size_t half = sorted.size() / 2;
-  return sorted.size() % 2 == 1 ? sorted[half] : (sorted[half - 1] + sorted[half]) / 2;
-}
+double EngineTimes::median() const { return portrait::median(seconds); }
 
 Comparison compare(const CompareOptions& options) { return Run(options).compare(); }
 

@@ -52,8 +52,10 @@ struct Comparison {
   int threads = 0;
   std::vector<BlockDifference> blocks;
   std::vector<EngineTimes> times;  ///< Oriel, PyTorch, others
+  std::string library;             ///< that carries Oriel's convolutions out, or why there is none
   nn::UNetMemory memory;
   std::vector<nn::UNetStep> steps;
+  std::vector<double> step_milliseconds;  ///< of each step inside a run, medians over the runs; empty without runs
   double prepare_seconds = 0;
 };
 

@@ -1,6 +1,7 @@
 // A comparison as text and as JSON.
 #include <fmt/format.h>
 
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "apps/portrait/compare/compare.h"
@@ -32,22 +33,53 @@ std::string times_text(const Comparison& c) {
   return out;
 }
 
+const char* kind_of(const nn::UNetStep& step) {
+  if (step.layer == "pool") return "pools";
+  if (step.layer == "up") return "transposed convolutions";
+  if (step.layer == "head") return "head";
+  return step.layer.starts_with("conv") ? "convolutions" : "copies";
+}
+
+// What share of a run each kind of step takes.
+std::string shares_text(const Comparison& c) {
+  std::map<std::string, double> kinds;
+  double whole = 0;
+  for (std::size_t i = 0; i < c.step_milliseconds.size(); ++i) {
+    kinds[kind_of(c.steps[i])] += c.step_milliseconds[i];
+    whole += c.step_milliseconds[i];
+  }
+  if (whole <= 0) return "";
+  std::string out = "\nshares of a run:";
+  for (const auto& [kind, milliseconds] : kinds)
+    out += fmt::format("{} {} {:.2f} % ({:.2f} ms)", kind == kinds.begin()->first ? "" : ",", kind,
+                       100 * milliseconds / whole, milliseconds);
+  return out + "\n";
+}
+
+std::string steps_text(const Comparison& c) {
+  const auto number = [](double value, int digits) { return value > 0 ? fmt::format("{:.{}f}", value, digits) : ""; };
+  std::string out =
+      fmt::format("\n{:<8} {:<6} {:<48} {:>9} {:>10} {:>9}\n", "block", "layer", "by", "trial ms", "GFLOP/s", "run ms");
+  for (std::size_t i = 0; i < c.steps.size(); ++i) {
+    const nn::UNetStep& s = c.steps[i];
+    const double rate = s.milliseconds > 0 ? 2e-6 * static_cast<double>(s.multiplications) / s.milliseconds : 0;
+    out +=
+        fmt::format("{:<8} {:<6} {:<48} {:>9} {:>10} {:>9}\n", s.block, s.layer, s.algorithm, number(s.milliseconds, 2),
+                    number(rate, 0), number(c.step_milliseconds.empty() ? 0 : c.step_milliseconds[i], 3));
+  }
+  return out;
+}
+
 }  // namespace
 
 std::string text_of(const Comparison& c) {
   std::string widths;
   for (index_t w : c.description.widths) widths += fmt::format(" {}", w);
-  std::string out = fmt::format("weights: {}; widths{}; {} parameters; 1x{}x{}x{}; {}{}\n\n", c.weights, widths,
-                                c.description.parameters(), c.description.input_channels, c.height, c.width,
-                                name(c.arithmetic), c.device == Device::cuda ? " on a CUDA device" : "");
-  out += blocks_text(c) + times_text(c);
-  out += fmt::format("\n{:<8} {:<6} {:<48} {:>9} {:>10}\n", "block", "layer", "by", "ms", "GFLOP/s");
-  for (const nn::UNetStep& s : c.steps) {
-    const double rate = s.milliseconds > 0 ? 2e-6 * static_cast<double>(s.multiplications) / s.milliseconds : 0;
-    out += fmt::format("{:<8} {:<6} {:<48} {:>9} {:>10}\n", s.block, s.layer, s.algorithm,
-                       s.milliseconds > 0 ? fmt::format("{:.2f}", s.milliseconds) : "",
-                       rate > 0 ? fmt::format("{:.0f}", rate) : "");
-  }
+  std::string out =
+      fmt::format("weights: {}; widths{}; {} parameters; 1x{}x{}x{}; {}{}\nconvolutions: {}\n\n", c.weights, widths,
+                  c.description.parameters(), c.description.input_channels, c.height, c.width, name(c.arithmetic),
+                  c.device == Device::cuda ? " on a CUDA device" : "", c.library);
+  out += blocks_text(c) + times_text(c) + steps_text(c) + shares_text(c);
   return out + fmt::format(
                    "\nmemory: {:.1f} MiB of activations (lower bound {:.1f}), {:.1f} MiB of weights; "
                    "prepared in {:.2f} s\n",
@@ -64,6 +96,7 @@ std::string json_of(const Comparison& c) {
       {"threads", c.threads},
       {"arithmetic", name(c.arithmetic)},
       {"device", c.device == Device::cuda ? "cuda" : "cpu"},
+      {"library", c.library},
       {"prepare_seconds", c.prepare_seconds},
       {"memory",
        {{"activations", c.memory.activations}, {"lower_bound", c.memory.lower_bound}, {"weights", c.memory.weights}}}};
@@ -77,12 +110,15 @@ std::string json_of(const Comparison& c) {
                              {"copies", b.copies}});
   for (const EngineTimes& t : c.times)
     out["times"].push_back({{"engine", t.engine}, {"median", t.median()}, {"seconds", t.seconds}});
-  for (const nn::UNetStep& s : c.steps)
+  for (std::size_t i = 0; i < c.steps.size(); ++i) {
+    const nn::UNetStep& s = c.steps[i];
     out["steps"].push_back({{"block", s.block},
                             {"layer", s.layer},
                             {"algorithm", s.algorithm},
                             {"milliseconds", s.milliseconds},
                             {"multiplications", s.multiplications}});
+    if (!c.step_milliseconds.empty()) out["steps"].back()["run_milliseconds"] = c.step_milliseconds[i];
+  }
   return out.dump() + "\n";
 }
 

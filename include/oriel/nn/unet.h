@@ -39,7 +39,8 @@ struct UNetOptions {
   /// results of two runs of a program have the same bits.
   bool trial = true;
   UNetLayout layout = UNetLayout::pick;
-  /// Device::cuda: on the current CUDA device, where `threads`, `trial` and `layout` mean nothing.
+  /// Device::cuda: on the current CUDA device, where `threads` and `layout` mean nothing, and `trial` times cuDNN's
+  /// algorithms, where it is found, beside Oriel's kernels.
   Device device = Device::cpu;
 };
 
@@ -127,12 +128,17 @@ class UNet {
   /// prepared, and where a CUDA call fails.
   ORIEL_API void run(const float* image, float* logits);
   ORIEL_API void run(const float* image, float* logits, const Observer& observer);
+  /// run(), and the milliseconds that each of steps() took in it; on a CUDA device by events on the engine's stream.
+  ORIEL_API std::vector<double> time_steps(const float* image, float* logits);
 
   /// An engine with the same prepared network and weights, and memory of its own for activations.
   ORIEL_API UNet another() const;
 
   ORIEL_API std::vector<UNetStep> steps() const;
   ORIEL_API UNetMemory memory() const;
+  /// The library that carries convolutions out, as `oneDNN 2.6.3`; on a CUDA device the one that may, as `cuDNN 9.1.0`,
+  /// or why there is none. Empty before prepare().
+  ORIEL_API std::string library() const;
   /// What the last run counted, one row for each block in order.
   ORIEL_API const std::vector<UNetCopies>& copies() const;
 

@@ -1,6 +1,7 @@
 #include "nn/cpu/engine.h"
 
 #include <algorithm>
+#include <chrono>
 
 namespace oriel::nn::cpu {
 namespace {
@@ -92,6 +93,21 @@ void Engine::run(const float* image, float* logits, Copies& copies, const UNet::
     run_step(steps[i], prepared_->works[i], image, logits, copies);
     if (observer && steps[i].ends_block) show(steps[i], observer);
   }
+}
+
+std::vector<double> Engine::time_steps(const float* image, float* logits, Copies& copies) const {
+  using Clock = std::chrono::steady_clock;
+  const ThreadScope threads(options_.threads);
+  const std::vector<NetworkStep>& steps = prepared_->network.steps;
+  std::vector<double> out;
+  Clock::time_point begin = Clock::now();
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    run_step(steps[i], prepared_->works[i], image, logits, copies);
+    const Clock::time_point end = Clock::now();
+    out.push_back(std::chrono::duration<double, std::milli>(end - begin).count());
+    begin = end;
+  }
+  return out;
 }
 
 std::string Engine::algorithm(std::size_t step) const {

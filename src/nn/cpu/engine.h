@@ -21,10 +21,13 @@ class Engine {
   const MemoryPlan& plan() const { return prepared_->plan; }
   index_t weight_bytes() const { return prepared_->weight_bytes; }
   std::string algorithm(std::size_t step) const;
+  std::string library() const { return convolution_library(); }
   double milliseconds(std::size_t step) const { return prepared_->works[step].milliseconds; }
 
   /// `observer` may be empty.
   void run(const float* image, float* logits, Copies& copies, const UNet::Observer& observer) const;
+  /// The same without an observer; milliseconds by step.
+  std::vector<double> time_steps(const float* image, float* logits, Copies& copies) const;
 
  private:
   Engine(const UNetOptions& options, std::shared_ptr<const Prepared> prepared);

@@ -1,4 +1,4 @@
-// What an engine holds on a device: memory and a stream, given back with it.
+// What an engine holds on a device: memory, a stream, events; given back with it.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -23,6 +23,10 @@ class DeviceMemory {
   DeviceMemory(const DeviceMemory&) = delete;
   DeviceMemory& operator=(const DeviceMemory&) = delete;
 
+  /// Sets all of it to zero, in the stream's order.
+  void clear(index_t bytes, cudaStream_t stream) const {
+    oriel::cuda::check(cudaMemsetAsync(data_, 0, static_cast<std::size_t>(bytes), stream), "cudaMemsetAsync");
+  }
   float* at(index_t bytes) const { return reinterpret_cast<float*>(static_cast<std::byte*>(data_) + bytes); }
 
  private:
@@ -42,6 +46,30 @@ class Stream {
 
  private:
   cudaStream_t stream_ = nullptr;
+};
+
+/// A point of a stream's work.
+class Event {
+ public:
+  Event() { oriel::cuda::check(cudaEventCreate(&event_), "cudaEventCreate"); }
+  ~Event() { cudaEventDestroy(event_); }
+  Event(const Event&) = delete;
+  Event& operator=(const Event&) = delete;
+
+  void record(const Stream& stream) const {
+    oriel::cuda::check(cudaEventRecord(event_, stream.get()), "cudaEventRecord");
+  }
+
+  /// Milliseconds of the device since `earlier`; waits until it is reached.
+  double since(const Event& earlier) const {
+    float milliseconds = 0;
+    oriel::cuda::check(cudaEventSynchronize(event_), "cudaEventSynchronize");
+    oriel::cuda::check(cudaEventElapsedTime(&milliseconds, earlier.event_, event_), "cudaEventElapsedTime");
+    return static_cast<double>(milliseconds);
+  }
+
+ private:
+  cudaEvent_t event_ = nullptr;
 };
 
 }  // namespace oriel::nn::cuda

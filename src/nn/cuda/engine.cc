@@ -32,11 +32,24 @@ void check_device() {
   }
 }
 
+namespace {
+
+Prepared prepare_with(Cudnn& cudnn, const Weights& weights, const UNetDescription& description, index_t height,
+                      index_t width, int device) {
+  Trial* const trial = cudnn.trial ? &*cudnn.trial : nullptr;
+  Prepared out = prepare(weights, description, height, width, multiprocessors_of(device), trial);
+  cudnn.trial.reset();
+  return out;
+}
+
+}  // namespace
+
 // What engines of one size share: the plan, and the weights on the device.
 struct Engine::Shared {
-  Shared(const Weights& weights, const UNetDescription& description, index_t height, index_t width)
+  Shared(const Weights& weights, const UNetDescription& description, bool trial, index_t height, index_t width)
       : device(current_device()),
-        prepared(prepare(weights, description, height, width, multiprocessors_of(device))),
+        cudnn(trial),
+        prepared(prepare_with(cudnn, weights, description, height, width, device)),
         weight_bytes(static_cast<index_t>(prepared.weights.size() * sizeof(float))),
         on_device(weight_bytes, "weights") {
     check(cudaMemcpy(on_device.at(0), prepared.weights.data(), static_cast<std::size_t>(weight_bytes),
@@ -45,7 +58,13 @@ struct Engine::Shared {
     prepared.weights = {};
   }
 
+  bool uses_cudnn() const {
+    return std::any_of(prepared.layers.begin(), prepared.layers.end(),
+                       [](const Layer& l) { return bool(l.algorithm); });
+  }
+
   int device;
+  Cudnn cudnn;
   Prepared prepared;
   index_t weight_bytes;
   DeviceMemory on_device;
@@ -53,7 +72,9 @@ struct Engine::Shared {
 
 struct Engine::State {
   explicit State(std::shared_ptr<const Shared> from)
-      : shared(std::move(from)), arena(shared->prepared.plan.bytes, "activations") {}
+      : shared(std::move(from)), arena(shared->prepared.plan.bytes, "activations") {
+    if (shared->uses_cudnn()) cudnn.emplace(shared->cudnn.library, stream.get());
+  }
 
   const NetworkTensor& tensor(int i) const { return shared->prepared.network.tensors[static_cast<std::size_t>(i)]; }
 
@@ -65,13 +86,25 @@ struct Engine::State {
 
   int channels(int i) const { return i < 0 ? 0 : static_cast<int>(tensor(i).channels); }
 
+  void convolve_by(const Layer& layer, const ConvolutionCall& call) const;
   void run_step(const NetworkStep& step, const Layer& layer, const float* image, float* logits, Copies& copies) const;
   void show(const NetworkStep& step, const UNet::Observer& observer) const;
+  void check_device() const;
 
   std::shared_ptr<const Shared> shared;
   DeviceMemory arena;
   Stream stream;
+  std::optional<cudnn::Handle> cudnn;  // where a layer needs it
 };
+
+void Engine::State::convolve_by(const Layer& layer, const ConvolutionCall& call) const {
+  if (!layer.algorithm) return convolve(call, layer.tile, stream.get());
+  const int workspace = layer.workspace;
+  void* const room =
+      workspace < 0 ? nullptr : arena.at(shared->prepared.plan.offsets[static_cast<std::size_t>(workspace)]);
+  cudnn->library()->check(layer.algorithm->run(*cudnn, call, room), "cudnnConvolutionBiasActivationForward");
+  if (call.pooled.data != nullptr) pool({call.y, call.pooled, call.outputs, call.height, call.width}, stream.get());
+}
 
 void Engine::State::run_step(const NetworkStep& step, const Layer& layer, const float* image, float* logits,
                              Copies& copies) const {
@@ -87,9 +120,9 @@ void Engine::State::run_step(const NetworkStep& step, const Layer& layer, const 
             "cudaMemcpyAsync");
       return copies.count(step);
     case StepKind::convolution:  // joined inputs lie side by side
-      return convolve({x, y, planes(step.pooled), weights, bias, channels(step.input) + channels(step.input_more),
-                       channels(step.output), height, width},
-                      layer.tile, stream.get());
+      return convolve_by(layer,
+                         {x, y, planes(step.pooled), weights, bias, channels(step.input) + channels(step.input_more),
+                          channels(step.output), height, width});
     case StepKind::up:
       return raise({x, y, weights, bias, channels(step.input), channels(step.output), height, width}, layer.raise_tile,
                    stream.get());
@@ -119,8 +152,8 @@ void Engine::State::show(const NetworkStep& step, const UNet::Observer& observer
   observer(step.block, {t.channels, t.height, t.width}, values);
 }
 
-Engine::Engine(const Weights& weights, const UNetDescription& description, index_t height, index_t width)
-    : state_(std::make_unique<State>(std::make_shared<const Shared>(weights, description, height, width))) {}
+Engine::Engine(const Weights& weights, const UNetDescription& description, bool trial, index_t height, index_t width)
+    : state_(std::make_unique<State>(std::make_shared<const Shared>(weights, description, trial, height, width))) {}
 Engine::Engine(std::unique_ptr<State> state) : state_(std::move(state)) {}
 Engine::Engine(Engine&&) noexcept = default;
 Engine& Engine::operator=(Engine&&) noexcept = default;
@@ -139,6 +172,7 @@ std::string Engine::algorithm(std::size_t step) const {
   };
   switch (s.kind) {
     case StepKind::convolution:
+      if (layer.algorithm) return "cudnn " + layer.algorithm->name() + (s.pooled < 0 ? "" : ", then pooled");
       return "cuda " + tile(layer.tile.outputs(), 8 * layer.tile.bands) + (s.pooled < 0 ? "" : ", pooled");
     case StepKind::up:
       return "cuda " + tile(layer.raise_tile.outputs(), 4 * layer.raise_tile.bands);
@@ -149,17 +183,38 @@ std::string Engine::algorithm(std::size_t step) const {
   }
 }
 
-void Engine::run(const float* image, float* logits, Copies& copies, const UNet::Observer& observer) const {
-  const Shared& shared = *state_->shared;
-  if (const int device = current_device(); device != shared.device)
-    throw Error("unet: prepared on CUDA device " + std::to_string(shared.device) + ", but the current device is " +
+double Engine::milliseconds(std::size_t step) const { return state_->shared->prepared.layers[step].milliseconds; }
+std::string Engine::library() const { return state_->shared->cudnn.found; }
+
+void Engine::State::check_device() const {
+  if (const int device = current_device(); device != shared->device)
+    throw Error("unet: prepared on CUDA device " + std::to_string(shared->device) + ", but the current device is " +
                 std::to_string(device));
-  const std::vector<NetworkStep>& steps = shared.prepared.network.steps;
-  for (std::size_t i = 0; i < steps.size(); ++i) {
-    state_->run_step(steps[i], shared.prepared.layers[i], image, logits, copies);
-    if (observer && steps[i].ends_block) state_->show(steps[i], observer);
+}
+
+void Engine::run(const float* image, float* logits, Copies& copies, const UNet::Observer& observer) const {
+  state_->check_device();
+  const Prepared& p = state_->shared->prepared;
+  for (std::size_t i = 0; i < p.network.steps.size(); ++i) {
+    state_->run_step(p.network.steps[i], p.layers[i], image, logits, copies);
+    if (observer && p.network.steps[i].ends_block) state_->show(p.network.steps[i], observer);
   }
   state_->stream.wait();
+}
+
+std::vector<double> Engine::time_steps(const float* image, float* logits, Copies& copies) const {
+  state_->check_device();
+  const Prepared& p = state_->shared->prepared;
+  const std::vector<Event> events(p.network.steps.size() + 1);
+  events.front().record(state_->stream);
+  for (std::size_t i = 0; i < p.network.steps.size(); ++i) {
+    state_->run_step(p.network.steps[i], p.layers[i], image, logits, copies);
+    events[i + 1].record(state_->stream);
+  }
+  state_->stream.wait();
+  std::vector<double> out;
+  for (std::size_t i = 0; i < p.network.steps.size(); ++i) out.push_back(events[i + 1].since(events[i]));
+  return out;
 }
 
 }  // namespace oriel::nn::cuda

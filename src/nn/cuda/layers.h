@@ -40,6 +40,16 @@ struct ConvolutionCall {
 };
 void convolve(const ConvolutionCall& call, ConvolutionTile tile, void* stream);
 
+/// y = the 2x2 maxima of x (height x width), step 2, whole windows only: for a convolution that is not Oriel's.
+struct PoolCall {
+  Planes x{};
+  Planes y{};
+  int channels = 0;
+  int height = 0;  ///< of x; neither side is less than 2
+  int width = 0;
+};
+void pool(const PoolCall& call, void* stream);
+
 /// Channels of a block of threads of `raise`: 4 `groups`, of 4 `bands` rows of x and 32 columns.
 struct RaiseTile {
   int groups = 8;

@@ -13,8 +13,8 @@ index_t rounded_up(index_t n, index_t multiple) { return (n + multiple - 1) / mu
 
 class Preparation {
  public:
-  Preparation(const Weights& weights, const UNetDescription& description, int multiprocessors)
-      : weights_(weights), description_(description), multiprocessors_(multiprocessors) {}
+  Preparation(const Weights& weights, const UNetDescription& description, int multiprocessors, Trial* trial)
+      : weights_(weights), description_(description), multiprocessors_(multiprocessors), trial_(trial) {}
 
   Prepared prepare(index_t height, index_t width) {
     NetworkForm form;
@@ -24,8 +24,9 @@ class Preparation {
     form.fused_pools = true;
     form.plane_multiple = kLine;
     out_.network = make_network(description_, form);
+    lifetimes_ = out_.network.lifetimes();
     for (const NetworkStep& step : out_.network.steps) out_.layers.push_back(layer(step));
-    out_.plan = plan_memory(out_.network.lifetimes());
+    out_.plan = plan_memory(lifetimes_);
     return std::move(out_);
   }
 
@@ -54,15 +55,35 @@ class Preparation {
     const Folded folded = fold(weights_, step.keys, outputs, inputs, step.runs);
     Layer layer;
     layer.tile = pick_tile(outputs, output.height, output.width, multiprocessors_);
-    const index_t padded = rounded_up(outputs, layer.tile.outputs());
-    std::vector<float> packed(static_cast<std::size_t>(inputs * kTaps * padded));  // [inputs][taps][padded]
+    if (trial_ != nullptr) {
+      const cudnn::Shape shape{inputs, outputs, output.height, output.width, tensor(step.input).plane, output.plane};
+      Choice choice = trial_->choose(shape, layer.tile, step.pooled >= 0);
+      layer.algorithm = std::move(choice.algorithm);
+      layer.milliseconds = choice.milliseconds;
+    }
+    layer.weights = append(layer.algorithm ? folded.weights : packed(folded.weights, inputs, outputs, layer.tile));
+    layer.bias = append(folded.bias);
+    if (layer.algorithm) layer.workspace = only_in_this_step(layer.algorithm->workspace_bytes());
+    return layer;
+  }
+
+  // As the kernel reads them: [inputs][taps][outputs, padded to whole tiles].
+  static std::vector<float> packed(const std::vector<float>& weights, index_t inputs, index_t outputs,
+                                   ConvolutionTile tile) {
+    const index_t padded = rounded_up(outputs, tile.outputs());
+    std::vector<float> out(static_cast<std::size_t>(inputs * kTaps * padded));
     for (index_t o = 0; o < outputs; ++o)
       for (index_t row = 0; row < inputs * kTaps; ++row)
-        packed[static_cast<std::size_t>(row * padded + o)] =
-            folded.weights[static_cast<std::size_t>(o * inputs * kTaps + row)];
-    layer.weights = append(packed);
-    layer.bias = append(folded.bias);
-    return layer;
+        out[static_cast<std::size_t>(row * padded + o)] = weights[static_cast<std::size_t>(o * inputs * kTaps + row)];
+    return out;
+  }
+
+  // The number of a tensor of the plan that lives in the step whose layer is being made; -1 without bytes.
+  int only_in_this_step(index_t bytes) {
+    if (bytes == 0) return -1;
+    const int step = static_cast<int>(out_.layers.size());
+    lifetimes_.push_back({bytes, step, step, -1});
+    return static_cast<int>(lifetimes_.size()) - 1;
   }
 
   Layer raised(const NetworkStep& step) {
@@ -97,14 +118,16 @@ class Preparation {
   const Weights& weights_;
   const UNetDescription& description_;
   int multiprocessors_;
+  Trial* trial_;
+  std::vector<Lifetime> lifetimes_;
   Prepared out_;
 };
 
 }  // namespace
 
 Prepared prepare(const Weights& weights, const UNetDescription& description, index_t height, index_t width,
-                 int multiprocessors) {
-  return Preparation(weights, description, multiprocessors).prepare(height, width);
+                 int multiprocessors, Trial* trial) {
+  return Preparation(weights, description, multiprocessors, trial).prepare(height, width);
 }
 
 }  // namespace oriel::nn::cuda

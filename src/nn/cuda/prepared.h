@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "nn/cuda/layers.h"
+#include "nn/cuda/trial.h"
 #include "nn/memory_plan.h"
 #include "nn/network.h"
 
@@ -15,6 +15,9 @@ struct Layer {
   index_t bias = 0;
   ConvolutionTile tile{};
   RaiseTile raise_tile{};
+  std::optional<cudnn::Algorithm> algorithm{};  ///< of a convolution that is not Oriel's
+  int workspace = -1;                           ///< the number of a tensor of the plan that is the algorithm's
+  double milliseconds = 0;                      ///< of the trial that picked it
 };
 
 struct Prepared {
@@ -24,8 +27,9 @@ struct Prepared {
   std::vector<float> weights;  ///< of all layers
 };
 
-/// Plans a network for a device with that many multiprocessors; nothing of it is on the device yet.
+/// Plans a network for a device with that many multiprocessors; nothing of it is on the device yet. `trial` picks what
+/// carries convolutions out; null: Oriel's kernels do.
 Prepared prepare(const Weights& weights, const UNetDescription& description, index_t height, index_t width,
-                 int multiprocessors);
+                 int multiprocessors, Trial* trial);
 
 }  // namespace oriel::nn::cuda

@@ -20,6 +20,8 @@ struct Options {
   unsigned char poison = 0xdb;    // what shared and device memory is filled with
   bool count = false;             // counts sectors and widths
   std::uint64_t first_block = 0;  // blocks before it are skipped: a test of huge grids
+  double milliseconds = 1;        // that the clock goes on by with each launch,
+  double plain_milliseconds = 1;  // and with one without dynamic shared memory
 };
 
 /// What launches did since the last reset. Width i stands for accesses of 2^i bytes by one thread.
@@ -48,6 +50,9 @@ Options& options();
 Report& report();
 /// Forgets the report; options stay.
 void reset();
+
+/// Milliseconds as events see them; tests may change it too.
+double& clock();
 
 /// Device memory, named in failures; poisoned and unwritten. Null when there is no more.
 void* allocate(std::size_t bytes, const char* name);

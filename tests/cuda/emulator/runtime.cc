@@ -1,5 +1,6 @@
 // The runtime's calls: memory, errors, failures that tests ask for.
 #include <map>
+#include <memory>
 
 #include "grid.h"
 #include "memory.h"
@@ -25,6 +26,10 @@ Options& options() {
 Report& report() {
   static Report r;
   return r;
+}
+double& clock() {
+  static double milliseconds = 0;
+  return milliseconds;
 }
 void reset() {
   report() = Report{};
@@ -155,6 +160,36 @@ cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned) {
 }
 cudaError_t cudaStreamDestroy(cudaStream_t) { return cudaSuccess; }
 cudaError_t cudaStreamSynchronize(cudaStream_t) { return asked_failure("cudaStreamSynchronize"); }
+
+// An event is the time at which it was recorded.
+cudaError_t cudaEventCreate(cudaEvent_t* event) {
+  if (const cudaError_t e = asked_failure("cudaEventCreate"); e != cudaSuccess) return e;
+  *event = reinterpret_cast<cudaEvent_t>(std::make_unique<double>(-1).release());
+  return cudaSuccess;
+}
+cudaError_t cudaEventDestroy(cudaEvent_t event) {
+  const std::unique_ptr<double> owned(reinterpret_cast<double*>(event));
+  return cudaSuccess;
+}
+cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t) {
+  *reinterpret_cast<double*>(event) = grid::clock();
+  return asked_failure("cudaEventRecord");
+}
+cudaError_t cudaEventSynchronize(cudaEvent_t) { return asked_failure("cudaEventSynchronize"); }
+cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t begin, cudaEvent_t end) {
+  const double from = *reinterpret_cast<double*>(begin), to = *reinterpret_cast<double*>(end);
+  if (from < 0 || to < 0) return grid::remember(cudaErrorInvalidValue);  // never recorded
+  *milliseconds = static_cast<float>(to - from);
+  return asked_failure("cudaEventElapsedTime");
+}
+
+cudaError_t cudaMemsetAsync(void* to, int value, std::size_t bytes, cudaStream_t) {
+  if (const cudaError_t e = asked_failure("cudaMemsetAsync"); e != cudaSuccess) return e;
+  if (bytes == 0) return cudaSuccess;
+  std::memset(to, value, bytes);
+  grid::mark_written(to, bytes);
+  return cudaSuccess;
+}
 
 cudaError_t cudaMemcpy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind) {
   if (const cudaError_t e = asked_failure("cudaMemcpy"); e != cudaSuccess) return e;

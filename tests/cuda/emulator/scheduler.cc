@@ -346,6 +346,7 @@ cudaError_t launch(const cudaLaunchConfig_t& config, const void* kernel, Body bo
   if (config.dynamicSmemBytes > most) return remember(cudaErrorInvalidValue);
   Report& r = report();
   ++r.launches;
+  clock() += config.dynamicSmemBytes > 0 ? options().milliseconds : options().plain_milliseconds;
   r.stream = config.stream;
   r.threads += std::uint64_t{g.x} * g.y * g.z * threads;
   r.shared_bytes = std::max(r.shared_bytes, config.dynamicSmemBytes);

@@ -143,6 +143,21 @@ TEST(CudaConvolution, TilesFitTheLayer) {
   EXPECT_EQ(groups(8, 512, 132), 1);
 }
 
+TEST(CudaPool, MatchesTheDefinition) {
+  for (const auto& [height, width] : {std::pair(2, 2), {3, 5}, {4, 8}, {9, 36}, {10, 6}, {33, 66}})
+    for (const Gaps& gaps : {kDense, kAligned, kOdd}) {
+      SCOPED_TRACE(testing::Message() << height << "x" << width << ", gaps " << gaps.row);
+      const PlaneShape in{5, height, width}, half{5, height / 2, width / 2};
+      std::vector<float> x = random_values(static_cast<std::size_t>(5 * height * width), 4);
+      x[at(in, 3, 1, 1)] = std::numeric_limits<float>::quiet_NaN();
+      in_every_order([&] {
+        const DevicePlanes dx(with(in, gaps), "x", &x), dy(with(half, gaps), "y");
+        pool({dx.view(), dy.view(), 5, height, width}, nullptr);
+        expect_same_bits(dy.values(), maxima(in, x));
+      });
+    }
+}
+
 void check_raise(const PlaneShape& in, int outputs, RaiseTile tile, const Gaps& gaps) {
   SCOPED_TRACE(testing::Message() << in.channels << " to " << outputs << " at " << in.height << "x" << in.width
                                   << ", tile " << tile.groups << "," << tile.bands << ", gaps " << gaps.row);
