@@ -15,13 +15,17 @@ struct Network {
   std::optional<oriel::nn::UNet> engine;
 };
 
+void copy_text(const std::string& text, char* to, int room) {
+  if (room > 0) std::strncpy(to, text.c_str(), static_cast<std::size_t>(room) - 1);
+}
+
 template <class F>
 int guarded(char* error, int room, F f) {
   try {
     f();
     return 0;
   } catch (const std::exception& e) {
-    if (room > 0) std::strncpy(error, e.what(), static_cast<std::size_t>(room) - 1);
+    copy_text(e.what(), error, room);
     return 1;
   }
 }
@@ -37,8 +41,8 @@ ORIEL_SEEN Network* oriel_unet_new();
 ORIEL_SEEN void oriel_unet_delete(Network* network);
 ORIEL_SEEN int oriel_unet_weight(Network* network, const char* key, const float* values, const std::int64_t* shape,
                                  int rank, char* error, int room);
-ORIEL_SEEN int oriel_unet_prepare(Network* network, std::int64_t height, std::int64_t width, std::int64_t* memory,
-                                  char* error, int room);
+ORIEL_SEEN int oriel_unet_prepare(Network* network, std::int64_t height, std::int64_t width, int trial,
+                                  std::int64_t* memory, char* library, int library_room, char* error, int room);
 ORIEL_SEEN int oriel_unet_run(Network* network, const float* image, float* logits, Show show, char* error, int room);
 
 Network* oriel_unet_new() { return std::make_unique<Network>().release(); }
@@ -53,16 +57,18 @@ int oriel_unet_weight(Network* network, const char* key, const float* values, co
   });
 }
 
-/// memory: bytes of activations, their lower bound, bytes of weights.
-int oriel_unet_prepare(Network* network, std::int64_t height, std::int64_t width, std::int64_t* memory, char* error,
-                       int room) {
+/// memory: bytes of activations, their lower bound, bytes of weights. library: what may carry convolutions out.
+int oriel_unet_prepare(Network* network, std::int64_t height, std::int64_t width, int trial, std::int64_t* memory,
+                       char* library, int library_room, char* error, int room) {
   return guarded(error, room, [&] {
-    network->engine.emplace(network->weights, oriel::nn::UNetOptions{.device = oriel::Device::cuda});
+    network->engine.emplace(network->weights,
+                            oriel::nn::UNetOptions{.trial = trial != 0, .device = oriel::Device::cuda});
     network->engine->prepare(height, width);
     const oriel::nn::UNetMemory used = network->engine->memory();
     memory[0] = used.activations;
     memory[1] = used.lower_bound;
     memory[2] = used.weights;
+    copy_text(network->engine->library(), library, library_room);
   });
 }
 

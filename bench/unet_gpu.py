@@ -48,7 +48,8 @@ def random_network(widths):
 class Network:
     """Oriel's engine, with the weights of a network of PyTorch."""
 
-    def __init__(self, path, net, side):
+    def __init__(self, path, net, side, trial=True):
+        """With `trial` cuDNN carries out the convolutions at which it is found and faster."""
         self.library = ctypes.CDLL(path)
         self.library.oriel_unet_new.restype = ctypes.c_void_p
         self.error = ctypes.create_string_buffer(1000)
@@ -59,7 +60,9 @@ class Network:
             shape = (ctypes.c_int64 * value.dim())(*value.shape)
             self.call("weight", key.encode(), ctypes.c_void_p(value.data_ptr()), shape, value.dim())
         self.memory = (ctypes.c_int64 * 3)()  # activations, their lower bound, weights
-        self.call("prepare", ctypes.c_int64(side), ctypes.c_int64(side), self.memory)
+        library = ctypes.create_string_buffer(1000)
+        self.call("prepare", ctypes.c_int64(side), ctypes.c_int64(side), int(trial), self.memory, library, len(library))
+        self.convolutions = library.value.decode()
 
     def call(self, name, *arguments):
         code = getattr(self.library, f"oriel_unet_{name}")(self.handle, *arguments, self.error, len(self.error))
@@ -95,14 +98,15 @@ def compare(network, net, image, logits, device):
     return worst
 
 
-def engines(network, net, image, logits, device):
+def engines(network, own, net, image, logits, device):
     """[(name, what one run does)]; each ends when the logits are in the host's memory."""
 
     def exactly(tf32):
         torch.backends.cudnn.allow_tf32 = torch.backends.cuda.matmul.allow_tf32 = tf32
         net(image.to(device)).cpu()
 
-    found = [("Oriel fp32", lambda: network.run(image, logits)), ("PyTorch fp32", lambda: exactly(False))]
+    found = [("Oriel fp32", lambda: network.run(image, logits)), ("Oriel fp32, its own kernels", lambda: own.run(image, logits)),
+             ("PyTorch fp32", lambda: exactly(False))]  # fmt: skip
     if device == "cuda":
         half = random_network(network.widths).to(device).half().to(memory_format=torch.channels_last)
         found.append(("PyTorch TF32", lambda: exactly(True)))
@@ -126,7 +130,7 @@ def page(title, worst, network, times, parameters):
     lines = ["", "## A network", "",
              f"U-Net, {parameters:,} parameters, {title}, from the host's memory and back, median, engines in turns. Blocks are within "
              f"{worst:.1e} of PyTorch's greatest values in fp32. Device memory: {network.memory[0] / 2**20:.0f} MiB of activations (bound "
-             f"{network.memory[1] / 2**20:.0f}), {network.memory[2] / 2**20:.0f} MiB of weights.", "",
+             f"{network.memory[1] / 2**20:.0f}), {network.memory[2] / 2**20:.0f} MiB of weights. Convolutions: {network.convolutions}.", "",
              "| engine | ms | times Oriel's |", "|---|---|---|"]  # fmt: skip
     for name, seconds in times.items():
         lines.append(f"| {name} | {1000 * seconds:.2f} | {seconds / times['Oriel fp32']:.2f} |")
@@ -146,13 +150,13 @@ def main():
     torch.backends.cudnn.allow_tf32 = torch.backends.cuda.matmul.allow_tf32 = False
     device = "cuda" if torch.cuda.is_available() else "cpu"
     net = random_network(asked.widths)
-    network = Network(asked.library, net, asked.size)
+    network, own = Network(asked.library, net, asked.size), Network(asked.library, net, asked.size, trial=False)
     network.widths = asked.widths
     net = net.to(device)
     image = torch.rand(1, 3, asked.size, asked.size, generator=torch.Generator().manual_seed(2))
     logits = torch.empty(1, 1, asked.size, asked.size)
-    worst = compare(network, net, image, logits, device)
-    times = take_times(engines(network, net, image, logits, device), asked.runs)
+    worst = max(compare(n, net, image, logits, device) for n in (network, own))
+    times = take_times(engines(network, own, net, image, logits, device), asked.runs)
     text = page(f"1x3x{asked.size}x{asked.size}, PyTorch {torch.__version__} on {device}", worst, network, times,
                 sum(p.numel() for p in net.parameters()))  # fmt: skip
     print(text)

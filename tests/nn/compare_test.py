@@ -40,6 +40,8 @@ def test_random_weights():
     report = json.loads(compare("--widths", 16, 32, 64, 128, 256, "--size", 128, "--runs", 1, "--json"))
     expect_close(report, 5)
     assert report["blocks"][-1]["mean"] <= 5e-5
+    assert report["library"].startswith("oneDNN ")
+    assert all(step["run_milliseconds"] > 0 for step in report["steps"])
     assert [len(t["seconds"]) for t in report["times"]] == [1, 1]
     assert report["times"][1]["engine"].startswith("PyTorch ")
     memory = report["memory"]
@@ -98,7 +100,7 @@ def test_files(form, rules, tmp_path):
 
 def test_text():
     text = compare("--widths", 16, 32, "--size", 32, "--runs", 2)
-    for part in ("down_1", "up_1", "mean diff", "median of 2 runs, 2 threads", "times Oriel's", "lower bound"):
+    for part in ("down_1", "up_1", "mean diff", "median of 2 runs, 2 threads", "times Oriel's", "lower bound", "convolutions: oneDNN", "shares of a run:", " pools "):
         assert part in text
     assert text.splitlines()[8].split() == ["total", "2"]
 

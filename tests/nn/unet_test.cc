@@ -127,6 +127,25 @@ TEST(UNet, CopiesOneInOneOut) {
   expect_two_copies({.trial = false, .layout = UNetLayout::channels_last});
 }
 
+TEST(UNet, StepsAreTimed) {
+  SKIP_WITHOUT(Arithmetic::fp32);
+  const NaiveUNet net{.widths = {16, 32}};
+  UNet engine(net.weights(), {.threads = 1});
+  EXPECT_EQ(engine.library(), "");
+  engine.prepare(32, 32);
+  EXPECT_TRUE(engine.library().starts_with("oneDNN ")) << engine.library();
+  const std::vector<float> image = random_image(3 * 1024, 9);
+  std::vector<float> wanted(1024), logits(1024);
+  engine.run(image.data(), wanted.data());
+  const std::vector<double> milliseconds = engine.time_steps(image.data(), logits.data());
+  EXPECT_EQ(logits, wanted);
+  ASSERT_EQ(milliseconds.size(), engine.steps().size());
+  for (double m : milliseconds) EXPECT_GT(m, 0);
+  index_t copies = 0;
+  for (const UNetCopies& row : engine.copies()) copies += row.copies;
+  EXPECT_EQ(copies, 2);
+}
+
 TEST(UNet, EnginesRunSideBySide) {
   SKIP_WITHOUT(Arithmetic::fp32);
   const NaiveUNet net{.widths = {16, 32}};
@@ -165,6 +184,7 @@ TEST(UNet, BadCalls) {
   UNet engine(weights);
   float value = 0;
   EXPECT_EQ(error_of([&] { engine.run(&value, &value); }), "unet: run before prepare(height, width)");
+  EXPECT_EQ(error_of([&] { engine.time_steps(&value, &value); }), "unet: run before prepare(height, width)");
   for (index_t side : {0, -4, 6, 1 << 20})
     EXPECT_NE(error_of([&] { engine.prepare(side, 8); }).find("allowed for 3 levels: multiples of 4"),
               std::string::npos);

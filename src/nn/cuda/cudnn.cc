@@ -2,17 +2,10 @@
 
 #include <dlfcn.h>
 
-#include <array>
 #include <limits>
 
 namespace oriel::nn::cuda::cudnn {
 namespace {
-
-// Values of the library's enumerations.
-constexpr int kFloat = 0, kNchw = 0, kCrossCorrelation = 1, kFmaMath = 3, kRelu = 1, kPropagateNan = 1;
-
-constexpr std::array<const char*, 8> kAlgorithms = {
-    "implicit_gemm", "implicit_precomp_gemm", "gemm", "direct", "fft", "fft_tiling", "winograd", "winograd_nonfused"};
 
 bool fits(index_t channels, index_t plane) { return channels * plane <= std::numeric_limits<std::int32_t>::max(); }
 

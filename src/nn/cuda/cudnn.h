@@ -2,6 +2,7 @@
 // functions are declared here as far as they are used: a build needs nothing of it.
 #pragma once
 
+#include <array>
 #include <memory>
 #include <string>
 #include <vector>
@@ -17,6 +18,12 @@ std::vector<std::string> cudnn_names();
 namespace cudnn {
 
 using Status = int;  // 0: done
+
+// Values of its enumerations; algorithms by number.
+inline constexpr int kFloat = 0, kNchw = 0, kCrossCorrelation = 1, kFmaMath = 3, kRelu = 1, kPropagateNan = 1;
+
+inline constexpr std::array<const char*, 8> kAlgorithms = {
+    "implicit_gemm", "implicit_precomp_gemm", "gemm", "direct", "fft", "fft_tiling", "winograd", "winograd_nonfused"};
 
 // What the library's handles and descriptors point to.
 struct Context;

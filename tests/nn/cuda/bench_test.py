@@ -21,7 +21,9 @@ def test_page(tmp_path):
                            "1", "--page", file], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     text = file.read_text()
-    assert text.strip() == done.stdout.strip() and "| Oriel fp32 |" in text and "| PyTorch fp32 |" in text
+    assert text.strip() == done.stdout.strip() and all(
+        f"| {name} |" in text for name in ("Oriel fp32", "Oriel fp32, its own kernels", "PyTorch fp32"))
+    assert "Convolutions: Oriel's kernels alone, without cuDNN: " in text
 
 
 def test_another_network_is_noticed():

@@ -37,8 +37,9 @@ double difference(std::span<const float> own, const std::vector<double>& wanted)
   return apart / largest;
 }
 
-int wrong = 0;
+int wrong = 0, by_cudnn = 0;
 double worst = 0;
+std::string library;
 
 void expect(bool holds, const Case& c, const std::string& what) {
   if (holds) return;
@@ -48,13 +49,14 @@ void expect(bool holds, const Case& c, const std::string& what) {
               static_cast<long long>(c.width), what.c_str());
 }
 
-void check(const Case& c) {
+// By Oriel's kernels alone, or with `trial` by cuDNN where it is found and faster.
+void check(const Case& c, bool trial) {
   const Weights weights = c.net.weights();
   std::vector<float> image(static_cast<std::size_t>(c.net.input_channels * c.height * c.width));
   std::mt19937 random(5);
   for (float& v : image) v = std::uniform_real_distribution<float>(0, 1)(random);
   const auto wanted = c.net.run(weights, image, c.height, c.width);
-  UNet engine(weights, {.device = Device::cuda});
+  UNet engine(weights, {.trial = trial, .device = Device::cuda});
   engine.prepare(c.height, c.width);
   std::vector<float> logits(wanted.back().values.size()), again(logits.size());
   std::size_t at = 0;
@@ -70,6 +72,9 @@ void check(const Case& c) {
   index_t copies = 0;
   for (const UNetCopies& row : engine.copies()) copies += row.copies;
   expect(copies == 2, c, "copies: " + std::to_string(copies));
+  if (!trial) return;
+  library = engine.library();
+  for (const UNetStep& step : engine.steps()) by_cudnn += step.algorithm.starts_with("cudnn") ? 1 : 0;
 }
 
 }  // namespace
@@ -78,11 +83,14 @@ void check(const Case& c) {
 int main() {
   using namespace oriel::nn;
   try {
-    for (const Case& c : cases()) check(c);
+    for (const Case& c : cases())
+      for (bool trial : {false, true}) check(c, trial);
   } catch (const std::exception& e) {
     std::printf("%s\n", e.what());
     return 1;
   }
-  std::printf("networks: %zu, %d wrong, blocks within %.1e of their greatest values\n", cases().size(), wrong, worst);
+  std::printf(
+      "networks: %zu, %d wrong, blocks within %.1e of their greatest values; with trials %d layers by cuDNN (%s)\n",
+      cases().size(), wrong, worst, by_cudnn, library.c_str());
   return wrong == 0 ? 0 : 1;
 }

@@ -31,7 +31,7 @@ struct Call {
 struct State {
   Grid grid;
   std::size_t version = 90100;
-  std::array<double, kAlgorithms> milliseconds{};  // of a run; below 0: the algorithm takes no shape
+  std::array<double, kAlgorithms> milliseconds{-1, -1, -1, -1, -1, -1, -1, -1};  // of a run; below 0: takes no shape
   std::array<std::size_t, kAlgorithms> workspace{};
   std::map<std::string, int> failing;  // a function's status from now on, by name
   std::vector<Call> calls;
@@ -43,7 +43,6 @@ struct State {
     const Grid kept = grid;
     *this = {};
     grid = kept;
-    milliseconds.fill(-1);
   }
 };
 

@@ -30,8 +30,22 @@ def test_compare():
     assert all(step["algorithm"].startswith(("cuda", "copy")) for step in report["steps"])
     assert [t["engine"].split()[0] for t in report["times"]] == ["Oriel", "PyTorch"]
     assert report["times"][0]["engine"] == "Oriel (fp32, CUDA)" and "(" in report["times"][1]["engine"]
+    assert report["library"].startswith("Oriel's kernels alone, without cuDNN: libcudnn.so.none: cannot open shared object file")
+    # pools are the convolutions', copies take no time of the emulator's clock
+    assert [step["run_milliseconds"] for step in report["steps"]] == [0 if s["algorithm"] == "copy" else 1 for s in report["steps"]]
     memory = report["memory"]
     assert memory["lower_bound"] <= memory["activations"] <= 1.1 * memory["lower_bound"]
+
+
+def test_cudnn_is_named(monkeypatch):
+    """With a library in cuDNN's place, which here takes no shape."""
+    monkeypatch.setenv("ORIEL_EMULATED_CUDNN", os.environ["ORIEL_STAND_IN"])
+    command = ["compare", "--device", "cuda", "--python", sys.executable, "--widths", 4, 8, "--size", 8, "--runs", 0]
+    report = json.loads(portrait(*command, "--json"))
+    assert report["library"] == "cuDNN 9.1.0"
+    assert all(step["milliseconds"] == 1 for step in report["steps"] if step["layer"].startswith("conv"))
+    assert "run_milliseconds" not in report["steps"][0]
+    assert "\nconvolutions: cuDNN 9.1.0\n" in portrait(*command)
 
 
 def test_bfloat16_is_refused():
