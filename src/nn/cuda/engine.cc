@@ -73,7 +73,7 @@ struct Engine::Shared {
 struct Engine::State {
   explicit State(std::shared_ptr<const Shared> from)
       : shared(std::move(from)), arena(shared->prepared.plan.bytes, "activations") {
-    if (shared->uses_cudnn()) cudnn.emplace(shared->cudnn.library, stream.get());
+    if (shared->uses_cudnn()) handle.emplace(shared->cudnn.library, stream.get());
   }
 
   const NetworkTensor& tensor(int i) const { return shared->prepared.network.tensors[static_cast<std::size_t>(i)]; }
@@ -94,7 +94,7 @@ struct Engine::State {
   std::shared_ptr<const Shared> shared;
   DeviceMemory arena;
   Stream stream;
-  std::optional<cudnn::Handle> cudnn;  // where a layer needs it
+  std::optional<cudnn::Handle> handle;  // of cuDNN, where a layer needs it
 };
 
 void Engine::State::convolve_by(const Layer& layer, const ConvolutionCall& call) const {
@@ -102,7 +102,7 @@ void Engine::State::convolve_by(const Layer& layer, const ConvolutionCall& call)
   const int workspace = layer.workspace;
   void* const room =
       workspace < 0 ? nullptr : arena.at(shared->prepared.plan.offsets[static_cast<std::size_t>(workspace)]);
-  cudnn->library()->check(layer.algorithm->run(*cudnn, call, room), "cudnnConvolutionBiasActivationForward");
+  handle->library()->check(layer.algorithm->run(*handle, call, room), "cudnnConvolutionBiasActivationForward");
   if (call.pooled.data != nullptr) pool({call.y, call.pooled, call.outputs, call.height, call.width}, stream.get());
 }
 
