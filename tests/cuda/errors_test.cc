@@ -123,7 +123,7 @@ TEST_F(CudaErrors, MoreThan2To31Elements) {
   ASSERT_NE(y, nullptr);
   for (index_t i = width - 2000; i < width; ++i) x[i] = static_cast<std::uint8_t>(i * 7);
   grid::mark_written(x + width - 2000, 2000);
-  grid::options().first_block = static_cast<std::uint64_t>(width / 256 - 2);
+  grid::options().last_share = 700.0 / static_cast<double>(width);
   forward({.op = Op::max, .kernel = {3}, .stride = {1}, .pad_lo = {1}, .axes = {0}},
           ConstTensor(x, Dtype::u8, {width}, {1}, Device::cuda), Tensor(y, Dtype::u8, {width}, {1}, Device::cuda));
   EXPECT_TRUE(grid::report().failures.empty()) << grid::report().failures[0];
@@ -133,67 +133,6 @@ TEST_F(CudaErrors, MoreThan2To31Elements) {
   }
   grid::release(x);
   grid::release(y);
-}
-
-// Planes that begin beyond 2^31 elements take the fast kernels too.
-TEST_F(CudaErrors, PlanesBeyond2To31Elements) {
-  const index_t planes = (index_t{1} << 31) / (64 * 64) + 3;
-  const Extents shape{planes, 64, 64}, out_shape{planes, 32, 32};
-  const auto count = static_cast<std::size_t>(planes * 64 * 64);
-  auto* x = static_cast<std::uint8_t*>(grid::allocate(count, "x"));
-  auto* y = static_cast<std::uint8_t*>(grid::allocate(count / 4, "y"));
-  for (std::size_t i = count - 16 * 4096; i < count; ++i) x[i] = static_cast<std::uint8_t>(i * 5);
-  grid::mark_written(x + count - 16 * 4096, 16 * 4096);
-  const std::uint64_t threads = static_cast<std::uint64_t>(planes) * 4 * 8;  // 4 groups in a row, 8 strips of 4 rows
-  grid::options().first_block = threads / 256 - 1;
-  grid::options().count = true;
-  forward({.op = Op::max, .kernel = {2, 2}}, ConstTensor(x, Dtype::u8, shape, dense_pitch(shape), Device::cuda),
-          Tensor(y, Dtype::u8, out_shape, dense_pitch(out_shape), Device::cuda));
-  EXPECT_TRUE(grid::report().failures.empty()) << grid::report().failures[0];
-  EXPECT_GT(grid::report().reads_by_width[4], 0U);
-  const std::uint8_t* in = x + (count - 4096);
-  const std::uint8_t* out = y + (count / 4 - 1024);
-  for (int r = 0; r < 32; ++r) {
-    for (int c = 0; c < 32; ++c) {
-      const std::uint8_t* at = in + 128 * r + 2 * c;
-      ASSERT_EQ(out[32 * r + c], std::max({at[0], at[1], at[64], at[65]}));
-    }
-  }
-  grid::release(x);
-  grid::release(y);
-}
-
-// The same of gradients: the last strips of the last plane.
-TEST_F(CudaErrors, GradientsOfPlanesBeyond2To31Elements) {
-  const index_t plane = 64 * 64, planes = (index_t{1} << 31) / plane + 3;
-  const Extents shape{planes, 64, 64};
-  const auto count = static_cast<std::size_t>(planes * plane), bytes = count * sizeof(half);
-  half* memory[3];  // dy, dx, x
-  for (half*& p : memory) {
-    p = static_cast<half*>(grid::allocate(bytes, "half"));
-    ASSERT_NE(p, nullptr);
-  }
-  auto [dy, dx, x] = memory;
-  const std::size_t known = count - 16 * static_cast<std::size_t>(plane);
-  std::vector<half> host_dx(static_cast<std::size_t>(plane));
-  for (std::size_t i = known; i < count; ++i) {
-    x[i] = half(static_cast<float>(i * 37 % 1009));
-    dy[i] = half(static_cast<float>(i % 11));
-  }
-  grid::mark_written(x + known, (count - known) * sizeof(half));
-  grid::mark_written(dy + known, (count - known) * sizeof(half));
-  const std::uint64_t groups =
-      static_cast<std::uint64_t>(planes) * 4 * 8;  // 4 strips of 16 rows, 8 groups of 8 columns
-  grid::options().first_block = groups / 30 * 32 / 256 - 1;
-  const auto view = [&](half* p) { return Tensor(p, Dtype::f16, shape, dense_pitch(shape), Device::cuda); };
-  const Pool pool{.op = Op::max, .kernel = {3, 3}, .stride = {1, 1}, .pad_lo = {1, 1}};
-  backward(pool, view(x), view(dy), view(dx));
-  EXPECT_TRUE(grid::report().failures.empty()) << grid::report().failures[0];
-  const std::size_t last = count - static_cast<std::size_t>(plane);
-  backward(pool, ConstTensor(x + last, Dtype::f16, {1, 64, 64}), ConstTensor(dy + last, Dtype::f16, {1, 64, 64}),
-           Tensor(host_dx.data(), Dtype::f16, {1, 64, 64}));
-  EXPECT_EQ(std::memcmp(dx + last, host_dx.data(), host_dx.size() * sizeof(half)), 0);
-  for (half* p : memory) grid::release(p);
 }
 
 }  // namespace

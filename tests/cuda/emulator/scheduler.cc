@@ -3,6 +3,7 @@
 #include <ucontext.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <memory>
 #include <numeric>
@@ -314,6 +315,13 @@ int meet(unsigned mask, std::uint64_t value, bool vote, int line) {
   return turn;
 }
 
+// The first of a grid's blocks that runs.
+std::uint64_t first_block(std::uint64_t blocks) {
+  const double share = std::ldexp(options().last_share, 1 - static_cast<int>(report().launches));
+  if (options().last_share >= 1) return 0;
+  return blocks - static_cast<std::uint64_t>(std::ceil(share * static_cast<double>(blocks)));
+}
+
 }  // namespace
 
 std::uint64_t exchange(unsigned mask, std::uint64_t value, int from, int line) {
@@ -359,7 +367,7 @@ cudaError_t launch(const cudaLaunchConfig_t& config, const void* kernel, Body bo
   block.order.resize(threads);
   std::iota(block.order.begin(), block.order.end(), 0);
   if (options().order == Order::reverse) std::reverse(block.order.begin(), block.order.end());
-  const std::uint64_t blocks = std::uint64_t{g.x} * g.y * g.z, first = std::min(options().first_block, blocks);
+  const std::uint64_t blocks = std::uint64_t{g.x} * g.y * g.z, first = first_block(blocks);
   std::vector<std::uint64_t> sequence(static_cast<std::size_t>(blocks - first));
   std::iota(sequence.begin(), sequence.end(), first);
   if (options().order == Order::reverse) std::reverse(sequence.begin(), sequence.end());
