@@ -38,14 +38,15 @@ bool fits(const Problem& p, const ConstTensor* x, const ConstTensor& dy, const T
   return all_have_taps(h) && all_have_taps(w) && h.in < most && w.in < most && h.out < most && w.out < most;
 }
 
-template <class T, int S, int PL, int kOut, bool kVector>
+template <class T, int S, int PL, bool kAnywhere>
 bool launch_overlap(const Problem& p, const Fit& fit, const ConstTensor& dy, const Tensor& dx, void* stream) {
-  using Shape = Overlap<T, kTaps, S, PL, kOut, kVector>;
+  constexpr int kOut = kLanes<T> / S;
+  using Shape = Overlap<T, kTaps, S, PL, kOut, kAnywhere>;
   const auto element = static_cast<index_t>(sizeof(T));
   const PlanePitches &to = fit.dx.x, &from = fit.dx.y;
   const Axis &h = fit.dx.h, &w = fit.dx.w;
-  if (kVector && (w.in % Shape::kOwn != 0 || !is_aligned(dx.data, kWidest, element, {to.plane, to.row}) ||
-                  (fit.from != nullptr && !is_aligned(fit.from, kWidest, element, {fit.x.plane, fit.x.row})))) {
+  if (!kAnywhere && (w.in % Shape::kOwn != 0 || !is_aligned(dx.data, kWidest, element, {to.plane, to.row}) ||
+                     (fit.from != nullptr && !is_aligned(fit.from, kWidest, element, {fit.x.plane, fit.x.row})))) {
     return false;
   }
   const index_t groups = std::max(ceil_div(w.in, Shape::kOwn), ceil_div(w.out, kOut));
@@ -63,7 +64,9 @@ bool launch_overlap(const Problem& p, const Fit& fit, const ConstTensor& dy, con
   g.dy_row = static_cast<int>(from.row);
   g.dx_plane = to.plane;
   g.dx_row = static_cast<int>(to.row);
-  g.dy_aligned = kVector && is_aligned(dy.data, kOut * element, element, {from.plane, from.row});
+  g.x_run = fit.from != nullptr ? run_of(fit.dx, fit.x) : 0;
+  g.dy_run = run_of_outputs(fit.dx, from);
+  g.dy_aligned = is_aligned(dy.data, kOut * element, element, {from.plane, from.row});
   g.average = p.pool.op == Op::avg;
   g.divisor = static_cast<int>(p.pool.divisor);
   g.rows = Counted(h, p.pool.count_include_pad);
@@ -72,9 +75,9 @@ bool launch_overlap(const Problem& p, const Fit& fit, const ConstTensor& dy, con
   const T* sent = static_cast<const T*>(dy.data);
   T* made = static_cast<T*>(dx.data);
   if (fit.from == nullptr) {
-    launch(&overlap_sum<T, kTaps, S, PL, kOut, kVector>, threads, kBlock, 0, stream, g, sent, made);
+    launch(&overlap_sum<T, kTaps, S, PL, kOut, kAnywhere>, threads, kBlock, 0, stream, g, sent, made);
   } else {
-    launch(&overlap_extremum<T, kTaps, S, PL, kOut, kVector>, threads, kBlock, 0, stream, g,
+    launch(&overlap_extremum<T, kTaps, S, PL, kOut, kAnywhere>, threads, kBlock, 0, stream, g,
            static_cast<const T*>(fit.from), sent, made, Extreme<T>{p.pool.op == Op::min});
   }
   return true;
@@ -83,8 +86,8 @@ bool launch_overlap(const Problem& p, const Fit& fit, const ConstTensor& dy, con
 template <int S, int PL>
 bool launch_shape(const Problem& p, const Fit& fit, const ConstTensor& dy, const Tensor& dx, void* stream) {
   const auto either = [&]<class T>() {
-    return launch_overlap<T, S, PL, kLanes<T> / S, true>(p, fit, dy, dx, stream) ||
-           launch_overlap<T, S, PL, 2 / S, false>(p, fit, dy, dx, stream);
+    return launch_overlap<T, S, PL, false>(p, fit, dy, dx, stream) ||
+           launch_overlap<T, S, PL, true>(p, fit, dy, dx, stream);
   };
   switch (p.dtype) {
     case Dtype::f32:

@@ -4,10 +4,10 @@
 // the last lane of a warp only serve the others.
 #pragma once
 
+#include "cuda/anywhere.cuh"
 #include "cuda/counted.cuh"
 #include "cuda/divider.h"
 #include "cuda/groups.cuh"
-#include "cuda/neighbours.cuh"
 #include "cuda/reductions.cuh"
 
 namespace oriel::cuda {
@@ -19,7 +19,8 @@ struct OverlapGeometry {
   Axis h, w;                      // of the pool
   index_t x_plane = 0, dy_plane = 0, dx_plane = 0;
   int x_row = 0, dy_row = 0, dx_row = 0;
-  bool dy_aligned = false;  // a group's gradients come in one access
+  index_t x_run = 0, dy_run = 0;  // elements where nothing lies between them, else 0
+  bool dy_aligned = false;        // a group's gradients come in one access
   bool average = false;
   int divisor = 0;  // fixed; 0: none
   Counted rows, columns;
@@ -31,8 +32,18 @@ inline constexpr int kOverlapLanes = kWarp - 2;
 template <int S>
 inline constexpr int kOverlapSteps = 16 / S;
 
-/// Windows of K taps, S apart, PL places of padding before; kOut outputs begin in a thread's columns.
-template <class T, int K, int S, int PL, int kOut, bool kVector>
+/// Where a thread works.
+struct OverlapPlace {
+  int group = 0, first_step = 0;
+  index_t plane = 0;
+  bool stores = false;
+  bool next = false;                   // the next lane has the next group of the row
+  bool before = false, after = false;  // so has the lane before, or after, and it stores
+};
+
+/// Windows of K taps, S apart, PL places of padding before; kOut outputs begin in a thread's columns. kAnywhere: rows
+/// may begin anywhere and have any width.
+template <class T, int K, int S, int PL, int kOut, bool kAnywhere>
 struct Overlap {
   static constexpr int kOwn = kOut * S;           // columns of a thread
   static constexpr int kColumns = kOwn - S + K;   // that its outputs look at
@@ -41,8 +52,8 @@ struct Overlap {
   static constexpr int kNext = (S - 1 + PL) / S;  // and after
   static constexpr int kSpan = kPast + kOut + kNext;
   static_assert(PL <= 1 && kRight >= 0 && kRight <= 1 && kPast <= 1 && kNext <= 1 && kNext * S >= PL);
+  static_assert(kOwn * sizeof(T) == kWidest);
   static_assert(kOwn > 1);  // what a lane that only serves gives must not need a lane beyond it
-  static_assert(!kVector || kOwn * sizeof(T) == kWidest);
 
   /// The tap with which output i of the span reads own column j, or -1.
   static constexpr int tap(int i, int j) {
@@ -52,21 +63,40 @@ struct Overlap {
 
   /// The columns from `left` on of a row; what is not there is r.none(). All lanes call.
   template <class R, class A>
-  static __device__ __forceinline__ void read(const R& r, const T* row, bool there, int left, int width,
-                                              A (&v)[kColumns]) {
+  static __device__ __forceinline__ void read(const R& r, const Readable<T>& from, const OverlapPlace& place,
+                                              const T* row, bool there, int left, int width, A (&v)[kColumns]) {
     const int own = left + PL;
-    if constexpr (kVector) {  // the width is a multiple of kOwn
-      const bool inside = there && own < width;
-      Pack<T, kOwn> pack{};
-      if (inside) pack = load_pack<kOwn>(row + own);
+    Pack<T, kOwn> pack{};
+    if constexpr (kAnywhere) {
+      pack = load_anywhere<kOwn>(from, row + own, there ? width - own : -kOwn, place.next);
+    } else if (there && own < width) {  // the width is a multiple of kOwn
+      pack = load_pack<kOwn>(row + own);
+    }
 #pragma unroll
-      for (int j = 0; j < kOwn; ++j) v[PL + j] = inside ? r.lift(pack.at[j]) : r.none();
-    } else {
-#pragma unroll
-      for (int j = 0; j < kOwn; ++j) v[PL + j] = there && own + j < width ? r.lift(load(row + own + j)) : r.none();
+    for (int j = 0; j < kOwn; ++j) {
+      v[PL + j] = there && own + (kAnywhere ? j : 0) < width ? r.lift(pack.at[j]) : r.none();
     }
     if constexpr (PL == 1) v[0] = from_lane_before(v[kOwn]);
     if constexpr (kRight == 1) v[kColumns - 1] = from_lane_after(v[PL]);
+  }
+
+  /// The gradients of a thread's outputs, from `first` on in a row of them. All lanes call.
+  static __device__ __forceinline__ Pack<T, kOut> gradients(const OverlapGeometry& g, const OverlapPlace& place,
+                                                            const Readable<T>& from, const T* at, bool there, int first,
+                                                            int end) {
+    if constexpr (kAnywhere) return load_anywhere<kOut>(from, at, there ? end - first : -kOut, place.next);
+    return there ? load_group<T, kOut>(at, first, end, g.dy_aligned) : Pack<T, kOut>{};
+  }
+
+  /// Stores a thread's columns of a row of dx. All lanes call.
+  static __device__ __forceinline__ void store(const OverlapPlace& place, T* at, bool there, int own, int width,
+                                               const Pack<T, kOwn>& out) {
+    there = there && place.stores;
+    if constexpr (kAnywhere) {
+      store_anywhere<kOwn>(at, out, there ? width - own : 0, place.before, place.after && own + kOwn < width);
+    } else if (there && own < width) {
+      store_pack<kOwn>(at, out);
+    }
   }
 
   /// Values of own outputs and, beside them, those of the neighbours. All lanes call.
@@ -77,13 +107,6 @@ struct Overlap {
     if constexpr (kPast == 1) span[0] = from_lane_before(own[kOut - 1]);
     if constexpr (kNext == 1) span[kSpan - 1] = from_lane_after(own[0]);
   }
-};
-
-/// Where a thread works.
-struct OverlapPlace {
-  int group = 0, first_step = 0;
-  index_t plane = 0;
-  bool stores = false;
 };
 
 template <int S>
@@ -97,6 +120,9 @@ __device__ __forceinline__ OverlapPlace overlap_place(const OverlapGeometry& g) 
   place.group = static_cast<int>(g.groups.take(n));
   place.first_step = static_cast<int>(g.strips.take(n)) * kOverlapSteps<S>;
   place.plane = static_cast<index_t>(n);
+  place.next = lane < kWarp - 1 && place.group + 1 < static_cast<int>(g.groups.divisor);
+  place.before = lane > 1 && place.group > 0;
+  place.after = place.next && lane < kOverlapLanes && number + 1 < g.count;
   return place;
 }
 
@@ -107,9 +133,10 @@ struct OverlapExtrema {
   A best[K][kOut];   // of each of the window's rows
   int tap[K][kOut];  // -1: the row has no tap
 
-  __device__ __forceinline__ void read(const Extreme<T>& r, int k, const T* row, bool there, int left, int width) {
+  __device__ __forceinline__ void read(const Extreme<T>& r, const Readable<T>& from, const OverlapPlace& place, int k,
+                                       const T* row, bool there, int left, int width) {
     A v[Shape::kColumns];
-    Shape::read(r, row, there, left, width, v);
+    Shape::read(r, from, place, row, there, left, width, v);
 #pragma unroll
     for (int o = 0; o < kOut; ++o) {
       tap[k][o] = -1;
@@ -152,11 +179,11 @@ struct OverlapExtrema {
 };
 
 /// dx of a max or min: an input adds what the outputs send that chose it, in ascending order.
-template <class T, int K, int S, int PL, int kOut, bool kVector>
+template <class T, int K, int S, int PL, int kOut, bool kAnywhere>
 __global__ void __launch_bounds__(256)
     overlap_extremum(const __grid_constant__ OverlapGeometry g, const T* __restrict__ x, const T* __restrict__ dy,
                      T* __restrict__ dx, const Extreme<T> r) {
-  using Shape = Overlap<T, K, S, PL, kOut, kVector>;
+  using Shape = Overlap<T, K, S, PL, kOut, kAnywhere>;
   using A = computed_t<T>;
   constexpr int kOwn = Shape::kOwn, kSpan = Shape::kSpan;
   const OverlapPlace place = overlap_place<S>(g);
@@ -172,15 +199,17 @@ __global__ void __launch_bounds__(256)
   int o_row = place.first_step - Shape::kPast, row = static_cast<int>(g.h.start(o_row));
   const auto read = [&](int k) {
     const bool there = row + k >= 0 && row + k < height;
-    extrema.read(r, k, in + static_cast<index_t>(row + k) * g.x_row, there, left, width);
+    const T* at = in + static_cast<index_t>(row + k) * g.x_row;
+    extrema.read(r, readable(g.x_run, x, at, width), place, k, at, there, left, width);
   };
 #pragma unroll
   for (int k = 0; k < K - S; ++k) read(k);
 #pragma unroll 1
   for (int i = 0; i < Shape::kPast + kOverlapSteps<S> + Shape::kNext; ++i, ++o_row, row += S) {
     const bool there = o_row >= 0 && o_row < g.h.out;
-    Pack<T, kOut> sent{};
-    if (there) sent = load_group<T, kOut>(gradient + static_cast<index_t>(o_row) * g.dy_row, first, end, g.dy_aligned);
+    const T* from = gradient + static_cast<index_t>(o_row) * g.dy_row;
+    const Pack<T, kOut> sent =
+        Shape::gradients(g, place, readable(g.dy_run, dy, from - first, end), from, there, first, end);
 #pragma unroll
     for (int k = K - S; k < K; ++k) read(k);
     int own_code[kOut], code[kSpan];
@@ -207,11 +236,11 @@ __global__ void __launch_bounds__(256)
     }
 #pragma unroll
     for (int k = 0; k < S; ++k) {
-      if (!place.stores || row + k < row_begin || row + k >= row_end) continue;
       Pack<T, kOwn> result;
 #pragma unroll
       for (int j = 0; j < kOwn; ++j) result.at[j] = element_of<T>(sum[k][j]);
-      store_group<kOwn>(out + static_cast<index_t>(row + k) * g.dx_row, result, left + PL, width, kVector);
+      const bool made = row + k >= row_begin && row + k < row_end;
+      Shape::store(place, out + static_cast<index_t>(row + k) * g.dx_row, made, left + PL, width, result);
     }
     extrema.advance();
 #pragma unroll
@@ -223,10 +252,10 @@ __global__ void __launch_bounds__(256)
 }
 
 /// dx of a sum or an average: columns of outputs are added up first, then along the row (S8).
-template <class T, int K, int S, int PL, int kOut, bool kVector>
+template <class T, int K, int S, int PL, int kOut, bool kAnywhere>
 __global__ void __launch_bounds__(256)
     overlap_sum(const __grid_constant__ OverlapGeometry g, const T* __restrict__ dy, T* __restrict__ dx) {
-  using Shape = Overlap<T, K, S, PL, kOut, kVector>;
+  using Shape = Overlap<T, K, S, PL, kOut, kAnywhere>;
   using A = computed_t<T>;
   constexpr int kOwn = Shape::kOwn, kSpan = Shape::kSpan;
   constexpr A kAbsent = A(-0.0);
@@ -252,9 +281,11 @@ __global__ void __launch_bounds__(256)
   int o_row = place.first_step - Shape::kPast, row = static_cast<int>(g.h.start(o_row));
 #pragma unroll 2  // loads of two rows are under way together
   for (int i = 0; i < Shape::kPast + kOverlapSteps<S> + Shape::kNext; ++i, ++o_row, row += S) {
-    if (o_row >= 0 && o_row < g.h.out) {
-      const Pack<T, kOut> sent =
-          load_group<T, kOut>(gradient + static_cast<index_t>(o_row) * g.dy_row, first, end, g.dy_aligned);
+    const bool there = o_row >= 0 && o_row < g.h.out;
+    const T* from = gradient + static_cast<index_t>(o_row) * g.dy_row;
+    const Pack<T, kOut> sent =
+        Shape::gradients(g, place, readable(g.dy_run, dy, from - first, end), from, there, first, end);
+    if (there) {
       const bool counted = g.average && g.divisor == 0;
       const A across = static_cast<A>(counted ? g.rows.taps<K>(row) : 1);
 #pragma unroll
@@ -269,7 +300,7 @@ __global__ void __launch_bounds__(256)
     for (int k = 0; k < S; ++k) {
       A span[kSpan];
       Shape::share(sum[k], span);
-      if (!place.stores || row + k < row_begin || row + k >= row_end) continue;
+      const bool made = row + k >= row_begin && row + k < row_end;
       Pack<T, kOwn> result;
 #pragma unroll
       for (int j = 0; j < kOwn; ++j) {
@@ -281,7 +312,7 @@ __global__ void __launch_bounds__(256)
         }
         result.at[j] = element_of<T>(total + A{0});
       }
-      store_group<kOwn>(out + static_cast<index_t>(row + k) * g.dx_row, result, own_column, width, kVector);
+      Shape::store(place, out + static_cast<index_t>(row + k) * g.dx_row, made, own_column, width, result);
     }
 #pragma unroll
     for (int k = 0; k < K; ++k) {

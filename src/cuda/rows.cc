@@ -1,5 +1,7 @@
 #include "cuda/rows.h"
 
+#include <array>
+
 namespace oriel::cuda {
 namespace {
 
@@ -8,6 +10,17 @@ bool has_single_places(const Axis& a) {
 }
 
 int axis_of(const Problem& p, int pooled) { return p.axes[static_cast<std::size_t>(pooled)]; }
+
+index_t run_of(const Planes& planes, const std::array<index_t, 3>& extents, const PlanePitches& pitches) {
+  const index_t extent[] = {extents[2], extents[1], extents[0], planes.count};
+  const index_t pitch[] = {pitches.column, pitches.row, pitches.depth, pitches.plane};
+  index_t run = planes.lanes;
+  for (int i = 0; i < 4; ++i) {
+    if (extent[i] > 1 && pitch[i] != run) return 0;
+    run *= extent[i];
+  }
+  return run;
+}
 
 }  // namespace
 
@@ -25,6 +38,14 @@ bool plane_pitches(const Problem& p, const Planes& planes, const Extents& pitch,
     count *= p.shape[axis];
   }
   return true;
+}
+
+index_t run_of(const Planes& planes, const PlanePitches& pitches) {
+  return run_of(planes, {planes.d.in, planes.h.in, planes.w.in}, pitches);
+}
+
+index_t run_of_outputs(const Planes& planes, const PlanePitches& pitches) {
+  return run_of(planes, {planes.d.out, planes.h.out, planes.w.out}, pitches);
 }
 
 bool make_planes(const Problem& p, const Extents& x, const Extents& y, Planes& planes) {

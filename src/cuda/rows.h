@@ -32,6 +32,10 @@ bool make_planes(const Problem& problem, const Extents& x_pitch, const Extents& 
 /// places.
 bool plane_pitches(const Problem& problem, const Planes& planes, const Extents& pitch, PlanePitches& pitches);
 
+/// The elements of a tensor of the planes' inputs, or outputs, where nothing lies between them, else 0.
+index_t run_of(const Planes& planes, const PlanePitches& pitches);
+index_t run_of_outputs(const Planes& planes, const PlanePitches& pitches);
+
 /// Windows of one size whose taps stand together.
 inline bool is_plain(const Axis& axis) { return !axis.adaptive && axis.dilation == 1; }
 inline bool are_plain(const Planes& planes) { return is_plain(planes.d) && is_plain(planes.h) && is_plain(planes.w); }

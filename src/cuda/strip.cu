@@ -67,22 +67,23 @@ StripGeometry geometry(const Forward& call, const Planes& planes, int outs, bool
   g.y_depth = planes.y.depth;
   g.x_row = static_cast<int>(planes.x.row);
   g.y_row = static_cast<int>(planes.y.row);
+  g.x_run = run_of(planes, planes.x);
   g.y_aligned = y_aligned;
   g.count_include_pad = call.problem.pool.count_include_pad;
   g.divisor = call.problem.pool.divisor;
   return g;
 }
 
-template <class T, int K, int S, int PL, int kOut>
+template <class T, int K, int S, int PL, bool kAnywhere>
 bool launch_strip(const Forward& call, const Planes& planes) {
-  constexpr index_t kRead = kOut * S * static_cast<index_t>(sizeof(T)), kWritten = kRead / S;
+  constexpr int kOut = kLanes<T> / S;
   const auto element = static_cast<index_t>(sizeof(T));
   const PlanePitches &px = planes.x, &py = planes.y;
-  if (kOut > 1 &&
-      (planes.w.in % (kOut * S) != 0 || !is_aligned(call.x.data, kRead, element, {px.plane, px.depth, px.row}))) {
+  if (!kAnywhere &&
+      (planes.w.in % (kOut * S) != 0 || !is_aligned(call.x.data, kWidest, element, {px.plane, px.depth, px.row}))) {
     return false;
   }
-  const bool y_aligned = is_aligned(call.y.data, kWritten, element, {py.plane, py.depth, py.row});
+  const bool y_aligned = is_aligned(call.y.data, kWidest / S, element, {py.plane, py.depth, py.row});
   StripGeometry g = geometry<T, S>(call, planes, kOut, y_aligned);
   if (g.count == 0 || !make_plane_indices(call, planes, g.index) ||
       (call.index != nullptr && g.index.pitch.column != 1)) {
@@ -99,21 +100,21 @@ bool launch_strip(const Forward& call, const Planes& planes) {
     return true;
   };
   const bool extremum = is_extremum(call.problem);
-  if (call.index != nullptr) return start(&strip_codes<T, K, S, PL, kOut>, extreme);
+  if (call.index != nullptr) return start(&strip_codes<T, K, S, PL, kOut, kAnywhere>, extreme);
   if constexpr (K == 2) {
     if (planes.pooled == 3) {
-      return extremum ? start(&strip<Extreme<T>, T, 2, K, S, PL, kOut>, extreme)
-                      : start(&strip<Total<T>, T, 2, K, S, PL, kOut>, total);
+      return extremum ? start(&strip<Extreme<T>, T, 2, K, S, PL, kOut, kAnywhere>, extreme)
+                      : start(&strip<Total<T>, T, 2, K, S, PL, kOut, kAnywhere>, total);
     }
   }
-  return extremum ? start(&strip<Extreme<T>, T, 1, K, S, PL, kOut>, extreme)
-                  : start(&strip<Total<T>, T, 1, K, S, PL, kOut>, total);
+  return extremum ? start(&strip<Extreme<T>, T, 1, K, S, PL, kOut, kAnywhere>, extreme)
+                  : start(&strip<Total<T>, T, 1, K, S, PL, kOut, kAnywhere>, total);
 }
 
 template <int K, int S, int PL>
 bool launch_shape(const Forward& call, const Planes& planes) {
   const auto either = [&]<class T>() {
-    return launch_strip<T, K, S, PL, kLanes<T> / S>(call, planes) || launch_strip<T, K, S, PL, 1>(call, planes);
+    return launch_strip<T, K, S, PL, false>(call, planes) || launch_strip<T, K, S, PL, true>(call, planes);
   };
   switch (call.problem.dtype) {
     case Dtype::f32:

@@ -1,11 +1,11 @@
 // Kernel "strip": windows of 2 or 3 along rows that are contiguous (NCHW). A thread makes kOut neighbouring outputs of
 // several rows of outputs, one row below the other: what two windows share stays in registers. A row is read in
-// accesses of 16 bytes; the column beside them comes from the neighbouring thread.
+// accesses of 16 bytes, wherever it begins; the column beside them comes from the neighbouring thread.
 #pragma once
 
+#include "cuda/anywhere.cuh"
 #include "cuda/divider.h"
 #include "cuda/groups.cuh"
-#include "cuda/neighbours.cuh"
 #include "cuda/plane_indices.cuh"
 #include "cuda/reductions.cuh"
 
@@ -21,6 +21,7 @@ struct StripGeometry {
   index_t x_plane = 0, y_plane = 0;  // pitches
   index_t x_depth = 0, y_depth = 0;
   int x_row = 0, y_row = 0;
+  index_t x_run = 0;       // elements of x where nothing lies between them, else 0
   bool y_aligned = false;  // every group of outputs can be stored in one access
   bool count_include_pad = true;
   index_t divisor = 0;  // fixed; 0: none
@@ -31,59 +32,6 @@ struct StripGeometry {
 template <int S>
 inline constexpr int kStripRows = S == 1 ? 8 : 4;
 
-/// A window's shape along a row: K taps, S apart, PL places of padding before, kOut outputs of one thread.
-template <class T, int K, int S, int PL, int kOut>
-struct StripRow {
-  static constexpr int kColumns = (kOut - 1) * S + K;
-  static constexpr int kRight = K - S - PL > 0 ? K - S - PL : 0;
-  static constexpr bool kVector = kOut > 1;
-  static constexpr int kOwn =
-      kOut * S;  // columns that no other thread begins with: one access, next to its neighbours'
-  static_assert(PL <= 1 && kRight <= 1 && (!kVector || PL + kOwn + kRight == kColumns));
-
-  /// The columns from `left` on of a row, lifted; what is not there is r.none(). All threads of a warp call it.
-  template <class R, class A>
-  static __device__ __forceinline__ void read(const R& r, const T* row, bool there, int left, int width,
-                                              A (&v)[kColumns]) {
-    if constexpr (!kVector) {
-#pragma unroll
-      for (int i = 0; i < kColumns; ++i) {
-        const int c = left + i;
-        v[i] = there && c >= 0 && c < width ? r.lift(load(row + c)) : r.none();
-      }
-    } else {
-      const int lane = static_cast<int>(threadIdx.x) & 31;
-      const bool inside = there && left + PL < width;  // the width is a multiple of kOwn
-      Pack<T, kOwn> pack{};
-      if (inside) pack = load_pack<kOwn>(row + left + PL);
-#pragma unroll
-      for (int i = 0; i < kOwn; ++i) v[PL + i] = inside ? r.lift(pack.at[i]) : r.none();
-      if constexpr (PL == 1) {
-        v[0] = from_lane_before(v[kColumns - kRight - 1]);
-        if (left < 0)
-          v[0] = r.none();
-        else if (lane == 0)
-          v[0] = there && left < width ? r.lift(load(row + left)) : r.none();
-      }
-      if constexpr (kRight == 1) {
-        const int c = left + kColumns - 1;
-        v[kColumns - 1] = from_lane_after(v[PL]);
-        if (c >= width)
-          v[kColumns - 1] = r.none();
-        else if (lane == 31)
-          v[kColumns - 1] = there ? r.lift(load(row + c)) : r.none();
-      }
-    }
-  }
-};
-
-/// Taps of one output along an axis that an average counts: all K of a window inside.
-template <int K>
-__device__ __forceinline__ index_t counted_taps(const Axis& axis, const StripGeometry& g, index_t o) {
-  if (axis.full().contains(o)) return K;
-  return axis.divisor(o < axis.out ? o : axis.out - 1, g.count_include_pad);
-}
-
 /// Where a thread works.
 struct StripPlace {
   int group = 0;      // first output along the row, in groups
@@ -91,6 +39,8 @@ struct StripPlace {
   int depth = 0;      // plane of outputs of a volume
   index_t plane = 0;
   bool active = false;  // threads beyond the last one work with it, and store nothing
+  bool before = false;  // the lane before has the group before in the row,
+  bool after = false;   // the next lane the next one
 };
 
 template <int S>
@@ -103,13 +53,79 @@ __device__ __forceinline__ StripPlace strip_place(const StripGeometry& g) {
   place.first_row = static_cast<int>(g.strips.take(n)) * kStripRows<S>;
   place.depth = static_cast<int>(g.depths.take(n));
   place.plane = static_cast<index_t>(n);
+  const int lane = static_cast<int>(threadIdx.x) % kWarp;
+  place.before = lane > 0 && place.group > 0;
+  place.after = lane < kWarp - 1 && place.group + 1 < static_cast<int>(g.groups.divisor);
   return place;
 }
 
-template <class R, class T, int KD, int K, int S, int PL, int kOut>
+/// A window's shape along a row: K taps, S apart, PL places of padding before, kOut outputs of one thread. kAnywhere:
+/// rows may begin anywhere and have any width.
+template <class T, int K, int S, int PL, int kOut, bool kAnywhere>
+struct StripRow {
+  static constexpr int kColumns = (kOut - 1) * S + K;
+  static constexpr int kRight = K - S - PL > 0 ? K - S - PL : 0;
+  static constexpr int kOwn =
+      kOut * S;  // columns that no other thread begins with: one access, next to its neighbours'
+  static_assert(PL <= 1 && kRight <= 1 && PL + kOwn + kRight == kColumns);
+  static_assert(kOwn * sizeof(T) == kWidest);
+
+  /// The columns from `left` on of a row, lifted; what is not there is r.none(). All threads of a warp call it.
+  template <class R, class A>
+  static __device__ __forceinline__ void read(const R& r, const Readable<T>& from, const StripPlace& place,
+                                              const T* row, bool there, int left, int width, A (&v)[kColumns]) {
+    const int lane = static_cast<int>(threadIdx.x) % kWarp, own = left + PL;
+    Pack<T, kOwn> pack{};
+    if constexpr (kAnywhere) {
+      pack = load_anywhere<kOwn>(from, row + own, there ? width - own : -kOwn, place.after);
+#pragma unroll
+      for (int i = 0; i < kOwn; ++i) v[PL + i] = there && own + i < width ? r.lift(pack.at[i]) : r.none();
+    } else {
+      const bool inside = there && own < width;  // the width is a multiple of kOwn
+      if (inside) pack = load_pack<kOwn>(row + own);
+#pragma unroll
+      for (int i = 0; i < kOwn; ++i) v[PL + i] = inside ? r.lift(pack.at[i]) : r.none();
+    }
+    if constexpr (PL == 1) {
+      v[0] = from_lane_before(v[kColumns - kRight - 1]);
+      if (left < 0)
+        v[0] = r.none();
+      else if (lane == 0)
+        v[0] = there && left < width ? r.lift(load(row + left)) : r.none();
+    }
+    if constexpr (kRight == 1) {
+      const int c = left + kColumns - 1;
+      v[kColumns - 1] = from_lane_after(v[PL]);
+      if (c >= width)
+        v[kColumns - 1] = r.none();
+      else if (kAnywhere ? !place.after : lane == kWarp - 1)
+        v[kColumns - 1] = there ? r.lift(load(row + c)) : r.none();
+    }
+  }
+
+  /// Stores the outputs of a thread from `first` on that a row of them has.
+  static __device__ __forceinline__ void store(const StripGeometry& g, const StripPlace& place, T* at, int first,
+                                               bool there, const Pack<T, kOut>& out) {
+    const int end = static_cast<int>(g.w.out);
+    if constexpr (kAnywhere) {
+      store_anywhere<kOut>(at, out, there ? end - first : 0, place.before, place.after);
+    } else if (there) {
+      store_group<kOut>(at, out, first, end, g.y_aligned);
+    }
+  }
+};
+
+/// Taps of one output along an axis that an average counts: all K of a window inside.
+template <int K>
+__device__ __forceinline__ index_t counted_taps(const Axis& axis, const StripGeometry& g, index_t o) {
+  if (axis.full().contains(o)) return K;
+  return axis.divisor(o < axis.out ? o : axis.out - 1, g.count_include_pad);
+}
+
+template <class R, class T, int KD, int K, int S, int PL, int kOut, bool kAnywhere>
 __global__ void __launch_bounds__(256)
     strip(const __grid_constant__ StripGeometry g, const T* __restrict__ x, T* __restrict__ y, const R r) {
-  using Row = StripRow<T, K, S, PL, kOut>;
+  using Row = StripRow<T, K, S, PL, kOut, kAnywhere>;
   using A = typename R::A;
   constexpr int kKept = R::kRowsFirst ? kOut : Row::kColumns;  // of a row: its folds, or its elements
   const StripPlace place = strip_place<S>(g);
@@ -122,7 +138,8 @@ __global__ void __launch_bounds__(256)
   const auto read = [&](int d, int row, A(&kept)[kKept]) {
     A v[Row::kColumns];
     const bool there = row >= 0 && row < height;
-    Row::read(r, volume + d * g.x_depth + static_cast<index_t>(row) * g.x_row, there, left, width, v);
+    const T* at = volume + d * g.x_depth + static_cast<index_t>(row) * g.x_row;
+    Row::read(r, readable(g.x_run, x, at, width), place, at, there, left, width, v);
     if constexpr (R::kRowsFirst) {
 #pragma unroll
       for (int o = 0; o < kOut; ++o) {
@@ -185,10 +202,7 @@ __global__ void __launch_bounds__(256)
       }
       result.at[o] = r.lower(a, along[o] * across);
     }
-    if (place.active && o_row < g.h.out) {
-      store_group<kOut>(out + static_cast<index_t>(o_row) * g.y_row, result, first, static_cast<int>(g.w.out),
-                        g.y_aligned);
-    }
+    Row::store(g, place, out + static_cast<index_t>(o_row) * g.y_row, first, place.active && o_row < g.h.out, result);
 #pragma unroll
     for (int d = 0; d < KD; ++d) {
 #pragma unroll
@@ -201,10 +215,10 @@ __global__ void __launch_bounds__(256)
 }
 
 /// The same for extrema with their indices.
-template <class T, int K, int S, int PL, int kOut>
+template <class T, int K, int S, int PL, int kOut, bool kAnywhere>
 __global__ void __launch_bounds__(256) strip_codes(const __grid_constant__ StripGeometry g, const T* __restrict__ x,
                                                    T* __restrict__ y, const Extreme<T> r) {
-  using Row = StripRow<T, K, S, PL, kOut>;
+  using Row = StripRow<T, K, S, PL, kOut, kAnywhere>;
   using A = typename Extreme<T>::A;
   const StripPlace place = strip_place<S>(g);
   const int first = place.group * kOut, left = static_cast<int>(g.w.start(first));
@@ -215,7 +229,8 @@ __global__ void __launch_bounds__(256) strip_codes(const __grid_constant__ Strip
   const auto read = [&](int row, A(&b)[kOut], int(&t)[kOut]) {
     A v[Row::kColumns];
     const bool there = row >= 0 && row < height;
-    Row::read(r, plane + static_cast<index_t>(row) * g.x_row, there, left, width, v);
+    const T* at = plane + static_cast<index_t>(row) * g.x_row;
+    Row::read(r, readable(g.x_run, x, at, width), place, at, there, left, width, v);
 #pragma unroll
     for (int o = 0; o < kOut; ++o) {
       t[o] = -1;
@@ -254,10 +269,11 @@ __global__ void __launch_bounds__(256) strip_codes(const __grid_constant__ Strip
       result.at[o] = r.lower(b, 1);
       code[o] = t;
     }
-    if (place.active && o_row < g.h.out) {
-      const index_t at = place.plane * g.y_plane + static_cast<index_t>(o_row) * g.y_row + first;
+    const bool made = place.active && o_row < g.h.out;
+    const index_t at = place.plane * g.y_plane + static_cast<index_t>(o_row) * g.y_row + first;
+    if (y != nullptr) Row::store(g, place, y + at, first, made, result);
+    if (made) {
       const int end = static_cast<int>(g.w.out);
-      if (y != nullptr) store_group<kOut>(y + at, result, first, end, g.y_aligned);
       const PlanePitches &to = g.index.pitch, &step = g.index.number;
       store_indices<kOut>(g.index, place.plane * to.plane + o_row * to.row + first, first, end, code, [&](int o) {
         return place.plane * step.plane + (row + code[o] / K) * step.row + (left + o * S + code[o] % K) * step.column;
