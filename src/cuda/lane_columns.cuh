@@ -96,7 +96,7 @@ struct ColumnFolder<Extreme<T>, T, kOut, false> {
 };
 
 template <class R, class T, bool kShares>
-__global__ void __launch_bounds__(kStagedThreads)
+__global__ void __launch_bounds__(kStagedThreads, 1)
     lane_columns(const __grid_constant__ LaneColumnGeometry c, const T* __restrict__ x, T* __restrict__ y, const R r) {
   constexpr int kOut = kColumnLanes<T>;
   using Folded = typename StagedFold<R>::Folded;

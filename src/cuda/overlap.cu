@@ -56,8 +56,11 @@ bool launch_overlap(const Problem& p, const Fit& fit, const ConstTensor& dy, con
   g.count = static_cast<std::uint32_t>(count);
   g.groups = Divider<std::uint32_t>(groups);
   g.strips = Divider<std::uint32_t>(strips);
-  g.h = h;
-  g.w = w;
+  g.in_rows = static_cast<int>(h.in);
+  g.in_columns = static_cast<int>(w.in);
+  g.out_rows = static_cast<int>(h.out);
+  g.out_columns = static_cast<int>(w.out);
+  g.first_row = static_cast<int>(h.first);
   g.x_plane = fit.x.plane;
   g.x_row = static_cast<int>(fit.x.row);
   g.dy_plane = from.plane;

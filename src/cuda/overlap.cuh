@@ -13,10 +13,11 @@
 namespace oriel::cuda {
 
 struct OverlapGeometry {
-  std::uint32_t count = 0;        // groups of columns of all strips
-  Divider<std::uint32_t> groups;  // along a row
-  Divider<std::uint32_t> strips;  // of a plane
-  Axis h, w;                      // of the pool
+  std::uint32_t count = 0;                                         // groups of columns of all strips
+  Divider<std::uint32_t> groups;                                   // along a row
+  Divider<std::uint32_t> strips;                                   // of a plane
+  int in_rows = 0, in_columns = 0, out_rows = 0, out_columns = 0;  // of the pool
+  int first_row = 0;                                               // that output 0 looks at
   index_t x_plane = 0, dy_plane = 0, dx_plane = 0;
   int x_row = 0, dy_row = 0, dx_row = 0;
   index_t x_run = 0, dy_run = 0;  // elements where nothing lies between them, else 0
@@ -180,15 +181,15 @@ struct OverlapExtrema {
 
 /// dx of a max or min: an input adds what the outputs send that chose it, in ascending order.
 template <class T, int K, int S, int PL, int kOut, bool kAnywhere>
-__global__ void __launch_bounds__(256)
+__global__ void __launch_bounds__(256, 2)
     overlap_extremum(const __grid_constant__ OverlapGeometry g, const T* __restrict__ x, const T* __restrict__ dy,
                      T* __restrict__ dx, const Extreme<T> r) {
   using Shape = Overlap<T, K, S, PL, kOut, kAnywhere>;
   using A = computed_t<T>;
   constexpr int kOwn = Shape::kOwn, kSpan = Shape::kSpan;
   const OverlapPlace place = overlap_place<S>(g);
-  const int first = place.group * kOut, left = static_cast<int>(g.w.start(first));
-  const int width = static_cast<int>(g.w.in), height = static_cast<int>(g.h.in), end = static_cast<int>(g.w.out);
+  const int first = place.group * kOut, left = first * S - PL;
+  const int width = g.in_columns, height = g.in_rows, end = g.out_columns;
   const int row_begin = place.first_step * S, row_end = min(height, row_begin + kOverlapSteps<S> * S);
   const T* in = x + place.plane * g.x_plane;
   const T* gradient = dy + place.plane * g.dy_plane + first;
@@ -196,7 +197,7 @@ __global__ void __launch_bounds__(256)
 
   A sum[K][kOwn] = {};  // rows of dx that the outputs of this row may add to
   OverlapExtrema<T, Shape, K, S, kOut> extrema;
-  int o_row = place.first_step - Shape::kPast, row = static_cast<int>(g.h.start(o_row));
+  int o_row = place.first_step - Shape::kPast, row = o_row * S + g.first_row;
   const auto read = [&](int k) {
     const bool there = row + k >= 0 && row + k < height;
     const T* at = in + static_cast<index_t>(row + k) * g.x_row;
@@ -206,7 +207,7 @@ __global__ void __launch_bounds__(256)
   for (int k = 0; k < K - S; ++k) read(k);
 #pragma unroll 1
   for (int i = 0; i < Shape::kPast + kOverlapSteps<S> + Shape::kNext; ++i, ++o_row, row += S) {
-    const bool there = o_row >= 0 && o_row < g.h.out;
+    const bool there = o_row >= 0 && o_row < g.out_rows;
     const T* from = gradient + static_cast<index_t>(o_row) * g.dy_row;
     const Pack<T, kOut> sent =
         Shape::gradients(g, place, readable(g.dy_run, dy, from - first, end), from, there, first, end);
@@ -253,16 +254,16 @@ __global__ void __launch_bounds__(256)
 
 /// dx of a sum or an average: columns of outputs are added up first, then along the row (S8).
 template <class T, int K, int S, int PL, int kOut, bool kAnywhere>
-__global__ void __launch_bounds__(256)
+__global__ void __launch_bounds__(256, 2)
     overlap_sum(const __grid_constant__ OverlapGeometry g, const T* __restrict__ dy, T* __restrict__ dx) {
   using Shape = Overlap<T, K, S, PL, kOut, kAnywhere>;
   using A = computed_t<T>;
   constexpr int kOwn = Shape::kOwn, kSpan = Shape::kSpan;
   constexpr A kAbsent = A(-0.0);
   const OverlapPlace place = overlap_place<S>(g);
-  const int first = place.group * kOut, own_column = static_cast<int>(g.w.start(first)) + PL;
-  const int width = static_cast<int>(g.w.in), end = static_cast<int>(g.w.out);
-  const int row_begin = place.first_step * S, row_end = min(static_cast<int>(g.h.in), row_begin + kOverlapSteps<S> * S);
+  const int first = place.group * kOut, own_column = first * S;
+  const int width = g.in_columns, end = g.out_columns;
+  const int row_begin = place.first_step * S, row_end = min(g.in_rows, row_begin + kOverlapSteps<S> * S);
   const T* gradient = dy + place.plane * g.dy_plane + first;
   T* out = dx + place.plane * g.dx_plane + own_column;
 
@@ -278,10 +279,10 @@ __global__ void __launch_bounds__(256)
 #pragma unroll
     for (int o = 0; o < kOut; ++o) sum[k][o] = kAbsent;
   }
-  int o_row = place.first_step - Shape::kPast, row = static_cast<int>(g.h.start(o_row));
+  int o_row = place.first_step - Shape::kPast, row = o_row * S + g.first_row;
 #pragma unroll 2  // loads of two rows are under way together
   for (int i = 0; i < Shape::kPast + kOverlapSteps<S> + Shape::kNext; ++i, ++o_row, row += S) {
-    const bool there = o_row >= 0 && o_row < g.h.out;
+    const bool there = o_row >= 0 && o_row < g.out_rows;
     const T* from = gradient + static_cast<index_t>(o_row) * g.dy_row;
     const Pack<T, kOut> sent =
         Shape::gradients(g, place, readable(g.dy_run, dy, from - first, end), from, there, first, end);

@@ -312,7 +312,7 @@ struct StagedStore {
 };
 
 template <class R, class T>
-__global__ void __launch_bounds__(kStagedThreads)
+__global__ void __launch_bounds__(kStagedThreads, 1)
     staged(const __grid_constant__ StagedGeometry g, const T* __restrict__ x, T* __restrict__ y, const R r) {
   using A = typename R::A;
   using Folded = typename StagedFold<R>::Folded;

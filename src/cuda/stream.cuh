@@ -125,7 +125,7 @@ __device__ __forceinline__ index_t taps_along(const Axis& axis, const StreamGeom
 }
 
 template <class R, class T>
-__global__ void __launch_bounds__(kStreamThreads)
+__global__ void __launch_bounds__(kStreamThreads, 2)
     stream(const __grid_constant__ StreamGeometry g, const T* __restrict__ x, T* __restrict__ y, const R r) {
   using A = typename R::A;
   std::uint32_t n = blockIdx.x;

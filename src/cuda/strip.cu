@@ -58,9 +58,13 @@ StripGeometry geometry(const Forward& call, const Planes& planes, int outs, bool
   g.groups = Divider<std::uint32_t>(groups);
   g.strips = Divider<std::uint32_t>(strips);
   g.depths = Divider<std::uint32_t>(planes.d.out);
-  g.d = planes.d;
-  g.h = planes.h;
-  g.w = planes.w;
+  g.in_rows = static_cast<int>(planes.h.in);
+  g.in_columns = static_cast<int>(planes.w.in);
+  g.out_rows = static_cast<int>(planes.h.out);
+  g.out_columns = static_cast<int>(planes.w.out);
+  g.first_row = static_cast<int>(planes.h.first);
+  g.rows = Counted(planes.h, call.problem.pool.count_include_pad);
+  g.columns = Counted(planes.w, call.problem.pool.count_include_pad);
   g.x_plane = planes.x.plane;
   g.y_plane = planes.y.plane;
   g.x_depth = planes.x.depth;
@@ -69,7 +73,6 @@ StripGeometry geometry(const Forward& call, const Planes& planes, int outs, bool
   g.y_row = static_cast<int>(planes.y.row);
   g.x_run = run_of(planes, planes.x);
   g.y_aligned = y_aligned;
-  g.count_include_pad = call.problem.pool.count_include_pad;
   g.divisor = call.problem.pool.divisor;
   return g;
 }

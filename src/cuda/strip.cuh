@@ -4,6 +4,7 @@
 #pragma once
 
 #include "cuda/anywhere.cuh"
+#include "cuda/counted.cuh"
 #include "cuda/divider.h"
 #include "cuda/groups.cuh"
 #include "cuda/plane_indices.cuh"
@@ -13,21 +14,25 @@ namespace oriel::cuda {
 
 /// The outputs of a strip, and where they are.
 struct StripGeometry {
-  std::uint32_t count = 0;           // threads that have work
-  Divider<std::uint32_t> groups;     // of outputs along a row
-  Divider<std::uint32_t> strips;     // of rows of outputs in a plane
-  Divider<std::uint32_t> depths;     // planes of outputs of a volume
-  Axis d, h, w;                      // d: one output where there is no depth
+  std::uint32_t count = 0;        // threads that have work
+  Divider<std::uint32_t> groups;  // of outputs along a row
+  Divider<std::uint32_t> strips;  // of rows of outputs in a plane
+  Divider<std::uint32_t> depths;  // planes of outputs of a volume
+  int in_rows = 0, in_columns = 0, out_rows = 0, out_columns = 0;
+  int first_row = 0;                 // that output 0 looks at
+  Counted rows, columns;             // what an average counts
   index_t x_plane = 0, y_plane = 0;  // pitches
   index_t x_depth = 0, y_depth = 0;
   int x_row = 0, y_row = 0;
   index_t x_run = 0;       // elements of x where nothing lies between them, else 0
   bool y_aligned = false;  // every group of outputs can be stored in one access
-  bool count_include_pad = true;
-  index_t divisor = 0;  // fixed; 0: none
+  index_t divisor = 0;     // fixed; 0: none
   PlaneIndices index;
 };
 
+/// Blocks that a multiprocessor must have registers for.
+template <int kOut>
+inline constexpr int kStripBlocks = kOut < 8 ? 2 : 1;
 /// Rows of outputs that one thread makes.
 template <int S>
 inline constexpr int kStripRows = S == 1 ? 8 : 4;
@@ -106,7 +111,7 @@ struct StripRow {
   /// Stores the outputs of a thread from `first` on that a row of them has.
   static __device__ __forceinline__ void store(const StripGeometry& g, const StripPlace& place, T* at, int first,
                                                bool there, const Pack<T, kOut>& out) {
-    const int end = static_cast<int>(g.w.out);
+    const int end = g.out_columns;
     if constexpr (kAnywhere) {
       store_anywhere<kOut>(at, out, there ? end - first : 0, place.before, place.after);
     } else if (there) {
@@ -115,23 +120,16 @@ struct StripRow {
   }
 };
 
-/// Taps of one output along an axis that an average counts: all K of a window inside.
-template <int K>
-__device__ __forceinline__ index_t counted_taps(const Axis& axis, const StripGeometry& g, index_t o) {
-  if (axis.full().contains(o)) return K;
-  return axis.divisor(o < axis.out ? o : axis.out - 1, g.count_include_pad);
-}
-
 template <class R, class T, int KD, int K, int S, int PL, int kOut, bool kAnywhere>
-__global__ void __launch_bounds__(256)
+__global__ void __launch_bounds__(256, kStripBlocks<kOut>)
     strip(const __grid_constant__ StripGeometry g, const T* __restrict__ x, T* __restrict__ y, const R r) {
   using Row = StripRow<T, K, S, PL, kOut, kAnywhere>;
   using A = typename R::A;
   constexpr int kKept = R::kRowsFirst ? kOut : Row::kColumns;  // of a row: its folds, or its elements
   const StripPlace place = strip_place<S>(g);
-  const int first = place.group * kOut, left = static_cast<int>(g.w.start(first));
-  const int width = static_cast<int>(g.w.in), height = static_cast<int>(g.h.in);
-  const T* volume = x + place.plane * g.x_plane + g.d.start(place.depth) * g.x_depth;
+  const int first = place.group * kOut, left = first * S - PL;
+  const int width = g.in_columns, height = g.in_rows;
+  const T* volume = x + place.plane * g.x_plane + static_cast<index_t>(place.depth) * KD * g.x_depth;
   T* out = y + place.plane * g.y_plane + place.depth * g.y_depth + first;
 
   A rows[KD][K][kKept];  // of the window's rows, what is kept
@@ -155,9 +153,9 @@ __global__ void __launch_bounds__(256)
   };
   index_t along[kOut] = {};
 #pragma unroll
-  for (int o = 0; o < kOut; ++o) along[o] = g.divisor > 0 ? g.divisor : counted_taps<K>(g.w, g, first + o) * KD;
+  for (int o = 0; o < kOut; ++o) along[o] = g.divisor > 0 ? g.divisor : g.columns.taps<K>(left + o * S) * KD;
 
-  int row = static_cast<int>(g.h.start(place.first_row));
+  int row = place.first_row * S + g.first_row;
 #pragma unroll
   for (int d = 0; d < KD; ++d) {
 #pragma unroll
@@ -191,7 +189,7 @@ __global__ void __launch_bounds__(256)
         folded[c] = fold_values<K>(r, column);
       }
     }
-    const index_t across = g.divisor > 0 ? 1 : counted_taps<K>(g.h, g, o_row);
+    const index_t across = g.divisor > 0 ? 1 : g.rows.taps<K>(row);
     Pack<T, kOut> result;
 #pragma unroll
     for (int o = 0; o < kOut; ++o) {
@@ -200,9 +198,10 @@ __global__ void __launch_bounds__(256)
 #pragma unroll
         for (int k = 1; k < K; ++k) a = r.combine(a, folded[o * S + k]);
       }
-      result.at[o] = r.lower(a, along[o] * across);
+      result.at[o] = r.lower(a, max(index_t{1}, along[o] * across));
     }
-    Row::store(g, place, out + static_cast<index_t>(o_row) * g.y_row, first, place.active && o_row < g.h.out, result);
+    Row::store(g, place, out + static_cast<index_t>(o_row) * g.y_row, first, place.active && o_row < g.out_rows,
+               result);
 #pragma unroll
     for (int d = 0; d < KD; ++d) {
 #pragma unroll
@@ -216,13 +215,14 @@ __global__ void __launch_bounds__(256)
 
 /// The same for extrema with their indices.
 template <class T, int K, int S, int PL, int kOut, bool kAnywhere>
-__global__ void __launch_bounds__(256) strip_codes(const __grid_constant__ StripGeometry g, const T* __restrict__ x,
-                                                   T* __restrict__ y, const Extreme<T> r) {
+__global__ void __launch_bounds__(256, kStripBlocks<kOut>)
+    strip_codes(const __grid_constant__ StripGeometry g, const T* __restrict__ x, T* __restrict__ y,
+                const Extreme<T> r) {
   using Row = StripRow<T, K, S, PL, kOut, kAnywhere>;
   using A = typename Extreme<T>::A;
   const StripPlace place = strip_place<S>(g);
-  const int first = place.group * kOut, left = static_cast<int>(g.w.start(first));
-  const int width = static_cast<int>(g.w.in), height = static_cast<int>(g.h.in);
+  const int first = place.group * kOut, left = first * S - PL;
+  const int width = g.in_columns, height = g.in_rows;
   const T* plane = x + place.plane * g.x_plane;
   A best[K][kOut];   // of each of the window's rows
   int tap[K][kOut];  // -1: the row has no tap
@@ -245,7 +245,7 @@ __global__ void __launch_bounds__(256) strip_codes(const __grid_constant__ Strip
       }
     }
   };
-  int row = static_cast<int>(g.h.start(place.first_row));
+  int row = place.first_row * S + g.first_row;
 #pragma unroll
   for (int k = 0; k < K - S; ++k) read(row + k, best[k], tap[k]);
 #pragma unroll 2  // loads of two rows of outputs are under way together
@@ -269,11 +269,11 @@ __global__ void __launch_bounds__(256) strip_codes(const __grid_constant__ Strip
       result.at[o] = r.lower(b, 1);
       code[o] = t;
     }
-    const bool made = place.active && o_row < g.h.out;
+    const bool made = place.active && o_row < g.out_rows;
     const index_t at = place.plane * g.y_plane + static_cast<index_t>(o_row) * g.y_row + first;
     if (y != nullptr) Row::store(g, place, y + at, first, made, result);
     if (made) {
-      const int end = static_cast<int>(g.w.out);
+      const int end = g.out_columns;
       const PlanePitches &to = g.index.pitch, &step = g.index.number;
       store_indices<kOut>(g.index, place.plane * to.plane + o_row * to.row + first, first, end, code, [&](int o) {
         return place.plane * step.plane + (row + code[o] / K) * step.row + (left + o * S + code[o] % K) * step.column;
