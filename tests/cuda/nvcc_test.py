@@ -70,7 +70,7 @@ def check_accesses(text):
         found += 1
         assert "ld.global.nc.v4" in body, f"{name} does not read 16 bytes at once"
         assert not stores or re.search(r"st\.global\.cs\.v[24]", body), f"{name} does not store vectors"
-    assert found == 28
+    assert found == 30
 
 
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
