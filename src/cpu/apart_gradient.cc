@@ -71,7 +71,7 @@ bool goes_past_caches(const ApartJob& job) {
   for (const LoopDim& d : layout.planes) lines &= whole_lines(d.pitch[kIndex]);
   for (int a = 0; a < layout.pooled() - (job.lanes ? 0 : 1); ++a)
     lines &= whole_lines(layout.axis[at(a)].pitch[kIndex]);
-  return lines && element_count(job.problem.shape) * job.elem >= kStreamBytes;
+  return lines && element_count(job.problem.shape) * job.elem >= stream_bytes;
 }
 
 bool covers(const Axis& axis) {

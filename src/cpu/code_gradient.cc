@@ -150,7 +150,7 @@ void set_bands(CodeJob& job, int threads) {
   const index_t bytes = element_count(job.problem.shape) * job.elem;
   const index_t row = job.in / rows * job.shape.planes * job.elem;
   job.stream =
-      bytes >= kStreamBytes && row % kLineBytes == 0 && reinterpret_cast<std::uintptr_t>(job.dx) % kLineBytes == 0;
+      bytes >= stream_bytes && row % kLineBytes == 0 && reinterpret_cast<std::uintptr_t>(job.dx) % kLineBytes == 0;
   for (const LoopDim& d : job.layout.planes) job.stream &= d.pitch[kDx] * job.elem % kLineBytes == 0;
   for (const PooledAxis& a : job.layout.axis) {
     const bool along = job.shape.way != GatherWay::lanes && &a == job.layout.axis.end() - 1;

@@ -47,7 +47,7 @@ class CodeWriter {
       all_rows *= axis(a).out;
       across_ *= static_cast<int>(axis(a).kernel);
     }
-    places_.stream = index_bytes(job) >= kStreamBytes;
+    places_.stream = index_bytes(job) >= stream_bytes;
     places_.step = job.space == IndexSpace::window ? 0
                    : by_lanes(layout_)             ? layout_.lanes.pitch[kFlat]
                                                    : axis(last_).stride * layout_.axis[at(last_)].pitch[kFlat];

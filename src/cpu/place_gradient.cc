@@ -460,7 +460,7 @@ class BoxGradient {
   const GatherKernels k_;
   const int last_ = layout_.pooled() - 1;
   const index_t lanes_ = layout_.lanes.n;
-  const bool stream_ = element_count(job_.problem.shape) * elem_ >= kStreamBytes;
+  const bool stream_ = element_count(job_.problem.shape) * elem_ >= stream_bytes;
   const index_t stride_ = axis(last_).stride;
   const PlaceCoords step_;  // what one tap adds to a code, from the last axis on
   const PlaceCoords most_;

@@ -30,7 +30,7 @@ PlaceWriter::PlaceWriter(const FoldJob& job, const PlaceCoords& size, Arena& are
       layout_(job.layout),
       size_(size),
       arena_(arena),
-      stream_(index_bytes(job) >= kStreamBytes),
+      stream_(index_bytes(job) >= stream_bytes),
       plain_(*job.problem, layout_, size, index_steps(job), false, arena) {
   const index_t elems = size[at(last_)] * lanes_, room = elems * 8 + 128;
   value_ = arena.take(room);

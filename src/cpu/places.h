@@ -106,8 +106,9 @@ struct GatherKernels {
   index_t vector_bytes = 0;
 };
 
-/// Results of so many bytes are not found in a cache again, so that writing them need not read them first.
-inline constexpr index_t kStreamBytes = index_t{16} << 20;
+/// Results of so many bytes are not found in a cache again, so that writing them need not read them first. Tests set it
+/// to 1, so that small problems are written so too.
+inline index_t stream_bytes = index_t{16} << 20;
 
 /// Makes what was written past the caches visible to other threads.
 void finish_stream();

@@ -318,7 +318,7 @@ HWY_NOINLINE bool fold_lane_pairs(const PlaneBand& b) {
     for (int t = 0; t < count; ++t) rows[t] = static_cast<const In*>(b.taps[row * b.across + t]);
     const auto across = [&](const auto& load) HWY_ATTR {
       return fold_taps<P, K>(d, count, [&](int t) HWY_ATTR {
-        const auto v = load(rows[t]);
+        auto v = load(rows[t]);
         watch.see(v);
         return P::lift(d, v);
       });

@@ -1,0 +1,87 @@
+// Results that are written past the caches, which only large ones are: with the threshold at one byte, small ones have
+// the bits that they have otherwise. Memory begins with lines of the caches, as kernels want it for this.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <random>
+
+#include "cpu/places.h"
+#include "oriel/pool.h"
+#include "pool/fill.h"
+
+namespace oriel::test {
+namespace {
+
+constexpr std::size_t kLine = 64;
+
+// A dense tensor in the problem's memory order.
+class Lines {
+ public:
+  Lines(Dtype dtype, const Extents& shape, const Extents& order)
+      : bytes_(static_cast<std::size_t>(element_count(shape) * size_bytes(dtype))),
+        memory_(std::aligned_alloc(kLine, (bytes_ + kLine) / kLine * kLine), &std::free),
+        view_(memory_.get(), dtype, shape, dense_pitch(shape, order)) {
+    std::memset(memory_.get(), 0xa5, bytes_);
+  }
+  void set(const std::vector<std::byte>& elements) { std::memcpy(memory_.get(), elements.data(), bytes_); }
+  const Tensor& view() const { return view_; }
+  bool operator==(const Lines& other) const { return std::memcmp(memory_.get(), other.memory_.get(), bytes_) == 0; }
+
+ private:
+  std::size_t bytes_;
+  std::unique_ptr<void, decltype(&std::free)> memory_;
+  Tensor view_;
+};
+
+class Stream : public testing::TestWithParam<const char*> {
+ protected:
+  ~Stream() override { cpu::stream_bytes = before_; }
+  static void all(bool past_caches) { cpu::stream_bytes = past_caches ? 1 : index_t{1} << 60; }
+
+ private:
+  index_t before_ = cpu::stream_bytes;
+};
+
+TEST_P(Stream, WritesTheSameBits) {
+  std::mt19937_64 random(3);
+  for (Dtype dtype : {Dtype::f32, Dtype::f64, Dtype::bf16}) {
+    Problem p = parse_problem(GetParam());
+    p.dtype = dtype;
+    Lines x(dtype, p.shape, p.order), dy(dtype, p.output_shape, p.order);
+    x.set(fill(dtype, element_count(p.shape), Data::integers, random));
+    dy.set(fill(dtype, element_count(p.output_shape), Data::reals, random));
+    const bool picks = p.pool.op == Op::max;
+    for (const Options& options : {Options{.threads = 1}, Options{.threads = 3}}) {
+      Lines y(dtype, p.output_shape, p.order), places(Dtype::i64, p.output_shape, p.order), dx(dtype, p.shape, p.order);
+      Lines y2 = Lines(dtype, p.output_shape, p.order), places2(Dtype::i64, p.output_shape, p.order);
+      Lines dx2(dtype, p.shape, p.order), codes(Dtype::u8, p.output_shape, p.order), dx3(dtype, p.shape, p.order);
+      all(false);
+      backward(p, x.view(), dy.view(), dx.view(), options);
+      if (picks) forward(p, x.view(), y.view(), places.view(), IndexSpace::plane, options);
+      all(true);
+      backward(p, x.view(), dy.view(), dx2.view(), options);
+      EXPECT_TRUE(dx == dx2) << GetParam() << " " << name(dtype);
+      if (!picks) continue;
+      forward(p, x.view(), y2.view(), places2.view(), IndexSpace::plane, options);
+      EXPECT_TRUE(y == y2 && places == places2) << GetParam() << " " << name(dtype);
+      forward(p, x.view(), y2.view(), codes.view(), IndexSpace::window, options);
+      backward(p, dy.view(), codes.view(), IndexSpace::window, dx3.view(), options);
+      EXPECT_TRUE(dx == dx3) << GetParam() << " " << name(dtype) << " by codes";
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Problems, Stream,
+                         testing::Values("avg:f32:2x3x32x64:k2", "sum:f32:2x3x12x96:k3", "avg:f32:1x2x16x128:k4",
+                                         "avg:f32:3x2x31x64:k2:ceil", "avg:f32:2x5x7x64:k2s2p1",
+                                         "avg:f32:2x12x14x32:k2:axes1,2", "sum:f32:2x12x12x64:k3:axes1,2",
+                                         "avg:f32:2x13x16x48:k2:axes1,2", "avg:f32:2x12x13x32:k2s2:axes1,2",
+                                         "avg:f32:2x6x4x6x32:k2:axes1,2,3", "max:f32:2x3x32x64:k2",
+                                         "max:f32:2x3x32x64:k3s2p1", "max:f32:2x3x32x64:k3s1p1",
+                                         "max:f32:2x12x14x32:k2:axes1,2", "max:f32:2x12x14x32:k3s2p1:axes1,2",
+                                         "max:f32:4x40x8x8:k2"));
+
+}  // namespace
+}  // namespace oriel::test
