@@ -39,8 +39,8 @@ def arguments_of(words):
     parser.add_argument("--only", default="", help="only problems whose names contain this text")
     parser.add_argument("--peers", help="only these peers; empty: none")
     parser.add_argument("--threads", default="1,2", help="numbers of threads, each in a process of its own")
-    parser.add_argument("--seconds", type=float, default=0.8, help="measure a problem for at least so long")
-    parser.add_argument("--rounds", type=int, default=7, help="and at least so many rounds")
+    parser.add_argument("--seconds", type=float, default=0.25, help="measure a problem for at least so long")
+    parser.add_argument("--rounds", type=int, default=5, help="and at least so many rounds")
     parser.add_argument(
         "--clock",
         choices=["wall", "cpu"],

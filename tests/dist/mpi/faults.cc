@@ -3,6 +3,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <cstdlib>
@@ -205,19 +206,23 @@ void check_soak(Ranks& ranks) {
       one(Pass::backward_inputs, -1);
     };
     long first = 0;
-    std::size_t used = 0;
-    constexpr int kRuns = 2500;  // of four exchanges
+    constexpr int kRuns = 2500, kParts = 5;  // of four exchanges
+    std::array<std::size_t, kParts> used{};  // at the end of each part
     for (int i = 0; i < kRuns; ++i) {
       if (i == 1) first = allocations.load();
-      if (i == kRuns / 5) used = mallinfo2().uordblks;
       all();
+      constexpr int kPart = kRuns / kParts;
+      if ((i + 1) % kPart == 0) used[static_cast<std::size_t>(i / kPart)] = mallinfo2().uordblks;
     }
     const long made = allocations.load() - first;
     ranks.expect(made == 0, fmt::format("method {}: {} allocations after the first exchange of each pass",
                                         static_cast<int>(method), made));
-    const std::size_t now = mallinfo2().uordblks;
-    ranks.expect(now < used + (std::size_t{128} << 10),
-                 fmt::format("method {}: memory grew from {} to {} bytes", static_cast<int>(method), used, now));
+    // An MPI library may add to its stores once or twice; what leaks eight bytes an exchange grows from part to part.
+    bool leaks = true;
+    for (std::size_t part = 1; part < used.size(); ++part)
+      leaks &= used[part] >= used[part - 1] + 8 * 4 * kRuns / kParts;
+    ranks.expect(!leaks, fmt::format("method {}: memory grew from part to part, from {} to {} bytes",
+                                     static_cast<int>(method), used.front(), used.back()));
     ranks.expect_equal(parts.judge(Pass::backward_inputs), "", "the last exchange");
     ranks.expect(
         pool.traffic().messages_sent == 4 * kRuns * pool.local().traffic(Pass::forward).messages_sent || ranks.size > 1,
