@@ -41,12 +41,12 @@ bool is_apart(const Axis& axis) {
   return !axis.adaptive && axis.spacing == 1 && axis.kernel <= kMostPlaceTaps && axis.stride >= axis.extent();
 }
 
-// Whether windows stand beside each other from the first input on.
+// Whether windows stand beside each other from the first input on, and none is cut.
 bool tiles(const Axis& row) {
   return row.stride == row.kernel && row.dilation == 1 && row.start(0) == 0 && row.full() == Range{0, row.out};
 }
 
-// Rows whose windows stand beside each other from the first input on.
+// Rows of contiguous inputs that windows tile.
 bool is_row(const RowLayout& layout) {
   const PooledAxis& along = layout.axis[at(layout.pooled() - 1)];
   const Axis& row = along.axis;
@@ -54,7 +54,7 @@ bool is_row(const RowLayout& layout) {
          row.stride <= 4 && row.out >= kFewestOutputs;
 }
 
-// The same of positions of lanes that lie side by side.
+// Rows of positions, of lanes that lie side by side, that windows tile.
 bool is_row_of_positions(const RowLayout& layout) {
   const PooledAxis& along = layout.axis[at(layout.pooled() - 1)];
   return tiles(along.axis) && along.pitch[kY] == layout.lanes.n && along.pitch[kIndex] == layout.lanes.n;
@@ -62,7 +62,6 @@ bool is_row_of_positions(const RowLayout& layout) {
 
 // Whether dx is large, and runs that are written at once are whole lines of the caches.
 bool goes_past_caches(const ApartJob& job) {
-  constexpr index_t kLineBytes = 64;
   const RowLayout& layout = job.layout;
   const Axis& row = layout.axis[at(layout.pooled() - 1)].axis;
   const auto whole_lines = [&](index_t elements) { return elements * job.elem % kLineBytes == 0; };

@@ -15,7 +15,6 @@ namespace oriel::cpu {
 namespace {
 
 constexpr index_t kBandBytes = index_t{64} << 10;  // of dx
-constexpr index_t kLineBytes = 64;
 constexpr index_t kNarrow = 16;  // inputs of a row that are worth vectors of 16 lanes
 constexpr std::size_t at(index_t i) { return static_cast<std::size_t>(i); }
 

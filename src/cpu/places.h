@@ -109,6 +109,8 @@ struct GatherKernels {
 /// Results of so many bytes are not found in a cache again, so that writing them need not read them first. Tests set it
 /// to 1, so that small problems are written so too.
 inline index_t stream_bytes = index_t{16} << 20;
+/// Only whole lines of the caches are written so without being read.
+inline constexpr index_t kLineBytes = 64;
 
 /// Makes what was written past the caches visible to other threads.
 void finish_stream();
