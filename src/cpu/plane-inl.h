@@ -9,6 +9,7 @@
 
 #include <cstring>
 
+#include "cpu/plane_doubled-inl.h"
 #include "cpu/plane_fused-inl.h"
 #include "cpu/plane_taps-inl.h"
 
@@ -356,6 +357,7 @@ HWY_INLINE bool pairs_lanes(const PlaneBand& b) {
 template <class P, class Q>
 bool fold_plane(const PlaneBand& b) {
   if (fuses<P>(b)) return fold_fused<P>(b);
+  if (doubles<P>(b)) return fold_doubled<P>(b);
   if constexpr (kSplits<P> && std::is_same_v<P, Q>) {
     if (splits<P>(b)) {
       with_taps<P>(b.across, [&](auto k) HWY_ATTR { fold_pairs<P, decltype(k)::value>(b); });

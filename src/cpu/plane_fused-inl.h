@@ -7,63 +7,36 @@
 #define ORIEL_CPU_PLANE_FUSED_INL_H
 #endif
 
-#include "cpu/plane_folds-inl.h"
+#include "cpu/plane_grid-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace oriel::cpu {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-HWY_INLINE void prefetch_rows(const PlaneBand& b, index_t row, index_t bytes) {
-  constexpr index_t kAhead = 4096, kLine = 64;  // rows are short and several at a time: the hardware follows badly
-  const void* const* end = b.taps + (row + 1) * b.across;
-  for (const void* const* tap = end - b.ahead_taps; tap != end; ++tap) {
-    const char* soon = static_cast<const char*>(*tap) + kAhead;
-    for (index_t i = 0; i < bytes; i += kLine) __builtin_prefetch(soon + i);
-  }
-}
-
-template <class P>
-inline constexpr bool kFuses = ORIEL_AVX512&& std::is_same_v<typename P::In, typename P::Lane> &&
-                               (std::is_floating_point_v<typename P::Lane> ||
-                                std::is_same_v<typename P::Lane, std::int16_t> ||
-                                (std::is_same_v<typename P::Lane, std::uint8_t> && HWY_TARGET == HWY_AVX3_DL));
-
 template <class P>
 HWY_INLINE bool fuses(const PlaneBand& b) {
   const index_t lanes = lanes_of(hn::ScalableTag<typename P::Lane>());
-  if (!kFuses<P> || (b.across != b.along && b.across != 1) || b.along < 2 || b.along > 3 || b.begin > 0 ||
-      b.begin <= -lanes)
-    return false;
+  if (!has_grid<P>(b) || (b.across != b.along && b.across != 1) || b.along < 2 || b.along > 3) return false;
   if (b.stride == 1) return b.tap_pitch * (b.along - 1) < lanes;
   return b.stride == 2 && b.tap_pitch == 1 && b.lanes == 1;
 }
 
 #if ORIEL_AVX512
-// One row of outputs, or two that share taps, of K taps along and as many across, or one. Vectors stand on a grid that
-// begins where the first window does.
+// One row of outputs, or two that share taps, of K taps along and as many across, or one.
 template <class P, int kAcross, int K, int S, int kRows, bool kLast>
 class FusedRow {
+  using Grid = RowGrid<P>;
   using T = typename P::Lane;
   using D = hn::ScalableTag<T>;
   using V = hn::Vec<D>;
-  using U = hn::TFromD<hn::RebindToUnsigned<D>>;
-  using Index = hn::Vec<hn::RebindToUnsigned<D>>;
-  using Mask = hn::Mask<D>;
-  static constexpr index_t kLanes = hn::MaxLanes(D());
+  static constexpr index_t kLanes = Grid::kLanes;
   struct Pair {
     V row[kRows];
   };
 
  public:
-  // The masks of the first vector and of the last that has inputs.
-  HWY_INLINE FusedRow(const PlaneBand& b)
-      : b_(b),
-        full_begin_(b.begin < 0 ? 1 : 0),
-        full_end_((b.in_elems - b.begin) / kLanes),
-        in_end_((b.in_elems - b.begin + kLanes - 1) / kLanes),
-        first_(hn::AndNot(first_n(-b.begin), first_n(b.in_elems - b.begin))),
-        last_(first_n(b.in_elems - b.begin - full_end_ * kLanes)) {}
+  HWY_INLINE explicit FusedRow(const PlaneBand& b) : b_(b), grid_(b) {}
 
   HWY_INLINE Watch<P> fold(index_t row, Watch<P> watch) const {
     const D d;
@@ -72,7 +45,7 @@ class FusedRow {
     if constexpr (kRows == 2) rows[K] = static_cast<const T*>(b_.taps[(row + 1) * K + K - 1]) + b_.begin;
     typename P::Out* y = static_cast<typename P::Out*>(b_.y) + row * b_.y_pitch;
     const auto by = divisor_of<P>(b_);
-    const Index shift1 = shift(S == 1 ? b_.tap_pitch : 1), shift2 = shift(2 * b_.tap_pitch);
+    const auto shift1 = Grid::shift(S == 1 ? b_.tap_pitch : 1), shift2 = Grid::shift(2 * b_.tap_pitch);
     Pair now = across(rows, 0, watch);
     for (index_t j = 0, c = 0; j < b_.out_elems; j += kLanes, c += S) {
       const Pair next = across(rows, c + 1, watch);
@@ -90,11 +63,7 @@ class FusedRow {
           if constexpr (K == 3) taps[2] = two_tables(d, taps[0], shift1, after.row[r]);
         }
         const V v = P::lower(d, fold_tree<typename P::Reduce, K>(taps), b_, by, j);
-        const index_t left = b_.out_elems - j;
-        if (left >= kLanes)
-          P::store(d, v, y + r * b_.y_pitch + j);
-        else
-          P::store_some(d, v, y + r * b_.y_pitch + j, left);
+        Grid::store(b_, v, j, y + r * b_.y_pitch);
       }
       now = after;
     }
@@ -102,30 +71,13 @@ class FusedRow {
   }
 
  private:
-  static HWY_INLINE Mask first_n(index_t n) {
-    return hn::FirstN(D(), static_cast<std::size_t>(n < 0 ? 0 : n < kLanes ? n : kLanes));
-  }
-  static HWY_INLINE Index shift(index_t by) {
-    const hn::RebindToUnsigned<D> du;
-    return hn::Add(hn::Iota(du, U{0}), hn::Set(du, static_cast<U>(by)));
-  }
-
   // Vector c of the rows folded across.
   HWY_INLINE Pair across(const T* const* rows, index_t c, Watch<P>& watch) const {
-    const D d;
-    if (c >= full_begin_ && c < full_end_) {
-      return fold_across([&](int t) HWY_ATTR { return hn::LoadU(d, rows[t] + c * kLanes); }, watch);
-    }
-    if (c >= in_end_) {
-      Pair none;
-      for (int r = 0; r < kRows; ++r) none.row[r] = hn::Set(d, P::identity());
-      return none;
-    }
-    const Mask mask = c == 0 && full_begin_ == 1 ? first_ : last_;
-    const V absent = hn::Set(d, P::absent());
-    return fold_across(
-        [&](int t) HWY_ATTR { return hn::IfThenElse(mask, hn::MaskedLoad(mask, d, rows[t] + c * kLanes), absent); },
-        watch);
+    if (grid_.whole(c)) return fold_across([&](int t) HWY_ATTR { return Grid::load(rows[t], c); }, watch);
+    if (!grid_.behind(c)) return fold_across([&](int t) HWY_ATTR { return grid_.load_some(rows[t], c); }, watch);
+    Pair none;
+    for (int r = 0; r < kRows; ++r) none.row[r] = hn::Set(D(), P::identity());
+    return none;
   }
 
   template <class Load>
@@ -149,8 +101,7 @@ class FusedRow {
   }
 
   const PlaneBand& b_;
-  index_t full_begin_, full_end_, in_end_;
-  Mask first_, last_;
+  Grid grid_;
 };
 #endif
 
