@@ -231,6 +231,7 @@ def measure(group, problem, peers, threads, arguments):
         "problem": problem.name,
         "threads": threads,
         "bytes": problem.bytes,
+        "stored_bytes": problem.bytes - x.nbytes + dy.size if stored else problem.bytes,  # codes for x
         "verified_by": by,
         "times": times,
         "ratios": {name: ratio(measured, name) for name in times if name not in OURS},

@@ -1,4 +1,4 @@
-"""What a file of bench/compare.py says in few numbers. Usage: summary.py RESULTS.json"""
+"""What files of bench/compare.py say in few numbers. Usage: summary.py RESULTS.json..."""
 
 import json
 import statistics
@@ -30,6 +30,24 @@ def ratio(result, to, ours=None):
     return result["times"][ours or like(result, to)]["seconds"] / result["times"][to]["seconds"]
 
 
+def bound(result, ours):
+    """The seconds of a copy of as many bytes as that way of Oriel's must move."""
+    bytes_moved = result["stored_bytes"] if ours == STORED else result["bytes"]
+    return result["times"]["copy"]["seconds"] * bytes_moved / result["bytes"]
+
+
+def merged(wholes):
+    """Several runs as one, of medians."""
+    whole = json.loads(json.dumps(wholes[0]))
+    runs = [{(r["group"], r["problem"], r["threads"]): r for r in other["results"]} for other in wholes]
+    for result in whole["results"]:
+        same = [run.get((result["group"], result["problem"], result["threads"])) for run in runs]
+        for name, time in result["times"].items():
+            taken = [r["times"][name]["seconds"] for r in same if r and name in r["times"]]
+            time["seconds"] = statistics.median(taken)
+    return whole
+
+
 def geometric_mean(values):
     values = list(values)
     return statistics.geometric_mean(values) if values else None
@@ -56,6 +74,12 @@ def means(results, ours=None):
         )
         for peer in peers_of(results)
     }
+
+
+def bound_beside(results, peer, found_again):
+    """How many times as long as the bound a peer takes: what Oriel's means could reach."""
+    beside = [r for r in results if peer in r["times"]]
+    return geometric_mean(r["times"][peer]["seconds"] / bound(r, "Oriel" if found_again else like(r, peer)) for r in beside)
 
 
 def training(results):
@@ -88,6 +112,7 @@ def summarise(whole):
                 "copy_mean": geometric_mean(ratio(r, "copy") for r in these),
                 "copy_worst": [ratio(worst, "copy"), label(worst)],
                 "means": means(these),
+                "bound_beside_torch": bound_beside(these, "PyTorch", False),
                 "groups": {},
             }
             if beside:
@@ -102,6 +127,7 @@ def summarise(whole):
                 }
             if any(STORED in r["times"] for r in these):
                 section["found_again"] = means(these, "Oriel")
+                section["bound_found_again"] = bound_beside(these, "PyTorch", True)
             if direction:
                 section["training"] = training([r for r in results if r["threads"] == threads])
             summary["sections"].append(section)
@@ -130,6 +156,8 @@ def lines(whole):
         for peer, (mean, count) in section.get("found_again", {}).items():
             if peer.split(",")[0] in FOLLOWING:
                 yield f"  {mean:8.2f} times as fast as {peer} where Oriel finds maxima again ({count} problems)"
+        if section["bound_beside_torch"]:
+            yield f"  {section['bound_beside_torch']:8.2f} times as fast as PyTorch is a copy of the bytes that must be moved"
         mean, count = section.get("training", (None, 0))
         if count:
             yield f"  {mean:8.2f} times as fast as PyTorch in forward and backward together ({count} problems)"
@@ -145,4 +173,4 @@ def print_summary(whole):
 
 
 if __name__ == "__main__":
-    print_summary(json.loads(Path(sys.argv[1]).read_text()))
+    print_summary(merged([json.loads(Path(name).read_text()) for name in sys.argv[1:]]))

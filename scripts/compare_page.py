@@ -1,5 +1,7 @@
 #!/usr/bin/env python3
-"""Writes what bench/compare.py measured into docs/performance.md and draws plots. Usage: compare_page.py RESULTS.json"""
+"""Writes what bench/compare.py measured into docs/performance.md and draws plots. Usage: compare_page.py RESULTS.json...
+
+Of several runs the page has the medians, and beside them what each run says by itself."""
 
 import json
 import re
@@ -13,7 +15,7 @@ import matplotlib.pyplot as plt  # noqa: E402
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "bench"))
-from summary import STORED, best_peer, ratio, summarise  # noqa: E402
+from summary import NOISE, STORED, backward, best_peer, label, merged, ratio, summarise  # noqa: E402
 
 PAGE = ROOT / "docs" / "performance.md"
 IMAGES = ROOT / "docs" / "images"
@@ -77,7 +79,41 @@ def number(value):
     )
 
 
-def head(whole):
+def each_run(runs):
+    """What every run says by itself."""
+    yield "\nEach run by itself; `slower` counts problems that took longer than the fastest peer:\n\n"
+    yield "| run | problems | threads | times a copy: mean | times the fastest peer: worst | slower | times PyTorch |\n"
+    yield "|--:|---|--:|--:|--:|--:|--:|\n"
+    for run, whole in enumerate(runs, 1):
+        for section in summarise(whole)["sections"]:
+            kind = (section["threads"], section["direction"] == "backward")
+            these = [r for r in whole["results"] if (r["threads"], backward(r)) == kind]
+            slower = sum(times_best_peer(r) > NOISE for r in these)
+            peer = section.get("peer_worst")
+            torch = section["means"].get("PyTorch", (None, 0))[0]
+            yield (
+                f"| {run} | {section['direction']} | {section['threads']} | {number(section['copy_mean'])} | "
+                f"{f'{number(peer[0])} (`{peer[1]}`)' if peer else ''} | {slower} | {number(torch)} |\n"
+            )
+
+
+def times_best_peer(result):
+    """Oriel's time in times of the fastest peer's, 0 without one."""
+    peer = best_peer(result)
+    return ratio(result, peer) if peer else 0
+
+
+def slower_in(runs, problem, threads):
+    """In how many runs a problem took longer than the fastest peer."""
+    return sum(
+        times_best_peer(r) > NOISE
+        for run in runs
+        for r in run["results"]
+        if label(r) == problem and r["threads"] == threads
+    )
+
+
+def head(whole, runs):
     versions = ", ".join(f"{name} {version}" for name, version in whole["versions"].items() if version)
     missing = ", ".join(name for name, version in whole["versions"].items() if not version)
     yield f"{whole['processor']}, target {whole['target']}; {versions}.{f' Not there: {missing}.' if missing else ''}\n\n"
@@ -110,11 +146,26 @@ def head(whole):
                 f"\nForward and backward together, {section['threads']} thread{'s' if section['threads'] > 1 else ''}: "
                 f"{number(mean)} times as fast as PyTorch ({count} problems).\n"
             )
+    for section in summary["sections"]:
+        if section["bound_beside_torch"] and section["threads"] == 1:
+            again = section.get("bound_found_again")
+            yield (
+                f"\n{section['direction'].capitalize()} in the time of a copy of the bytes that must be moved would be "
+                f"{number(section['bound_beside_torch'])} times as fast as PyTorch, 1 thread"
+                f"{f'; {number(again)} times where maxima are found again' if again else ''}.\n"
+            )
+    if len(runs) > 1:
+        yield from each_run(runs)
     slower = summary["slower"]
     yield f"\n{len(slower)} of {len(whole['results'])} measurements are slower than the fastest peer of the same layout"
-    yield ".\n" if not slower else ":\n\n| problem | threads | times the peer | peer |\n|---|--:|--:|---|\n"
+    several = len(runs) > 1
+    yield ".\n" if not slower else (
+        f":\n\n| problem | threads | times the peer | peer |{' in runs |' if several else ''}\n"
+        f"|---|--:|--:|---|{'--:|' if several else ''}\n"
+    )
     for times, problem, threads, peer, _ in slower:
-        yield f"| `{problem}` | {threads} | {number(times)} | {peer} |\n"
+        runs_slower = f" {slower_in(runs, problem, threads)} |" if several else ""
+        yield f"| `{problem}` | {threads} | {number(times)} | {peer} |{runs_slower}\n"
 
 
 def group_table(group, results):
@@ -142,8 +193,8 @@ def group_table(group, results):
         )
 
 
-def tables(whole):
-    yield from head(whole)
+def tables(whole, runs):
+    yield from head(whole, runs)
     yield "\n" + "".join(PICTURE.format(*words) for words in PICTURES.items()).rstrip() + "\n"
     yield "\n`times as fast` and `PyTorch` say how many times as long as Oriel the peer takes; `two threads`, how much "
     yield "faster two are than one.\n"
@@ -255,10 +306,11 @@ def draw_copy(whole, theme):
 
 
 def main():
-    whole = json.loads(Path(sys.argv[1]).read_text())
+    runs = [json.loads(Path(name).read_text()) for name in sys.argv[1:]]
+    whole = merged(runs)
     before, rest = PAGE.read_text().split(BEGIN)
     after = rest.split(END)[1]
-    write_whole(PAGE, lambda to: to.write_text(before + BEGIN + "".join(tables(whole)) + END + after))
+    write_whole(PAGE, lambda to: to.write_text(before + BEGIN + "".join(tables(whole, runs)) + END + after))
     IMAGES.mkdir(exist_ok=True)
     for theme in THEMES:
         draw_windows(whole, theme)

@@ -78,13 +78,15 @@ def test_measures_summarises_and_writes_the_page(bench):
     assert "in forward and backward together (1 problems)" in done.stdout
 
     before = (bench / "docs" / "performance.md").read_text()
-    done = run(bench, "scripts/compare_page.py", "out.json")
+    shutil.copy(bench / "out.json", bench / "again.json")
+    done = run(bench, "scripts/compare_page.py", "out.json", "again.json")
     assert done.returncode == 0, done.stderr
     text = (bench / "docs" / "performance.md").read_text()
     for mark in ("<!-- measured: begin -->", "<!-- measured: end -->"):
         side = 0 if "begin" in mark else 1
         assert text.split(mark)[side] == before.split(mark)[side]
     assert all(f"| `{name}` |" in text for name in names)
+    assert "Each run by itself" in text and all(f"\n| {number} | backward | 2 |" in text for number in (1, 2))
     drawn = {path.name: path.read_text() for path in (bench / "docs" / "images").iterdir()}
     assert set(drawn) == {f"{name}-{theme}.svg" for name in ("windows", "copy") for theme in ("light", "dark")}
     assert all("</svg>" in svg for svg in drawn.values()) and len(set(drawn.values())) == 4
@@ -142,7 +144,16 @@ def test_a_peer_that_dies_costs_one_problem(bench):
 
 def measured(problem, **milliseconds):
     times = {name: {"seconds": value / 1000} for name, value in milliseconds.items()}
-    return {"group": "g", "problem": problem, "threads": 1, "times": times, "other_layout": ["blocked"], "left_out": {}}
+    return {
+        "group": "g",
+        "problem": problem,
+        "threads": 1,
+        "bytes": 8,
+        "stored_bytes": 4,
+        "times": times,
+        "other_layout": ["blocked"],
+        "left_out": {},
+    }
 
 
 def test_summary_counts_only_peers_of_the_same_layout(monkeypatch):
@@ -171,7 +182,24 @@ def test_stored_codes_are_beside_peers_that_follow_indices(monkeypatch):
     assert [row[3] for row in summary["slower"]] == ["JAX"]
     (section,) = summary["sections"]
     assert section["means"]["PyTorch"] == (2.0, 1) and section["found_again"]["PyTorch"] == (0.5, 1)
+    # A copy of half the bytes, as codes are read for the input, takes half a millisecond.
+    assert section["bound_beside_torch"] == pytest.approx(4) and section["bound_found_again"] == pytest.approx(2)
     assert any("0.50 times as fast as PyTorch where Oriel finds maxima again" in line for line in lines({"results": [result]}))
+
+
+def test_several_runs_are_one_of_medians(monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT / "bench"))
+    from summary import merged, summarise
+
+    runs = [{"results": [measured("a", Oriel=ours, copy=1, peer=peer)]} for ours, peer in ((2, 3), (9, 1), (4, 5))]
+    (result,) = merged(runs)["results"]
+    assert {name: time["seconds"] for name, time in result["times"].items()} == {
+        "Oriel": pytest.approx(0.004),
+        "copy": pytest.approx(0.001),
+        "peer": pytest.approx(0.003),
+    }
+    assert runs[0]["results"][0]["times"]["Oriel"]["seconds"] == pytest.approx(0.002)  # the runs stay as they were
+    assert len(summarise(merged(runs))["slower"]) == 1
 
 
 def test_the_suite_can_be_read(monkeypatch):
