@@ -146,6 +146,10 @@ class CodeScatterer {
   template <class Body>
   static void each_of(const LoopDim& outer, index_t outer_sums, const LoopDim& inner, index_t inner_sums, A* sums,
                       T* dx, const Body& body) {
+    if (inner_sums == 1 && inner.pitch[kDx] == 1 && outer_sums == inner.n && outer.pitch[kDx] == inner.n) {
+      for (index_t i = 0; i < outer.n * inner.n; ++i) body(sums[i], dx[i]);
+      return;
+    }
     for (index_t o = 0; o < outer.n; ++o) {
       A* sum = sums + o * outer_sums;
       T* to = dx + o * outer.pitch[kDx];
