@@ -4,30 +4,158 @@
 #include <tbb/parallel_for.h>
 #include <tbb/task_arena.h>
 
+#include <array>
 #include <atomic>
+#include <thread>
 
 namespace oriel::cpu {
+namespace {
 
-int default_threads() { return tbb::this_task_arena::max_concurrency(); }
+using Body = std::function<void(index_t, index_t)>;
+using std::chrono::microseconds;
+using std::chrono::nanoseconds;
 
-void spread(index_t n, index_t least, int threads, const std::function<void(index_t, index_t)>& body) {
-  constexpr index_t kParts = 4;  // of each thread: enough to even out, few enough that what a body sets up is little
-  const int most = default_threads(), used = threads == 0 ? most : std::min(threads, most);
-  least = std::max(least, n / (kParts * used));
+constexpr nanoseconds kWorthSharing = microseconds(3);  // with a worker that is awake
+constexpr nanoseconds kChunk = microseconds(30);        // shorter ones are not made to even out
+// oneTBB's workers look for work for 100 to 150 us after their last, and then sleep.
+constexpr nanoseconds kAwake = microseconds(100);
+// A worker that was woken has come by then, even if it had to wait for the caller's processor until a clock tick, ...
+constexpr nanoseconds kUnderWay = microseconds(4000);
+// ... and until then something is offered to it so often: what nobody comes for has been cut for nothing.
+constexpr nanoseconds kOffer = microseconds(50);
+
+nanoseconds now() { return std::chrono::steady_clock::now().time_since_epoch(); }
+
+// How long work took one thread when it was last done: that differs by a hundred for the same bytes.
+class Known {
+ public:
+  Known(index_t n, index_t bytes) : entry_(entry_of(n, bytes)) {
+    if (entry_.n == n && entry_.bytes == bytes) return;
+    entry_ = {.n = n, .bytes = bytes};
+  }
+
+  bool any() const { return entry_.alone.count() > 0; }
+  nanoseconds alone() const { return entry_.alone; }
+
+  // One that took long by chance is soon forgotten.
+  void took(nanoseconds time) {
+    time = std::max(time, nanoseconds(1));
+    entry_.alone = any() ? std::min(time, entry_.alone + entry_.alone / 4 + nanoseconds(1)) : time;
+  }
+
+ private:
+  struct Entry {
+    index_t n = 0, bytes = 0;
+    nanoseconds alone{0};
+  };
+
+  static Entry& entry_of(index_t n, index_t bytes) {
+    static thread_local std::array<Entry, 64> entries;
+    const std::uint64_t mixed =
+        (static_cast<std::uint64_t>(n) * 31 + static_cast<std::uint64_t>(bytes)) * 0x9e3779b97f4a7c15U;
+    return entries[mixed >> 58];
+  }
+
+  Entry& entry_;
+};
+
+// What is known of oneTBB's workers, by what became of work that was offered to them.
+class Workers {
+ public:
+  // Whether work that takes so long alone is offered. Where nobody is awake: if it is worth waking somebody, together
+  // with what this thread has just done alone, in calls so close to each other that a worker would have stayed awake.
+  bool worth_offering(nanoseconds start, nanoseconds time) {
+    if (start < awake_until_.load(std::memory_order_relaxed)) return true;
+    if (start < coming_until_.load(std::memory_order_relaxed))
+      return start >= next_offer_.load(std::memory_order_relaxed);
+    Alone& before = alone();
+    if (start - before.end > kAwake) before.spent = nanoseconds(0);
+    return before.spent + time >= worth_waking;
+  }
+
+  void offered(nanoseconds end, bool helped) {
+    alone().spent = nanoseconds(0);
+    if (helped) {
+      awake_until_.store(end + kAwake, std::memory_order_relaxed);
+    } else {
+      if (end >= coming_until_.load(std::memory_order_relaxed))
+        coming_until_.store(end + kUnderWay, std::memory_order_relaxed);
+      next_offer_.store(end + kOffer, std::memory_order_relaxed);
+    }
+  }
+
+  static void done_alone(nanoseconds start, nanoseconds end) {
+    alone().end = end;
+    alone().spent += end - start;
+  }
+
+ private:
+  struct Alone {
+    nanoseconds end{0}, spent{0};
+  };
+  static Alone& alone() {
+    static thread_local Alone mine;
+    return mine;
+  }
+
+  std::atomic<nanoseconds> awake_until_{nanoseconds(0)}, coming_until_{nanoseconds(0)}, next_offer_{nanoseconds(0)};
+};
+
+constinit Workers workers;
+
+// Says whether another thread took a chunk.
+bool share(index_t n, index_t least, int threads, const Body& body) {
   // The thread sanitizer cannot see how oneTBB hands work over, so what happens before what is said here.
   std::atomic<int> handed{0};
+  std::atomic<bool> helped{false};
+  const std::thread::id caller = std::this_thread::get_id();
   const auto run = [&] {
     handed.store(1, std::memory_order_release);
     tbb::parallel_for(tbb::blocked_range<index_t>(0, n, static_cast<std::size_t>(least)),
                       [&](const tbb::blocked_range<index_t>& range) {
                         (void)handed.load(std::memory_order_acquire);
                         body(range.begin(), range.end());
+                        if (std::this_thread::get_id() != caller) helped.store(true, std::memory_order_relaxed);
                         handed.fetch_add(1, std::memory_order_release);
                       });
     (void)handed.load(std::memory_order_acquire);
   };
-  if (threads == 0 || threads >= default_threads()) return run();  // oneTBB prints a warning when asked for more
-  tbb::task_arena(threads).execute(run);
+  if (threads >= default_threads())  // oneTBB prints a warning when asked for more
+    run();
+  else
+    tbb::task_arena(threads).execute(run);
+  return helped.load(std::memory_order_relaxed);
+}
+
+}  // namespace
+
+int default_threads() { return tbb::this_task_arena::max_concurrency(); }
+
+void spread(index_t n, index_t bytes, int threads, const Body& body) {
+  constexpr index_t kParts = 4;  // of each thread: enough to even out, few enough that what a body sets up is little
+  const int most = default_threads(), used = threads == 0 ? most : std::min(threads, most);
+  if (worth_waking == nanoseconds(0)) {
+    share(n, std::max<index_t>(1, n / (kParts * used)), used, body);
+    return;
+  }
+  if (used == 1) return body(0, n);
+  Known known(n, bytes);
+  if (known.any() && known.alone() < kWorthSharing) return body(0, n);
+  const nanoseconds start = now();
+  const nanoseconds time =
+      known.any() ? known.alone() : nanoseconds(n * bytes / 3);  // at least: three bytes in a nanosecond
+  if (!workers.worth_offering(start, time)) {
+    body(0, n);
+    const nanoseconds end = now();
+    known.took(end - start);
+    Workers::done_alone(start, end);
+    return;
+  }
+  const index_t parts = std::clamp<index_t>(time / kChunk, used, kParts * used);
+  const bool helped = share(n, (n + parts - 1) / parts, used, body);
+  const nanoseconds end = now();
+  known.took((end - start) * (helped ? used : 1));
+  workers.offered(end, helped);
 }
 
 }  // namespace oriel::cpu

@@ -2,31 +2,36 @@
 #pragma once
 
 #include <algorithm>
+#include <chrono>
 #include <functional>
 
 #include "oriel/types.h"
 
 namespace oriel::cpu {
 
-/// A thread is not asked to go through less memory than about this: handing work over takes microseconds. Tests set it
-/// to 1, before the first call, so that small problems are split too.
-inline index_t task_bytes = 256 * 1024;
+/// Less memory than twice this is never gone through by two threads: even one that is awake takes a microsecond to
+/// come. Tests set it to 1, before the first call, so that small problems are split too.
+inline index_t task_bytes = 32 * 1024;
+
+/// Threads that sleep are not woken for less work than this: waking takes microseconds, and they come tens of them
+/// later. Tests set it to 0, before the first call, so that other threads are always asked.
+inline std::chrono::nanoseconds worth_waking = std::chrono::microseconds(80);
 
 /// Threads that a call uses when it names none.
 int default_threads();
 
-/// parallel_for without its short way: a thread gets at least `least` of [0, n) at a time.
-void spread(index_t n, index_t least, int threads, const std::function<void(index_t begin, index_t end)>& body);
+/// parallel_for without its short way.
+void spread(index_t n, index_t bytes, int threads, const std::function<void(index_t begin, index_t end)>& body);
 
 /// Runs body(begin, end) over a partition of [0, n) on at most `threads` threads (0: default_threads()); each of the n
-/// goes through about `bytes` of memory. The partition never matters for results. An exception of a body reaches the
-/// caller.
+/// takes about as long as going through `bytes` of memory. The partition depends on time and never matters for results.
+/// An exception of a body reaches the caller.
 template <class Body>
 void parallel_for(index_t n, index_t bytes, int threads, const Body& body) {
   if (n <= 0) return;
-  const index_t least = std::max<index_t>(1, task_bytes / std::max<index_t>(1, bytes));
-  if (threads == 1 || n <= least) return body(index_t{0}, n);
-  spread(n, least, threads, std::cref(body));
+  bytes = std::max<index_t>(1, bytes);
+  if (threads == 1 || n == 1 || n <= 2 * task_bytes / bytes) return body(index_t{0}, n);
+  spread(n, bytes, threads, std::cref(body));
 }
 
 }  // namespace oriel::cpu

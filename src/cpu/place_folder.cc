@@ -81,7 +81,7 @@ PlaceCoords place_box_size(const RowLayout& layout, index_t value_bytes, index_t
   const index_t all = layout.plane_count() * row.out * layout.lanes.n * value_bytes;
   for (int a = 0; a <= last && threads > 1 && tasks < kTasksPerThread * threads; ++a) {
     const index_t out = layout.axis[at(a)].axis.out;
-    if (a == last && (last > 0 || all <= task_bytes)) break;
+    if (a == last && (last > 0 || all <= 8 * task_bytes)) break;
     const index_t before = (out + size[at(a)] - 1) / size[at(a)];
     const index_t parts = std::min(out, (kTasksPerThread * threads * before + tasks - 1) / tasks);
     size[at(a)] = (out + parts - 1) / parts;

@@ -239,7 +239,7 @@ bool takes_stacks(const FoldJob& job) {
   const index_t most = kMostPlaneBytes / kernel.lane_bytes;
   if (s.x_pitch > most || s.across.out > most / s.row_pitch) return false;
   const index_t planes = layout.plane_count();
-  return planes >= kLeastPlanes && planes >= task_bytes / 8 / (s.x_pitch * kernel.in_bytes);
+  return planes >= kLeastPlanes && planes >= task_bytes / (s.x_pitch * kernel.in_bytes);
 }
 
 void run_stacks(const FoldJob& job, int threads) {

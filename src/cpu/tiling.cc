@@ -69,7 +69,7 @@ Tiling::Tiling(const RowLayout& layout, const RowReduction& reduction, int threa
   const index_t wanted = threads <= 1 ? 1 : kTasksPerThread * threads;
   const index_t parts = std::max<index_t>(1, layout.plane_count() * tiles);
   const index_t bytes_of_row = std::max<index_t>(1, in_rows * in_elems * lane_bytes / std::max<index_t>(1, rows));
-  const index_t least_rows = std::max<index_t>(1, task_bytes / bytes_of_row);
+  const index_t least_rows = std::max<index_t>(1, 4 * oriel::cpu::task_bytes / bytes_of_row);
   band_rows = std::max(least_rows, round_up_div(rows, round_up_div(wanted, parts)));
   band_rows = std::min(std::max<index_t>(1, rows), band_rows);
   bands = std::max<index_t>(1, round_up_div(rows, band_rows));

@@ -6,5 +6,6 @@
 
 namespace {
 [[maybe_unused]] const bool kSplit = (oriel::cpu::task_bytes = 1) == 1;
+[[maybe_unused]] const bool kAsk = (oriel::cpu::worth_waking = {}).count() == 0;
 [[maybe_unused]] const int kKeepMemory = mallopt(M_TRIM_THRESHOLD, 1 << 28) + mallopt(M_MMAP_THRESHOLD, 1 << 26);
 }  // namespace
