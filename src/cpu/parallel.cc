@@ -15,7 +15,7 @@ using Body = std::function<void(index_t, index_t)>;
 using std::chrono::microseconds;
 using std::chrono::nanoseconds;
 
-constexpr nanoseconds kWorthSharing = microseconds(3);  // with a worker that is awake
+constexpr nanoseconds kWorthSharing = microseconds(7);  // with a worker that is awake: handing over takes 1 to 3 us
 constexpr nanoseconds kChunk = microseconds(30);        // shorter ones are not made to even out
 // oneTBB's workers look for work for 100 to 150 us after their last, and then sleep.
 constexpr nanoseconds kAwake = microseconds(100);
@@ -26,27 +26,34 @@ constexpr nanoseconds kOffer = microseconds(50);
 
 nanoseconds now() { return std::chrono::steady_clock::now().time_since_epoch(); }
 
-// How long work took one thread when it was last done: that differs by a hundred for the same bytes.
+// How long work takes one thread, by what it took before: that differs by a hundred for the same bytes. Work of the
+// same size that takes unlike times goes by the longer of them.
 class Known {
  public:
-  Known(index_t n, index_t bytes) : entry_(entry_of(n, bytes)) {
-    if (entry_.n == n && entry_.bytes == bytes) return;
-    entry_ = {.n = n, .bytes = bytes};
+  Known(index_t n, index_t bytes) : n_(n), bytes_(bytes), entry_(entry_of(n, bytes)) {
+    if (!mine()) entry_ = {.n = n, .bytes = bytes};
   }
 
-  bool any() const { return entry_.alone.count() > 0; }
-  nanoseconds alone() const { return entry_.alone; }
+  // What takes little is timed now and then only.
+  bool worth_timing() {
+    constexpr int kTimed = 7;
+    return alone() >= kWorthSharing || ++entry_.calls % kTimed == 0;
+  }
 
-  // One that took long by chance is soon forgotten.
+  nanoseconds alone() const {
+    constexpr index_t kBytes = 3;  // in a nanosecond: what is not known yet is shared rather than not
+    return entry_.alone.count() > 0 ? entry_.alone : nanoseconds(n_ * bytes_ / kBytes);
+  }
+
   void took(nanoseconds time) {
-    time = std::max(time, nanoseconds(1));
-    entry_.alone = any() ? std::min(time, entry_.alone + entry_.alone / 4 + nanoseconds(1)) : time;
+    if (mine()) entry_.alone = std::max({time, entry_.alone - (entry_.alone - time) / 4, nanoseconds(1)});
   }
 
  private:
   struct Entry {
     index_t n = 0, bytes = 0;
     nanoseconds alone{0};
+    unsigned calls = 0;
   };
 
   static Entry& entry_of(index_t n, index_t bytes) {
@@ -56,6 +63,10 @@ class Known {
     return entries[mixed >> 58];
   }
 
+  // While a thread waits, other work of its may take the place.
+  bool mine() const { return entry_.n == n_ && entry_.bytes == bytes_; }
+
+  index_t n_, bytes_;
   Entry& entry_;
 };
 
@@ -140,11 +151,9 @@ void spread(index_t n, index_t bytes, int threads, const Body& body) {
   }
   if (used == 1) return body(0, n);
   Known known(n, bytes);
-  if (known.any() && known.alone() < kWorthSharing) return body(0, n);
-  const nanoseconds start = now();
-  const nanoseconds time =
-      known.any() ? known.alone() : nanoseconds(n * bytes / 3);  // at least: three bytes in a nanosecond
-  if (!workers.worth_offering(start, time)) {
+  if (!known.worth_timing()) return body(0, n);
+  const nanoseconds start = now(), time = known.alone();
+  if (time < kWorthSharing || !workers.worth_offering(start, time)) {
     body(0, n);
     const nanoseconds end = now();
     known.took(end - start);
@@ -154,7 +163,7 @@ void spread(index_t n, index_t bytes, int threads, const Body& body) {
   const index_t parts = std::clamp<index_t>(time / kChunk, used, kParts * used);
   const bool helped = share(n, (n + parts - 1) / parts, used, body);
   const nanoseconds end = now();
-  known.took((end - start) * (helped ? used : 1));
+  known.took(helped ? (end - start) * (1 + used) / 2 : end - start);  // between all and none of what they can help
   workers.offered(end, helped);
 }
 
