@@ -8,6 +8,7 @@ namespace oriel::cpu {
 namespace {
 
 constexpr index_t kTasksPerThread = 4;
+constexpr index_t kSharedTasks = 8;  // a plane of less bytes than so many tasks is not cut in bands for all threads
 
 index_t round_up_div(index_t a, index_t b) { return (a + b - 1) / b; }
 
@@ -69,7 +70,8 @@ Tiling::Tiling(const RowLayout& layout, const RowReduction& reduction, int threa
   const index_t wanted = threads <= 1 ? 1 : kTasksPerThread * threads;
   const index_t parts = std::max<index_t>(1, layout.plane_count() * tiles);
   const index_t bytes_of_row = std::max<index_t>(1, in_rows * in_elems * lane_bytes / std::max<index_t>(1, rows));
-  const index_t least_rows = std::max<index_t>(1, 4 * oriel::cpu::task_bytes / bytes_of_row);
+  const index_t least_bytes = kSharedTasks * oriel::cpu::task_bytes / std::max(1, threads);
+  const index_t least_rows = std::max<index_t>(1, least_bytes / bytes_of_row);
   band_rows = std::max(least_rows, round_up_div(rows, round_up_div(wanted, parts)));
   band_rows = std::min(std::max<index_t>(1, rows), band_rows);
   bands = std::max<index_t>(1, round_up_div(rows, band_rows));
