@@ -153,15 +153,6 @@ void ColumnFolder::make_buffers() {
   }
 }
 
-void ColumnFolder::make_lane_buffers() {
-  const index_t outputs = along_ >= 0 ? axis_[at(along_)].out : 1;
-  if (layout_.row_axis < 0) segment_outputs_ = outputs;
-  identity_ = make_identity(*job_.problem, tiling_.tile(0).lanes, arena_);
-  inputs_ = arena_.take_array<const std::byte*>(across_.empty() ? 1 : axis_[at(across_[0])].kernel);
-  runs_ = all_runs_ = arena_.take_array<RowRun>(outputs);
-  whole_row_ = buffer(kLaneRowsKept * (tiling_.tile(0).lanes + lane_rows_.fewest_lanes), how_.value_bytes);
-}
-
 bool ColumnFolder::fold(index_t plane, index_t tile, Range rows) {
   set_tile(tile);
   special_ = false;
@@ -175,6 +166,7 @@ bool ColumnFolder::fold(index_t plane, index_t tile, Range rows) {
   };
   x_ = static_cast<const std::byte*>(job_.x) + begin(kX, tile_.in_begin) * how_.in_bytes;
   y_ = static_cast<std::byte*>(job_.y) + begin(kY, tile_.out_begin) * how_.out_bytes;
+  if (lane_rows_.fold != nullptr) return fold_lane_rows(rows);
   const bool whole_rows = layout_.row_axis >= 0 || along_ < 0;
   const index_t along = whole_rows ? 1 : axis_[at(along_)].out;
   for (index_t r = rows.begin; r < rows.end && !special_;) {
@@ -296,7 +288,6 @@ void ColumnFolder::count_runs() {
 }
 
 void ColumnFolder::fold_row(const Coords& c, const std::byte* x, std::byte* y) {
-  if (lane_rows_.fold != nullptr) return fold_lane_row(c, x, y);
   if (across_.size() == kMostAcross)
     fold_two(c, x, row_);
   else if (across_.size() == 1)
@@ -355,57 +346,29 @@ void ColumnFolder::fold_two(const Coords& c, const std::byte* x, std::byte* out)
   });
 }
 
-// The rows that an output of an axis across them reads, in inputs_; without one the row itself. Returns how many of
-// them, at the end, no earlier window has read.
-index_t ColumnFolder::list_inputs(int number, index_t output, const std::byte* x) {
-  const Axis axis = number >= 0 ? axis_[at(number)] : Axis::uniform(1, 1, 1, 0, 0);
-  const index_t pitch = number >= 0 ? layout_.axis[at(number)].pitch[kX] * how_.in_bytes : 0;
+// Writes where the rows lie that an output of an axis across them reads; without one the row itself. Returns how many
+// of them, at the end, no earlier window has read.
+index_t ColumnFolder::list_inputs(int number, index_t output, const std::byte* x, const std::byte** inputs) {
+  if (number < 0) {
+    inputs[0] = x;
+    return 1;
+  }
+  const Axis& axis = axis_[at(number)];
+  const index_t pitch = layout_.axis[at(number)].pitch[kX] * how_.in_bytes;
   const index_t width = axis.width(output), start = axis.start(output);
   index_t watched = 0;
   for (index_t t = 0; t < width; ++t) {
     const index_t input = axis.input_at(start + t * axis.dilation);
-    inputs_[t] = input < 0 ? identity_ : x + input * pitch;
+    inputs[t] = input < 0 ? identity_ : x + input * pitch;
     if (watched > 0 || input >= scanned_) ++watched;
     if (input >= scanned_ && axis.dilation == 1) scanned_ = input + 1;
   }
   return axis.dilation > 1 ? width : watched;  // rows between those of one window are read by the next
 }
 
-// A row of outputs in registers, in one call for all windows that count alike.
-void ColumnFolder::fold_lane_row(const Coords& c, const std::byte* x, std::byte* y) {
-  const Axis& axis = segment_.axis;
-  const int across = across_.empty() ? -1 : across_[0];
-  index_t pitches[kMaxFold];
-  LaneRow b;
-  b.watched = static_cast<int>(list_inputs(across, across >= 0 ? c[at(across)] : 0, x));
-  b.rows = reinterpret_cast<const void* const*>(inputs_);
-  b.row_pitch = pitches;
-  b.across = across >= 0 ? static_cast<int>(axis_[at(across)].kernel) : 1;
-  for (int t = 0; t < b.across; ++t) pitches[t] = inputs_[t] == identity_ ? 0 : in_pitch_;
-  b.along = static_cast<int>(axis.kernel);
-  b.stride = axis.stride;
-  b.dilation = axis.dilation;
-  b.in = axis.in;
-  b.lanes = tile_.lanes;
-  b.far = far_;
-  b.y_pitch = along_ >= 0 ? out_pitch_ : tile_.lanes;
-  b.scratch = whole_row_;
-  const bool averages = job_.problem->pool.op == Op::avg;
-  const RowRun whole = {0, axis.out};
-  const LowerParams p = lower_params(c);
-  for (const RowRun* run = averages ? runs_ : &whole; run != (averages ? runs_ + segment_.run_count : &whole + 1);
-       ++run) {
-    if (averages) b.divide_all(p.divisor_of(*run), job_.problem->dtype);
-    b.first = axis.start(run->begin);
-    b.out = run->end - run->begin;
-    b.y = y + run->begin * b.y_pitch * how_.out_bytes;
-    special_ |= lane_rows_.fold(b);
-  }
-}
-
 // Folds rows of elements along an axis across them; without one, only lifts a row.
 void ColumnFolder::fold_down(int number, index_t output, const std::byte* x, std::byte* out) {
-  const index_t watched = list_inputs(number, output, x);
+  const index_t watched = list_inputs(number, output, x, inputs_);
   const index_t width = number >= 0 ? axis_[at(number)].width(output) : 1;
   fold_many(width, segment_.axis.in * tile_.lanes, out, [&](index_t begin, index_t count, std::byte* to) {
     fold_elements(begin, count, std::clamp<index_t>(watched - (width - begin - count), 0, count), to);

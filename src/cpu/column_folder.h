@@ -56,8 +56,10 @@ class ColumnFolder {
   index_t piece_outputs(const Axis& axis) const;
   void fold_pieces(const Coords& c, std::byte* y);
   void fold_row(const Coords& c, const std::byte* x, std::byte* y);
-  void fold_lane_row(const Coords& c, const std::byte* x, std::byte* y);
-  index_t list_inputs(int axis, index_t output, const std::byte* x);
+  bool fold_lane_rows(Range rows);
+  index_t alike_lane_rows(index_t row, index_t most) const;
+  void fold_some_lane_rows(index_t row, index_t count, const std::byte* x, std::byte* y);
+  index_t list_inputs(int axis, index_t output, const std::byte* x, const std::byte** inputs);
   void fold_two(const Coords& c, const std::byte* x, std::byte* out);
   void fold_down(int axis, index_t output, const std::byte* x, std::byte* out);
   void fold_elements(index_t first, index_t count, index_t watched, std::byte* out);
@@ -98,6 +100,7 @@ class ColumnFolder {
   index_t power_bytes_ = 0;
   std::array<std::uint8_t, 64> turn_{};
   const std::byte** inputs_ = nullptr;  // rows of elements
+  index_t* input_pitches_ = nullptr;    // from a position of each to the next, for lane_rows_
   RowIn* taps_ = nullptr;               // rows of accumulators
   RowRun* all_runs_ = nullptr;
   RowRun* runs_ = nullptr;     // of the segment

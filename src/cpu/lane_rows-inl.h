@@ -73,7 +73,7 @@ struct LaneParts : OneOrTwo<hn::Vec<PlaneTag<P>>, kSplits<P>> {
     if constexpr (kSplits<P>) hn::StoreU(this->odd, D(), p + lanes_of(D()));
   }
   template <class By>
-  HWY_INLINE void store_lowered(const LaneRow& b, const By& by, typename P::Out* p) const {
+  HWY_INLINE void store_lowered(const LaneRows& b, const By& by, typename P::Out* p) const {
     const D d;
     if constexpr (kSplits<P>) {
       const auto joined = P::join(d, P::lower(d, this->even, b, by, 0), P::lower(d, this->odd, b, by, 0));
@@ -116,6 +116,23 @@ HWY_INLINE LaneParts<P> fold_lane_taps(int count, const At& at) {
   }
 }
 
+// Floats whose extrema are the first of equals: a processor's maximum of a zero and another is its second operand. So
+// only zeros that were folded in another order than that of memory are looked at, and NaN in pairs.
+template <class P>
+inline constexpr bool kKeepsFirst = P::kWatch&& std::is_floating_point_v<typename P::Lane>;
+
+// The first of the equal extrema of K taps, the last kWatched of which are looked at.
+template <class P, int K, int kWatched, int kTurn, class At>
+HWY_INLINE hn::Vec<PlaneTag<P>> fold_first_taps(Watch<P>& watch, const At& at) {
+  hn::Vec<PlaneTag<P>> v[K];
+  unrolled<K>([&](auto t) ORIEL_INLINED { v[K - 1 - t] = at(t); });
+  unrolled<(kWatched + 1) / 2>([&](auto p) ORIEL_INLINED {
+    constexpr int kFirst = 2 * p, kSecond = kFirst + 1 < kWatched ? kFirst + 1 : kFirst;
+    watch.template see_nan<kTurn + p>(v[kFirst], v[kSecond]);
+  });
+  return fold_tree<typename P::Reduce, K>(v);
+}
+
 // The fold across of a position, some lanes at a time: kAcross elements above each other, of which the last kWatched
 // are looked at.
 template <class P, int kAcross, int kWatched>
@@ -123,28 +140,42 @@ class LaneColumn {
   using In = typename P::In;
 
  public:
-  HWY_INLINE LaneColumn(const LaneRow& b, index_t lane) {
+  HWY_INLINE LaneColumn(const LaneRows& b, index_t row, index_t lane) {
     for (int t = 0; t < kAcross; ++t) {
-      rows_[t] = static_cast<const In*>(b.rows[t]) + lane;
-      pitch_[t] = b.row_pitch[t];
+      rows_[t] = static_cast<const In*>(b.rows[row * kAcross + t]) + lane;
+      pitch_[t] = b.row_pitch[row * kAcross + t];
     }
   }
 
   // Elements from number i of a position on.
+  template <int kTurn = 0>
   HWY_INLINE LaneParts<P> at(index_t position, index_t i, Watch<P>& watch) const {
     const In* from[kAcross];
     find(position, from);
-    return fold(from, i, watch);
+    return fold<kTurn>(from, i, watch);
   }
 
   // Where the elements of a position lie, and their fold from number i on.
   HWY_INLINE void find(index_t position, const In** from) const {
     for (int t = 0; t < kAcross; ++t) from[t] = rows_[t] + position * pitch_[t];
   }
+  template <int kTurn = 0>
   static HWY_INLINE LaneParts<P> fold(const In* const* from, index_t i, Watch<P>& watch) {
+    if constexpr (kKeepsFirst<P>) {
+      LaneParts<P> v;
+      v.even = fold_first_taps<P, kAcross, kWatched, kTurn>(
+          watch, [&](auto t) ORIEL_INLINED { return P::load(PlaneTag<P>(), from[t] + i); });
+      watch.see_zero(v.even);
+      return v;
+    }
     return fold_lane_taps<P, kAcross>(kAcross, [&](int t) ORIEL_INLINED {
       return LaneParts<P>::of_elements(from[t] + i, t >= kAcross - kWatched, watch);
     });
+  }
+
+  // From the elements of a position to those of another, so many further on.
+  HWY_INLINE void step(index_t positions, const In** from) const {
+    for (int t = 0; t < kAcross; ++t) from[t] += positions * pitch_[t];
   }
 
   static HWY_INLINE void prefetch(const In* const* from, index_t i) {
@@ -161,7 +192,7 @@ class LaneColumn {
   index_t pitch_[kAcross];
 };
 
-HWY_INLINE bool is_inside(const LaneRow& b, index_t position) {
+HWY_INLINE bool is_inside(const LaneRows& b, index_t position) {
   return static_cast<std::uint64_t>(position) < static_cast<std::uint64_t>(b.in);
 }
 
@@ -181,7 +212,7 @@ HWY_INLINE void cover_lanes(index_t lanes, const F& f) {
 
 // A window of which some taps are absent.
 template <class P, int kAcross, int kAlong>
-HWY_INLINE void fold_lanes_cut(const LaneRow& b, const LaneColumn<P, kAcross, kAcross>& column, index_t first,
+HWY_INLINE void fold_lanes_cut(const LaneRows& b, const LaneColumn<P, kAcross, kAcross>& column, index_t first,
                                typename P::Out* HWY_RESTRICT y, Watch<P>& watch) {
   using Parts = LaneParts<P>;
   const auto by = divisor_of<P>(b);
@@ -196,49 +227,66 @@ HWY_INLINE void fold_lanes_cut(const LaneRow& b, const LaneColumn<P, kAcross, kA
   }
 }
 
-// Maxima have their next window prefetched: 2x2 step 2 of 8x112x112x64 f32 took 1.5 copies for 1.7, and averages no
-// less.
-template <class P>
-inline constexpr bool kExtremum = std::is_same_v<typename P::Reduce, Max> || std::is_same_v<typename P::Reduce, Min>;
+// A window's elements from number i on.
+template <class P, int kAcross, int kAlong, int kTurn, class From>
+HWY_INLINE LaneParts<P> fold_lane_window(const LaneRows& b, const From& from, index_t i, Watch<P>& watch) {
+  if constexpr (kKeepsFirst<P> && kAlong > 0) {
+    LaneParts<P> v;
+    v.even = fold_first_taps<P, kAcross * kAlong, kAcross * kAlong, kTurn>(watch, [&](auto t) ORIEL_INLINED {
+      return P::load(PlaneTag<P>(), from[t % kAlong][t / kAlong] + i);
+    });
+    return v;
+  } else {
+    return fold_lane_taps<P, kAlong>(
+        b.along, [&](int t) HWY_ATTR { return LaneColumn<P, kAcross, kAcross>::fold(from[t], i, watch); });
+  }
+}
+
+// The outputs of a row whose windows have all their taps.
+HWY_INLINE Range whole_windows(const LaneRows& b) {
+  const index_t last = b.in - 1 - (b.along - 1) * b.dilation - b.first;  // where the last of them begins
+  const index_t begin = b.first < 0 ? (b.stride - 1 - b.first) / b.stride : 0;
+  const index_t end = last < 0 ? 0 : last / b.stride + 1;
+  const index_t most = end < b.out ? end : b.out;
+  return {begin < most ? begin : most, most};
+}
 
 // Windows one after the other, any step: a position's lanes are read as they lie.
 template <class P, int kAcross, int kAlong>
-HWY_INLINE Watch<P> fold_lanes_apart(const LaneRow& b, Watch<P> watch) {
-  using Column = LaneColumn<P, kAcross, kAcross>;
-  const Column column(b, 0);
-  const index_t next = b.stride * b.lanes;  // the next window's elements, where positions lie side by side
+HWY_INLINE Watch<P> fold_lanes_apart(const LaneRows& b, index_t row, Range whole, Watch<P> watch) {
+  const LaneColumn<P, kAcross, kAcross> column(b, row, 0);
   const auto by = divisor_of<P>(b);
-  typename P::Out* HWY_RESTRICT y = static_cast<typename P::Out*>(b.y);
-  index_t first = b.first;
-  for (index_t o = 0; o < b.out; ++o, first += b.stride, y += b.y_pitch) {
-    if (HWY_UNLIKELY(first < 0 || first + (b.along - 1) * b.dilation >= b.in)) {
-      fold_lanes_cut<P, kAcross, kAlong>(b, column, first, y, watch);
-      continue;
+  typename P::Out* HWY_RESTRICT y = static_cast<typename P::Out*>(b.y) + row * b.y_row_pitch;
+  for (const Range& cut : {Range{0, whole.begin}, Range{whole.end, b.out}}) {
+    for (index_t o = cut.begin; o < cut.end; ++o) {
+      fold_lanes_cut<P, kAcross, kAlong>(b, column, b.first + o * b.stride, y + o * b.y_pitch, watch);
     }
-    const typename P::In* from[kAlong > 0 ? kAlong : kMaxFold][kAcross];
-    for (int t = 0; t < (kAlong > 0 ? kAlong : b.along); ++t) column.find(first + t * b.dilation, from[t]);
+  }
+  constexpr int kPlaces = kAlong > 0 ? kAlong : kMaxFold;
+  const int along = kAlong > 0 ? kAlong : b.along;
+  const typename P::In* from[kPlaces][kAcross];
+  for (int t = 0; t < along; ++t) column.find(b.first + whole.begin * b.stride + t * b.dilation, from[t]);
+  y += whole.begin * b.y_pitch;
+  for (index_t o = whole.begin; o < whole.end; ++o, y += b.y_pitch) {
     cover_lanes<P>(b.lanes, [&](index_t lane, auto vectors) HWY_ATTR {
-      for (index_t g = 0; g < decltype(vectors)::value; ++g) {
+      unrolled<decltype(vectors)::value>([&](auto g) ORIEL_INLINED {
         const index_t i = lane + g * LaneParts<P>::size();
-        if constexpr (kExtremum<P>) {
-          for (int t = 0; t < kAlong; ++t) Column::prefetch(from[t], i + next);
-        }
-        const auto tap = [&](int t) HWY_ATTR { return Column::fold(from[t], i, watch); };
-        fold_lane_taps<P, kAlong>(b.along, tap).store_lowered(b, by, y + i);
-      }
+        fold_lane_window<P, kAcross, kAlong, 2 * g>(b, from, i, watch).store_lowered(b, by, y + i);
+      });
     });
+    for (int t = 0; t < along; ++t) column.step(b.stride, from[t]);
   }
   return watch;
 }
 
 // Windows of a position's lanes that overlap: a column is folded once, and kept for the next windows in memory.
 template <class P, int kAcross, int kAlong, int kStride, int kWatched>
-HWY_INLINE Watch<P> fold_lanes_kept(const LaneRow& b, Watch<P> watch) {
+HWY_INLINE Watch<P> fold_lanes_kept(const LaneRows& b, index_t row, Watch<P> watch) {
   using Parts = LaneParts<P>;
   constexpr int kKept = kAlong - kStride;
   static_assert(kKept == 1 || (kKept == 2 && kStride == 1));
   const index_t size = Parts::size(), last = b.lanes - size;
-  const LaneColumn<P, kAcross, kWatched> column(b, 0);
+  const LaneColumn<P, kAcross, kWatched> column(b, row, 0);
   const auto by = divisor_of<P>(b);
   typename P::Lane* kept[kKept];
   for (int t = 0; t < kKept; ++t) kept[t] = static_cast<typename P::Lane*>(b.scratch) + t * (last + 2 * size);
@@ -249,7 +297,7 @@ HWY_INLINE Watch<P> fold_lanes_kept(const LaneRow& b, Watch<P> watch) {
   for (int t = 0; t < kKept; ++t) {
     for (index_t k = 0; k < b.lanes; k += size) load(first + t, k < last ? k : last).store_folded(kept[t] + k);
   }
-  typename P::Out* HWY_RESTRICT y = static_cast<typename P::Out*>(b.y);
+  typename P::Out* HWY_RESTRICT y = static_cast<typename P::Out*>(b.y) + row * b.y_row_pitch;
   for (index_t o = 0; o < b.out; ++o, first += kStride, y += b.y_pitch) {
     if (kStride > 1 && b.far) {  // what the next window reads first; steps of one are foreseen by the hardware
       for (int t = 0; t < kStride; ++t) column.prefetch_position(first + kAlong + t, b.lanes);
@@ -271,22 +319,22 @@ HWY_INLINE Watch<P> fold_lanes_kept(const LaneRow& b, Watch<P> watch) {
 
 // The same of fewer lanes: kVectors times LaneParts of them, from `lane` on, are kept in registers.
 template <class P, int kAcross, int kAlong, int kStride, int kWatched, int kVectors>
-HWY_INLINE Watch<P> fold_lanes_sharing(const LaneRow& b, index_t lane, Watch<P> watch) {
+HWY_INLINE Watch<P> fold_lanes_sharing(const LaneRows& b, index_t row, index_t lane, Watch<P> watch) {
   using Parts = LaneParts<P>;
   constexpr int kKept = kAlong - kStride;
   const index_t size = Parts::size();
-  const LaneColumn<P, kAcross, kWatched> column(b, lane);
+  const LaneColumn<P, kAcross, kWatched> column(b, row, lane);
   const auto by = divisor_of<P>(b);
   typename Parts::V even[kVectors][kAlong], odd[kVectors][kAlong];
   const auto load = [&](index_t position, auto t) ORIEL_INLINED {
     const bool inside = is_inside(b, position);
     unrolled<kVectors>([&](auto g) ORIEL_INLINED {
-      const Parts v = HWY_LIKELY(inside) ? column.at(position, g * size, watch) : Parts::absent();
+      const Parts v = HWY_LIKELY(inside) ? column.template at<g>(position, g * size, watch) : Parts::absent();
       even[g][t] = v.even;
       if constexpr (kSplits<P>) odd[g][t] = v.odd;
     });
   };
-  typename P::Out* HWY_RESTRICT y = static_cast<typename P::Out*>(b.y) + lane;
+  typename P::Out* HWY_RESTRICT y = static_cast<typename P::Out*>(b.y) + row * b.y_row_pitch + lane;
   index_t first = b.first;
   unrolled<kKept>([&](auto t) ORIEL_INLINED { load(first + t, t); });
   for (index_t o = 0; o < b.out; ++o, first += kStride, y += b.y_pitch) {
@@ -305,44 +353,51 @@ HWY_INLINE Watch<P> fold_lanes_sharing(const LaneRow& b, index_t lane, Watch<P> 
 }
 
 template <class P, int kAcross, int kAlong>
-HWY_NOINLINE bool fold_row_apart(const LaneRow& b) {
-  return fold_lanes_apart<P, kAcross, kAlong>(b, Watch<P>()).found();
+HWY_NOINLINE bool fold_rows_apart(const LaneRows& b) {
+  const Range whole = whole_windows(b);
+  Watch<P> watch;
+  for (index_t row = 0; row < b.count; ++row) watch = fold_lanes_apart<P, kAcross, kAlong>(b, row, whole, watch);
+  return watch.found();
 }
 
 // Bytes of lanes whose columns are kept in registers; of more lanes a position is read at once.
 inline constexpr index_t kMostShared = 512;
 
 template <class P, int kAcross, int kAlong, int kStride, int kWatched>
-HWY_NOINLINE bool fold_row_sharing(const LaneRow& b) {
+HWY_NOINLINE bool fold_rows_sharing(const LaneRows& b) {
   Watch<P> watch;
-  if (b.lanes > kMostShared / static_cast<index_t>(sizeof(typename P::In))) {
-    return fold_lanes_kept<P, kAcross, kAlong, kStride, kWatched>(b, watch).found();
+  for (index_t row = 0; row < b.count; ++row) {
+    if (b.lanes > kMostShared / static_cast<index_t>(sizeof(typename P::In))) {
+      watch = fold_lanes_kept<P, kAcross, kAlong, kStride, kWatched>(b, row, watch);
+      continue;
+    }
+    cover_lanes<P>(b.lanes, [&](index_t lane, auto vectors) HWY_ATTR {
+      constexpr int kVectors = decltype(vectors)::value;
+      watch = fold_lanes_sharing<P, kAcross, kAlong, kStride, kWatched, kVectors>(b, row, lane, watch);
+    });
   }
-  cover_lanes<P>(b.lanes, [&](index_t lane, auto vectors) HWY_ATTR {
-    watch = fold_lanes_sharing<P, kAcross, kAlong, kStride, kWatched, decltype(vectors)::value>(b, lane, watch);
-  });
   return watch.found();
 }
 
 template <class P>
-bool fold_lane_row(const LaneRow& row) {
-  const LaneRow b = row;  // its own: results could overwrite another's, and it would be read for each
+bool fold_lane_rows(const LaneRows& rows) {
+  const LaneRows b = rows;  // its own: results could overwrite another's, and it would be read for each
   if (b.across == 1) {
     bool found = false;
-    with_taps<P>(b.along, [&](auto k) HWY_ATTR { found = fold_row_apart<P, 1, decltype(k)::value>(b); });
+    with_taps<P>(b.along, [&](auto k) HWY_ATTR { found = fold_rows_apart<P, 1, decltype(k)::value>(b); });
     return found;
   }
-  if (b.along == 1) return b.across == 2 ? fold_row_apart<P, 2, 1>(b) : fold_row_apart<P, 3, 1>(b);
-  if (b.along == 2) return b.across == 2 ? fold_row_apart<P, 2, 2>(b) : fold_row_apart<P, 3, 2>(b);
+  if (b.along == 1) return b.across == 2 ? fold_rows_apart<P, 2, 1>(b) : fold_rows_apart<P, 3, 1>(b);
+  if (b.along == 2) return b.across == 2 ? fold_rows_apart<P, 2, 2>(b) : fold_rows_apart<P, 3, 2>(b);
   if (b.stride == 1) {
-    return P::kWatch && b.watched > 1 ? fold_row_sharing<P, 3, 3, 1, 3>(b) : fold_row_sharing<P, 3, 3, 1, 1>(b);
+    return P::kWatch && b.watched > 1 ? fold_rows_sharing<P, 3, 3, 1, 3>(b) : fold_rows_sharing<P, 3, 3, 1, 1>(b);
   }
-  return P::kWatch && b.watched > 2 ? fold_row_sharing<P, 3, 3, 2, 3>(b) : fold_row_sharing<P, 3, 3, 2, 2>(b);
+  return P::kWatch && b.watched > 2 ? fold_rows_sharing<P, 3, 3, 2, 3>(b) : fold_rows_sharing<P, 3, 3, 2, 2>(b);
 }
 
 template <class P>
 LaneRowKernel lane_row_kernel() {
-  return {&fold_lane_row<P>, LaneParts<P>::size()};
+  return {&fold_lane_rows<P>, LaneParts<P>::size()};
 }
 
 }  // namespace HWY_NAMESPACE

@@ -6,14 +6,15 @@
 
 namespace oriel::cpu {
 
-/// A row of outputs. A position is `lanes` elements that lie side by side, tap t of output o at position
+/// Rows of outputs. A position is `lanes` elements that lie side by side, tap t of output o at position
 /// first + o * stride + t * dilation, in each of `across` rows of inputs. All distances are in elements.
-struct LaneRow : PlaneLowering {
-  const void* const* rows = nullptr;   // where position 0 lies
+struct LaneRows : PlaneLowering {
+  index_t count = 1;
+  const void* const* rows = nullptr;   // those of row r from r * across on: where position 0 lies
   const index_t* row_pitch = nullptr;  // from a position to the next; 0: a row of absent elements, one position long
   int across = 1;                      // taps of a window, as many as a LaneRowKernel takes
   int along = 1;
-  int watched = 0;  // of the rows, the last that no earlier window has read; more may be looked at
+  int watched = 0;  // of a window's rows, the last that no earlier window has read; more may be looked at
   index_t first = 0;
   index_t stride = 1;
   index_t dilation = 1;
@@ -22,16 +23,18 @@ struct LaneRow : PlaneLowering {
   index_t lanes = 0;
   bool far = false;  // inputs are in no cache of a processor's own
   void* y = nullptr;
-  index_t y_pitch = 0;
+  index_t y_pitch = 0;      // from an output to the next
+  index_t y_row_pitch = 0;  // from a row of outputs to the next
   void* scratch = nullptr;  // kLaneRowsKept rows of `lanes` folded elements and fewest_lanes more
 };
 
 inline constexpr index_t kLaneRowsKept = 2;
+inline constexpr index_t kMostLaneRows = 16;  // of one call
 
 /// The kernel of one reduction and element type.
 struct LaneRowKernel {
   /// True when a NaN or a negative zero was met: then what was written is not to be trusted. Null: there is none.
-  bool (*fold)(const LaneRow& row) = nullptr;
+  bool (*fold)(const LaneRows& rows) = nullptr;
   index_t fewest_lanes = 1;
 
   /// Whether it has windows of this kind.

@@ -64,9 +64,39 @@ class Watch {
     }
   }
 
+  // Only NaN, in two vectors at once, and only negative zeros, in a folded vector: a third of the instructions, for folds
+  // that keep the first of equals. Looks of different turns do not wait for each other: a comparison takes five cycles.
+  template <int kTurn>
+  HWY_INLINE void see_nan(V& a, V& b) {
+    keep_in_register(a);
+    keep_in_register(b);
+#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL
+    auto& ordered = kTurn % 4 < 2 ? (kTurn % 2 == 0 ? ordered0_ : ordered1_) : (kTurn % 2 == 0 ? ordered2_ : ordered3_);
+    if constexpr (sizeof(T) == 4) {
+      ordered = _mm512_mask_cmp_ps_mask(ordered, a.raw, b.raw, _CMP_ORD_Q);
+    } else {
+      ordered = _mm512_mask_cmp_pd_mask(ordered, a.raw, b.raw, _CMP_ORD_Q);
+    }
+#elif HWY_TARGET == HWY_AVX2
+    V nan;
+    if constexpr (sizeof(T) == 4) {
+      nan.raw = _mm256_cmp_ps(a.raw, b.raw, _CMP_UNORD_Q);
+    } else {
+      nan.raw = _mm256_cmp_pd(a.raw, b.raw, _CMP_UNORD_Q);
+    }
+    bad_ = hn::Or(bad_, hn::BitCast(DI(), nan));
+#else
+    bad_ = hn::Or(bad_, hn::BitCast(DI(), hn::VecFromMask(D(), hn::Or(hn::IsNaN(a), hn::IsNaN(b)))));
+#endif
+  }
+  HWY_INLINE void see_zero(V v) { least_ = hn::Min(least_, hn::BitCast(DI(), v)); }
+
   HWY_INLINE bool found() const {
     if constexpr (P::kWatch) {
       const DI di;
+#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL
+      if ((ordered0_ & ordered1_ & ordered2_ & ordered3_) != kAllOrdered) return true;
+#endif
       if constexpr (!kByClass && sizeof(T) == 2) {
         return !hn::AllFalse(di, hn::Or(hn::Gt(bad_, hn::Set(di, kInfinity)), hn::Eq(least_, negative_zero())));
       } else {
@@ -81,6 +111,11 @@ class Watch {
   static HWY_INLINE hn::Vec<DI> negative_zero() { return hn::Set(DI(), lowest_value<hn::TFromD<DI>>()); }
 
   hn::Vec<DI> bad_, least_;
+#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL
+  using Lanes = std::conditional_t<sizeof(T) == 8, __mmask8, __mmask16>;
+  static constexpr Lanes kAllOrdered = static_cast<Lanes>(-1);
+  Lanes ordered0_ = kAllOrdered, ordered1_ = kAllOrdered, ordered2_ = kAllOrdered, ordered3_ = kAllOrdered;
+#endif
 };
 
 }  // namespace HWY_NAMESPACE
