@@ -67,6 +67,7 @@ void ColumnFolder::fold_some_lane_rows(index_t row, index_t count, const std::by
   b.dilation = axis.dilation;
   b.in = axis.in;
   b.lanes = tile_.lanes;
+  b.along_first = across > along_;
   b.far = far_;
   b.y_pitch = along_ >= 0 ? out_pitch_ : tile_.lanes;
   b.y_row_pitch = across >= 0 ? layout_.axis[at(across)].pitch[kY] : 0;

@@ -37,6 +37,17 @@ HWY_INLINE void unrolled(const F& f) {
   (std::make_integer_sequence<int, kN>());
 }
 
+// P::lower of rows that divide all alike; of sums that are not rounded again one test and, by a product, no jump.
+template <class P, class D, class B>
+HWY_INLINE hn::Vec<D> lower_lanes(D d, hn::Vec<D> v, const LaneRows& b, const B& by) {
+  if constexpr (P::kTree && std::is_same_v<typename P::In, typename P::Lane>) {
+    if (HWY_LIKELY(b.lower == PlaneLower::multiply)) return hn::Mul(v, by);
+    return b.lower == PlaneLower::divide ? hn::Div(v, by) : v;
+  } else {
+    return P::lower(d, v, b, by, 0);
+  }
+}
+
 // Elements that lie side by side, as vectors of lanes: all in `even`, or those at odd places apart.
 template <class P>
 struct LaneParts : OneOrTwo<hn::Vec<PlaneTag<P>>, kSplits<P>> {
@@ -76,10 +87,10 @@ struct LaneParts : OneOrTwo<hn::Vec<PlaneTag<P>>, kSplits<P>> {
   HWY_INLINE void store_lowered(const LaneRows& b, const By& by, typename P::Out* p) const {
     const D d;
     if constexpr (kSplits<P>) {
-      const auto joined = P::join(d, P::lower(d, this->even, b, by, 0), P::lower(d, this->odd, b, by, 0));
+      const auto joined = P::join(d, lower_lanes<P>(d, this->even, b, by), lower_lanes<P>(d, this->odd, b, by));
       hn::StoreU(joined, hn::Repartition<typename P::Out, D>(), p);
     } else {
-      P::store(d, P::lower(d, this->even, b, by, 0), p);
+      P::store(d, lower_lanes<P>(d, this->even, b, by), p);
     }
   }
   static HWY_INLINE LaneParts combine(LaneParts a, LaneParts b) {
@@ -228,12 +239,13 @@ HWY_INLINE void fold_lanes_cut(const LaneRows& b, const LaneColumn<P, kAcross, k
 }
 
 // A window's elements from number i on.
-template <class P, int kAcross, int kAlong, int kTurn, class From>
+template <class P, int kAcross, int kAlong, bool kAlongFirst, int kTurn, class From>
 HWY_INLINE LaneParts<P> fold_lane_window(const LaneRows& b, const From& from, index_t i, Watch<P>& watch) {
   if constexpr (kKeepsFirst<P> && kAlong > 0) {
     LaneParts<P> v;
     v.even = fold_first_taps<P, kAcross * kAlong, kAcross * kAlong, kTurn>(watch, [&](auto t) ORIEL_INLINED {
-      return P::load(PlaneTag<P>(), from[t % kAlong][t / kAlong] + i);
+      constexpr int kRow = kAlongFirst ? t % kAcross : t / kAlong, kPlace = kAlongFirst ? t / kAcross : t % kAlong;
+      return P::load(PlaneTag<P>(), from[kPlace][kRow] + i);
     });
     return v;
   } else {
@@ -252,7 +264,7 @@ HWY_INLINE Range whole_windows(const LaneRows& b) {
 }
 
 // Windows one after the other, any step: a position's lanes are read as they lie.
-template <class P, int kAcross, int kAlong>
+template <class P, int kAcross, int kAlong, bool kAlongFirst>
 HWY_INLINE Watch<P> fold_lanes_apart(const LaneRows& b, index_t row, Range whole, Watch<P> watch) {
   const LaneColumn<P, kAcross, kAcross> column(b, row, 0);
   const auto by = divisor_of<P>(b);
@@ -271,7 +283,7 @@ HWY_INLINE Watch<P> fold_lanes_apart(const LaneRows& b, index_t row, Range whole
     cover_lanes<P>(b.lanes, [&](index_t lane, auto vectors) HWY_ATTR {
       unrolled<decltype(vectors)::value>([&](auto g) ORIEL_INLINED {
         const index_t i = lane + g * LaneParts<P>::size();
-        fold_lane_window<P, kAcross, kAlong, 2 * g>(b, from, i, watch).store_lowered(b, by, y + i);
+        fold_lane_window<P, kAcross, kAlong, kAlongFirst, 2 * g>(b, from, i, watch).store_lowered(b, by, y + i);
       });
     });
     for (int t = 0; t < along; ++t) column.step(b.stride, from[t]);
@@ -279,24 +291,29 @@ HWY_INLINE Watch<P> fold_lanes_apart(const LaneRows& b, index_t row, Range whole
   return watch;
 }
 
+// Columns that are kept take the places of the oldest.
+constexpr bool keeps_columns(int along, int stride) {
+  return along - stride == 1 || (along - stride == 2 && stride == 1);
+}
+
 // Windows of a position's lanes that overlap: a column is folded once, and kept for the next windows in memory.
 template <class P, int kAcross, int kAlong, int kStride, int kWatched>
 HWY_INLINE Watch<P> fold_lanes_kept(const LaneRows& b, index_t row, Watch<P> watch) {
   using Parts = LaneParts<P>;
   constexpr int kKept = kAlong - kStride;
-  static_assert(kKept == 1 || (kKept == 2 && kStride == 1));
+  static_assert(keeps_columns(kAlong, kStride));
   const index_t size = Parts::size(), last = b.lanes - size;
   const LaneColumn<P, kAcross, kWatched> column(b, row, 0);
   const auto by = divisor_of<P>(b);
   typename P::Lane* kept[kKept];
   for (int t = 0; t < kKept; ++t) kept[t] = static_cast<typename P::Lane*>(b.scratch) + t * (last + 2 * size);
-  const auto load = [&](index_t position, index_t i) HWY_ATTR {
-    return HWY_LIKELY(is_inside(b, position)) ? column.at(position, i, watch) : Parts::absent();
+  const auto load = [&](index_t position, index_t i, auto turn) ORIEL_INLINED {
+    return HWY_LIKELY(is_inside(b, position)) ? column.template at<turn>(position, i, watch) : Parts::absent();
   };
   index_t first = b.first;
-  for (int t = 0; t < kKept; ++t) {
-    for (index_t k = 0; k < b.lanes; k += size) load(first + t, k < last ? k : last).store_folded(kept[t] + k);
-  }
+  unrolled<kKept>([&](auto t) ORIEL_INLINED {
+    for (index_t k = 0; k < b.lanes; k += size) load(first + t, k < last ? k : last, t).store_folded(kept[t] + k);
+  });
   typename P::Out* HWY_RESTRICT y = static_cast<typename P::Out*>(b.y) + row * b.y_row_pitch;
   for (index_t o = 0; o < b.out; ++o, first += kStride, y += b.y_pitch) {
     if (kStride > 1 && b.far) {  // what the next window reads first; steps of one are foreseen by the hardware
@@ -304,13 +321,19 @@ HWY_INLINE Watch<P> fold_lanes_kept(const LaneRows& b, index_t row, Watch<P> wat
     }
     for (index_t k = 0; k < b.lanes; k += size) {
       const index_t i = k < last ? k : last;
-      const auto tap = [&](int t) HWY_ATTR {
-        if (t < kKept) return Parts::of_folded(kept[t] + k);
-        const Parts v = load(first + t, i);
-        if (t == kAlong - 1) v.store_folded(kept[0] + k);  // in the place of the oldest
-        return v;
-      };
-      fold_lane_taps<P, kAlong>(kAlong, tap).store_lowered(b, by, y + i);
+      typename Parts::V even[kAlong], odd[kAlong];
+      unrolled<kAlong>([&](auto t) ORIEL_INLINED {
+        Parts v;
+        if constexpr (t < kKept) {
+          v = Parts::of_folded(kept[t] + k);
+        } else {
+          v = load(first + t, i, t);
+        }
+        if constexpr (t == kAlong - 1) v.store_folded(kept[0] + k);  // in the place of the oldest
+        even[t] = v.even;
+        if constexpr (kSplits<P>) odd[t] = v.odd;
+      });
+      fold_lane_tree<P, kAlong>(even, odd).store_lowered(b, by, y + i);
     }
     if constexpr (kKept == 2) std::swap(kept[0], kept[1]);
   }
@@ -352,24 +375,32 @@ HWY_INLINE Watch<P> fold_lanes_sharing(const LaneRows& b, index_t row, index_t l
   return watch;
 }
 
-template <class P, int kAcross, int kAlong>
+template <class P, int kAcross, int kAlong, bool kAlongFirst = false>
 HWY_NOINLINE bool fold_rows_apart(const LaneRows& b) {
   const Range whole = whole_windows(b);
   Watch<P> watch;
-  for (index_t row = 0; row < b.count; ++row) watch = fold_lanes_apart<P, kAcross, kAlong>(b, row, whole, watch);
+  for (index_t row = 0; row < b.count; ++row) {
+    watch = fold_lanes_apart<P, kAcross, kAlong, kAlongFirst>(b, row, whole, watch);
+  }
   return watch.found();
 }
 
 // Bytes of lanes whose columns are kept in registers; of more lanes a position is read at once.
 inline constexpr index_t kMostShared = 512;
+template <class P>
+HWY_INLINE bool shares_in_registers(const LaneRows& b) {
+  return b.lanes <= kMostShared / static_cast<index_t>(sizeof(typename P::In));
+}
 
 template <class P, int kAcross, int kAlong, int kStride, int kWatched>
 HWY_NOINLINE bool fold_rows_sharing(const LaneRows& b) {
   Watch<P> watch;
   for (index_t row = 0; row < b.count; ++row) {
-    if (b.lanes > kMostShared / static_cast<index_t>(sizeof(typename P::In))) {
-      watch = fold_lanes_kept<P, kAcross, kAlong, kStride, kWatched>(b, row, watch);
-      continue;
+    if constexpr (keeps_columns(kAlong, kStride)) {
+      if (!shares_in_registers<P>(b)) {
+        watch = fold_lanes_kept<P, kAcross, kAlong, kStride, kWatched>(b, row, watch);
+        continue;
+      }
     }
     cover_lanes<P>(b.lanes, [&](index_t lane, auto vectors) HWY_ATTR {
       constexpr int kVectors = decltype(vectors)::value;
@@ -382,12 +413,20 @@ HWY_NOINLINE bool fold_rows_sharing(const LaneRows& b) {
 template <class P>
 bool fold_lane_rows(const LaneRows& rows) {
   const LaneRows b = rows;  // its own: results could overwrite another's, and it would be read for each
+  if (b.across == 1 && b.along == 4 && b.stride == 2 && b.dilation == 1 && shares_in_registers<P>(b)) {
+    return fold_rows_sharing<P, 1, 4, 2, 1>(b);
+  }
   if (b.across == 1) {
     bool found = false;
     with_taps<P>(b.along, [&](auto k) HWY_ATTR { found = fold_rows_apart<P, 1, decltype(k)::value>(b); });
     return found;
   }
   if (b.along == 1) return b.across == 2 ? fold_rows_apart<P, 2, 1>(b) : fold_rows_apart<P, 3, 1>(b);
+  if constexpr (kKeepsFirst<P>) {
+    if (b.along == 2 && b.along_first) {
+      return b.across == 2 ? fold_rows_apart<P, 2, 2, true>(b) : fold_rows_apart<P, 3, 2, true>(b);
+    }
+  }
   if (b.along == 2) return b.across == 2 ? fold_rows_apart<P, 2, 2>(b) : fold_rows_apart<P, 3, 2>(b);
   if (b.stride == 1) {
     return P::kWatch && b.watched > 1 ? fold_rows_sharing<P, 3, 3, 1, 3>(b) : fold_rows_sharing<P, 3, 3, 1, 1>(b);

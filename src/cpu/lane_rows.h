@@ -21,7 +21,8 @@ struct LaneRows : PlaneLowering {
   index_t in = 0;   // positions that exist; taps at others are absent
   index_t out = 0;  // outputs, each with the same divisor
   index_t lanes = 0;
-  bool far = false;  // inputs are in no cache of a processor's own
+  bool along_first = false;  // taps are in the order of the axis along, then of the one across
+  bool far = false;          // inputs are in no cache of a processor's own
   void* y = nullptr;
   index_t y_pitch = 0;      // from an output to the next
   index_t y_row_pitch = 0;  // from a row of outputs to the next

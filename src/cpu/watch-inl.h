@@ -64,8 +64,9 @@ class Watch {
     }
   }
 
-  // Only NaN, in two vectors at once, and only negative zeros, in a folded vector: a third of the instructions, for folds
-  // that keep the first of equals. Looks of different turns do not wait for each other: a comparison takes five cycles.
+  // Only NaN, in two vectors at once, and only negative zeros, in a folded vector: a third of the instructions, for
+  // folds that keep the first of equals. Looks of different turns do not wait for each other: a comparison takes five
+  // cycles.
   template <int kTurn>
   HWY_INLINE void see_nan(V& a, V& b) {
     keep_in_register(a);

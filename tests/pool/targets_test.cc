@@ -128,12 +128,81 @@ TEST(Targets, S8_LargerProblemsGiveTheSameBits) {
                          // Many small planes, more than a thread takes at a time:
                          "max:f32:40x20x9x9:k3s2p1", "avg:f64:30x30x7x8:k2s1p1", "min:f16:90x30x12x9:k3s2:ceil",
                          "lp3:f32:600x5x11:k4s3p1", "max:u8:50x9x4x6x7:k2s1", "sum:i16:70x9x13x11:k3s1p1",
-                         "max:f32:30x8x8x33:k2:axes1,2"};
+                         "max:f32:30x8x8x33:k2:axes1,2",
+                         // More rows over many lanes than are folded in one call:
+                         "max:f32:1x70x9x32:k3s2p1:axes1,2", "avg:f32:1x45x9x32:k3s1p1:axes1,2:exclude",
+                         "avg:bf16:1x40x9x600:k3s2p1:axes1,2", "min:f64:2x40x12x300:k3s1p1:axes1,2",
+                         "avg:f32:1x160x64:k4s2p1:axes1", "max:f16:3x40x11x72:k2s2p1:axes1,2"};
   std::mt19937_64 random(2);
   for (const char* name : names)
     for (Data data : {Data::reals, Data::specials})
       for (Layout layout : {Layout::dense, Layout::channels_last, Layout::backward_pitch})
         ASSERT_TRUE(same_everywhere(parse_problem(name), data, random, layout));
+}
+
+std::vector<std::byte> pooled(const Problem& p, const std::vector<std::byte>& x) {
+  const Placed in(p.dtype, p.shape, Layout::dense, x.data());
+  Placed y(p.dtype, p.output_shape, Layout::dense, nullptr);
+  forward(p.pool, in.view(), y.view(), Options{.threads = 1});
+  return y.dense();
+}
+
+// Calls f with a target and its results beside those of the last.
+template <class F>
+void on_each_target(const Problem& p, const std::vector<std::byte>& x, const F& f) {
+  const RestoreTarget restore;
+  const std::vector<std::string> targets = supported_targets();
+  set_target(targets.back());
+  const auto expected = pooled(p, x);
+  for (const std::string& target : targets) {
+    set_target(target);
+    f(target,
+      reference::first_difference(p.dtype, expected.data(), pooled(p, x).data(), element_count(p.output_shape)));
+  }
+}
+
+// Lanes that end within a vector, and more of them than registers hold; rows of one call and of several.
+const char* const kOfLanes[] = {
+    "max:f32:1x5x7x20:k2:axes1,2",       "min:f64:1x7x6x19:k3s2p1:axes1,2",  "max:f32:1x4x5x145:k3s1p1:axes1,2",
+    "max:f64:1x5x4x70:k3s2:axes1,2",     "min:f32:1x17x80:k4s2:axes1",       "max:f32:1x19x20:k3s1p1:axes1",
+    "max:f32:1x9x6x17:k3x1:axes1,2",     "min:f32:1x5x9x16:k1x5s2:axes1,2",  "max:f32:1x6x9x20:k2:axes2,1",
+    "min:f64:1x7x6x19:k3x2s3x2:axes2,1", "max:f32:1x7x6x20:k3x2s3x2:axes1,2"};
+
+TEST(Targets, S3_ANaNAnywhereAmongLanesIsFound) {
+  for (const char* name : kOfLanes) {
+    const Problem p = parse_problem(name);
+    visit(p.dtype, [&]<class T>() {
+      const index_t n = element_count(p.shape);
+      for (index_t place = 0; place < n; place += 3) {
+        std::vector<std::byte> x(static_cast<std::size_t>(n) * sizeof(T));
+        T* values = reinterpret_cast<T*>(x.data());
+        for (index_t i = 0; i < n; ++i) values[i] = static_cast<T>(static_cast<double>(i * 7 % 13) - 20);
+        values[place] = static_cast<T>(std::numeric_limits<double>::quiet_NaN());
+        on_each_target(p, x, [&](const std::string& target, index_t wrong) {
+          ASSERT_LT(wrong, 0) << name << " on " << target << " with NaN at " << place;
+        });
+      }
+    });
+  }
+}
+
+TEST(Targets, S4_TheFirstOfZerosAmongLanesStays) {
+  std::mt19937_64 random(3);
+  for (const char* name : kOfLanes) {
+    const Problem p = parse_problem(name);
+    visit(p.dtype, [&]<class T>() {
+      const index_t n = element_count(p.shape);
+      for (int round = 0; round < 20; ++round) {
+        std::vector<std::byte> x(static_cast<std::size_t>(n) * sizeof(T));
+        T* values = reinterpret_cast<T*>(x.data());
+        const double rest = p.pool.op == Op::max ? -1 : 1, choices[] = {0.0, -0.0, rest, rest};
+        for (index_t i = 0; i < n; ++i) values[i] = static_cast<T>(choices[random() % 4]);
+        on_each_target(p, x, [&](const std::string& target, index_t wrong) {
+          ASSERT_LT(wrong, 0) << name << " on " << target << ", round " << round;
+        });
+      }
+    });
+  }
 }
 
 TEST(Targets, S8_RandomProblemsGiveTheSameBits) {
