@@ -413,8 +413,9 @@ HWY_NOINLINE bool fold_rows_sharing(const LaneRows& b) {
 template <class P>
 bool fold_lane_rows(const LaneRows& rows) {
   const LaneRows b = rows;  // its own: results could overwrite another's, and it would be read for each
-  if (b.across == 1 && b.along == 4 && b.stride == 2 && b.dilation == 1 && shares_in_registers<P>(b)) {
-    return fold_rows_sharing<P, 1, 4, 2, 1>(b);
+  if (b.across == 1 && b.dilation == 1 && shares_in_registers<P>(b)) {
+    if (b.along == 3 && b.stride == 1) return fold_rows_sharing<P, 1, 3, 1, 1>(b);
+    if (b.along == 4 && b.stride == 2) return fold_rows_sharing<P, 1, 4, 2, 1>(b);
   }
   if (b.across == 1) {
     bool found = false;
