@@ -10,6 +10,7 @@
 #include "array.h"
 #include "faults.h"
 #include "fmt/format.h"
+#include "line_memory.h"
 #include "numpy_interface.h"
 
 namespace oriel::python {
@@ -155,6 +156,7 @@ void NewArray::allocate_numpy(const Array& like) {
     dims[static_cast<std::size_t>(d)] = view_.shape[d];
     strides[static_cast<std::size_t>(d)] = view_.pitch[d] * item;
   }
+  const LineMemory lines(static_cast<std::size_t>(element_count(view_.shape) * size_bytes(view_.dtype)));
   PyObject* array =
       PyArray_NewFromDescr(&PyArray_Type, descr, view_.rank(), dims.data(), strides.data(), nullptr, 0, nullptr);
   if (array == nullptr) throw nb::python_error();

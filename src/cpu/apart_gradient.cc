@@ -4,7 +4,9 @@
 #include <cstring>
 
 #include "cpu/apart_kernels.h"
+#include "cpu/arena.h"
 #include "cpu/layout.h"
+#include "cpu/line_writer.h"
 #include "cpu/parallel.h"
 #include "cpu/places.h"
 
@@ -12,6 +14,7 @@ namespace oriel::cpu {
 namespace {
 
 constexpr index_t kBandBytes = index_t{64} << 10;  // of dx: zeros that come first are still in a cache
+constexpr index_t kStageBytes = index_t{8} << 10;  // of dx that is put together in the first cache, then streamed
 constexpr index_t kFewestOutputs = 8;              // of a row that fills vectors
 constexpr int kMostTaps = kMostPlaceTaps * kMostPlaceTaps * kMostPlaceTaps;
 constexpr std::size_t at(index_t i) { return static_cast<std::size_t>(i); }
@@ -28,7 +31,9 @@ struct ApartJob {
   index_t elem = 4;
   bool lanes = false;      // windows of lanes, or else beside each other along rows
   bool positions = false;  // lanes of sums, and a row of such windows is one call
+  // How a large dx goes past the caches: straight from kernels, or a band at a time from a stage.
   bool stream = false;
+  bool stage = false;
   int outer = 0;          // axes that are visited: all, or all but that of rows
   bool complete = false;  // every input is in a window
   bool sums = false;      // sums and averages
@@ -60,17 +65,32 @@ bool is_row_of_positions(const RowLayout& layout) {
   return tiles(along.axis) && along.pitch[kY] == layout.lanes.n && along.pitch[kIndex] == layout.lanes.n;
 }
 
-// Whether dx is large, and runs that are written at once are whole lines of the caches.
-bool goes_past_caches(const ApartJob& job) {
+// Whether the runs that kernels write at once are whole lines of the caches.
+bool writes_lines(const ApartJob& job) {
   const RowLayout& layout = job.layout;
-  const Axis& row = layout.axis[at(layout.pooled() - 1)].axis;
   const auto whole_lines = [&](index_t elements) { return elements * job.elem % kLineBytes == 0; };
   bool lines = reinterpret_cast<std::uintptr_t>(job.dx) % kLineBytes == 0 && job.elem >= 4;  // else half a line each
-  lines &= whole_lines(job.lanes ? layout.lanes.n : row.out * row.kernel);
+  lines &= whole_lines(layout.lanes.n);
   for (const LoopDim& d : layout.planes) lines &= whole_lines(d.pitch[kIndex]);
-  for (int a = 0; a < layout.pooled() - (job.lanes ? 0 : 1); ++a)
-    lines &= whole_lines(layout.axis[at(a)].pitch[kIndex]);
-  return lines && element_count(job.problem.shape) * job.elem >= stream_bytes;
+  for (const PooledAxis& a : layout.axis) lines &= whole_lines(a.pitch[kIndex]);
+  return lines;
+}
+
+// Whether a plane of dx is one run of memory, its axes in their order.
+bool is_run(const RowLayout& layout) {
+  index_t n = layout.lanes.n;
+  for (int a = layout.pooled() - 1; a >= 0; --a) {
+    const PooledAxis& axis = layout.axis[at(a)];
+    if (axis.axis.in > 1 && axis.pitch[kIndex] != n) return false;
+    n *= axis.axis.in;
+  }
+  return true;
+}
+
+void set_streams(ApartJob& job) {
+  if (!job.sums || element_count(job.problem.shape) * job.elem < stream_bytes) return;
+  job.stream = job.positions && writes_lines(job);
+  job.stage = !job.stream && job.outer > 0 && is_run(job.layout);
 }
 
 bool covers(const Axis& axis) {
@@ -80,14 +100,17 @@ bool covers(const Axis& axis) {
 // Planes cut into bands of outputs along the first axis.
 struct Bands {
   Bands(const ApartJob& job, int threads) : axis(job.layout.axis[0].axis), outputs(axis.out) {
-    bytes = job.elem * job.layout.lanes.n;  // of dx, by input of the first axis
-    for (int a = 1; a < job.layout.pooled(); ++a) bytes *= job.layout.axis[at(a)].axis.in;
+    row_bytes = job.elem * job.layout.lanes.n;
+    for (int a = 1; a < job.layout.pooled(); ++a) row_bytes *= job.layout.axis[at(a)].axis.in;
     if (job.outer > 0) {
-      outputs = std::clamp<index_t>(kBandBytes / (bytes * axis.stride), 1, axis.out);
+      const index_t most = job.stage ? kStageBytes : kBandBytes;
+      outputs = std::clamp<index_t>(most / (row_bytes * axis.stride), 1, axis.out);
       if (threads != 1) outputs = std::min(outputs, (axis.out + 7) / 8);  // one plane is work for all threads
     }
-    bytes *= outputs * axis.stride;
+    bytes = row_bytes * outputs * axis.stride;
     count = (axis.out + outputs - 1) / outputs;
+    for (index_t b : {index_t{0}, count - 1}) most_inputs = std::max(most_inputs, inputs(b).size());
+    most_inputs = std::max(most_inputs, outputs * axis.stride);
   }
   Range band(index_t b) const { return {b * outputs, std::min(axis.out, (b + 1) * outputs)}; }
   /// The inputs from the begin of a band's first window to that of the next band.
@@ -99,17 +122,24 @@ struct Bands {
   const Axis& axis;
   index_t outputs;
   index_t count = 1;
-  index_t bytes = 0;  // of dx in a band
+  index_t row_bytes = 0;  // of dx, by input of the first axis
+  index_t bytes = 0;      // of dx in a band
+  index_t most_inputs = 0;
 };
 
 // One thread's part.
 class Sharer {
  public:
-  Sharer(const ApartJob& job, const Bands& bands)
+  Sharer(const ApartJob& job, const Bands& bands, Arena& arena)
       : job_(job),
         layout_(job.layout),
         bands_(bands),
-        k_(apart_table().kernels(job.problem.pool.op, job.problem.dtype)) {}
+        k_(apart_table().kernels(job.problem.pool.op, job.problem.dtype)),
+        writer_(kernels().shares(Lane::f32)) {
+    if (!job.stage) return;
+    arena.reset();
+    stage_ = arena.take(bands.most_inputs * bands.row_bytes + kLineBytes);
+  }
 
   void run(index_t plane, index_t band) {
     for (Operand operand : {kX, kY, kIndex}) plane_[operand] = layout_.plane_offset(plane, operand);
@@ -118,11 +148,17 @@ class Sharer {
       outputs[at(a)] = a == 0 ? bands_.band(band) : Range{0, axis(a).out};
       inputs[at(a)] = a == 0 ? bands_.inputs(band) : Range{0, axis(a).in};
     }
+    dx_ = job_.dx;
+    const index_t begin = (plane_[kIndex] + inputs[0].begin * layout_.axis[0].pitch[kIndex]) * job_.elem;
+    std::byte* const there = job_.dx + begin;
+    std::byte* const staged = stage_;  // lines are lines there too
+    if (job_.stage) dx_ = staged - begin;
     if (!job_.complete) {
       const index_t bytes = (job_.lanes ? layout_.lanes.n : 1) * (inside() ? row().in : 1) * job_.elem;
-      each(inputs, [&](const Coords& i) { std::memset(job_.dx + offset(i, kIndex) * job_.elem, 0, at(bytes)); });
+      each(inputs, [&](const Coords& i) { std::memset(dx_ + offset(i, kIndex) * job_.elem, 0, at(bytes)); });
     }
-    each(outputs, [&](const Coords& o) { share(o); });
+    each_run(outputs, [&](const Coords& o, index_t times) { share(o, times); });
+    if (job_.stage) writer_.write(staged, inputs[0].size() * bands_.row_bytes, there);
   }
 
  private:
@@ -145,6 +181,24 @@ class Sharer {
     }
   }
 
+  // Calls body(coordinates, times) for the outputs of a box: along its innermost axis those whose windows are whole at
+  // once, others alone.
+  template <class Body>
+  void each_run(Box box, const Body& body) const {
+    if (job_.outer == 0) return body(Coords{}, 1);
+    const int a = job_.outer - 1;
+    const Range along = box[at(a)], full = axis(a).full();
+    box[at(a)] = {0, 1};
+    each(box, [&](Coords c) {
+      for (index_t o = along.begin; o < along.end;) {
+        const index_t times = full.contains(o) ? std::min(along.end, full.end) - o : 1;
+        c[at(a)] = o;
+        body(c, times);
+        o += times;
+      }
+    });
+  }
+
   index_t offset(const Coords& c, Operand operand) const {
     index_t sum = plane_[operand];
     for (int a = 0; a < job_.outer; ++a) sum += c[at(a)] * layout_.axis[at(a)].pitch[operand];
@@ -153,8 +207,8 @@ class Sharer {
 
   // The rows, or lanes, that the windows at outputs o look at, in scan order.
   int list_taps(const Coords& o) {
-    index_t* x = x_.data();
-    index_t* dx = dx_.data();
+    index_t* x = x_place_.data();
+    index_t* dx = dx_place_.data();
     x[0] = plane_[kX];
     dx[0] = plane_[kIndex];
     int count = 1;
@@ -172,31 +226,43 @@ class Sharer {
       count *= static_cast<int>(n);
     }
     for (int t = 0; t < count; ++t) {
-      taps_[at(t)] = {job_.x + x[t] * job_.elem, job_.dx + dx[t] * job_.elem};
+      taps_[at(t)] = {job_.x + x[t] * job_.elem, dx_ + dx[t] * job_.elem};
     }
     return count;
   }
 
-  void share(const Coords& o) {
+  void share(const Coords& o, index_t times) {
     const int count = list_taps(o);
     if (count == 0) return;
+    ApartRun run{.times = times};
+    if (job_.outer > 0) {
+      const PooledAxis& along = layout_.axis[at(job_.outer - 1)];
+      const index_t step = along.axis.stride * job_.elem;
+      run.x = along.pitch[kX] * step;
+      run.dx = along.pitch[kIndex] * step;
+      run.dy = along.pitch[kY] * job_.elem;
+    }
     const std::byte* dy = job_.dy + offset(o, kY) * job_.elem;
+    const index_t lanes = layout_.lanes.n;
     const int step = static_cast<int>(row().stride);
     if (job_.positions) {
-      return k_.spread_positions(taps_.data(), count, step, dy, row().out, layout_.lanes.n, job_.divisor, job_.stream);
+      return k_.spread_positions(taps_.data(), count, step, dy, row().out, lanes, job_.divisor, job_.stream, run);
     }
-    if (job_.sums && job_.lanes) return k_.spread_lanes(taps_.data(), count, dy, layout_.lanes.n, job_.divisor);
-    if (job_.sums) return k_.spread_along(taps_.data(), count, step, dy, row().out, job_.divisor, job_.stream);
-    if (job_.lanes) return k_.choose_lanes(taps_.data(), count, dy, layout_.lanes.n);
-    k_.choose_along(taps_.data(), count, step, dy, row().out);
+    if (job_.sums && job_.lanes) return k_.spread_lanes(taps_.data(), count, dy, lanes, job_.divisor, run);
+    if (job_.sums) return k_.spread_along(taps_.data(), count, step, dy, row().out, job_.divisor, run);
+    if (job_.lanes) return k_.choose_lanes(taps_.data(), count, dy, lanes, run);
+    k_.choose_along(taps_.data(), count, step, dy, row().out, run);
   }
 
   const ApartJob& job_;
   const RowLayout& layout_;
   const Bands& bands_;
   const ApartKernels k_;
-  Pitches plane_{};  // where the plane begins
-  std::array<index_t, kMostTaps> x_, dx_;
+  std::byte* stage_ = nullptr;
+  LineWriter writer_;
+  std::byte* dx_ = nullptr;  // that of the call, or what stands for it while the stage is its band
+  Pitches plane_{};          // where the plane begins
+  std::array<index_t, kMostTaps> x_place_, dx_place_;
   std::array<ApartTap, kMostTaps> taps_;
 };
 
@@ -247,14 +313,15 @@ bool apart_gradient(const Problem& problem, const ConstTensor* x, const ConstTen
   if (!has_kernels(job) || (sums && !set_divisor(job))) return false;
   job.positions = job.lanes && sums && is_row_of_positions(job.layout);
   job.outer = job.layout.pooled() - (job.lanes && !job.positions ? 0 : 1);
-  job.stream = sums && (job.positions || !job.lanes) && goes_past_caches(job);
+  set_streams(job);
   job.complete = true;
   for (const PooledAxis& a : job.layout.axis) job.complete &= covers(a.axis);
   const Bands bands(job, threads);
   parallel_for(job.layout.plane_count() * bands.count, bands.bytes, threads, [&](index_t begin, index_t end) {
-    Sharer sharer(job, bands);
+    static thread_local Arena arena;
+    Sharer sharer(job, bands, arena);
     for (index_t i = begin; i < end; ++i) sharer.run(i / bands.count, i % bands.count);
-    if (job.stream) finish_stream();
+    if (job.stream || job.stage) finish_stream();
   });
   return true;
 }

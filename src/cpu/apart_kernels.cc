@@ -59,67 +59,92 @@ HWY_INLINE void store_steps(D d, const hn::Vec<D>* v, hn::TFromD<D>* x) {
   if constexpr (kStep == 4) hn::StoreInterleaved4(v[0], v[1], v[2], v[3], d, x);
 }
 
+// Element i of tap `tap` after `times` steps of a run, of x and of dx.
+template <class T>
+HWY_INLINE const T* input_at(const ApartTap& tap, const ApartRun& run, index_t times, index_t i) {
+  return reinterpret_cast<const T*>(static_cast<const std::byte*>(tap.x) + times * run.x) + i;
+}
+template <class T>
+HWY_INLINE T* gradient_at(const ApartTap& tap, const ApartRun& run, index_t times, index_t i) {
+  return reinterpret_cast<T*>(static_cast<std::byte*>(tap.dx) + times * run.dx) + i;
+}
+template <class T>
+HWY_INLINE const T* terms_at(const T* dy, const ApartRun& run, index_t times) {
+  return reinterpret_cast<const T*>(reinterpret_cast<const std::byte*>(dy) + times * run.dy);
+}
+
 // The windows from window i on that fill a vector.
 template <bool kMin, int kStep, class D>
-HWY_INLINE void share_at(D d, const ApartTap* rows, int count, const hn::TFromD<D>* dy, index_t i) {
+HWY_INLINE void share_at(D d, const ApartTap* rows, int count, const hn::TFromD<D>* dy, const ApartRun& run,
+                         index_t times, index_t i) {
   using T = hn::TFromD<D>;
   hn::Vec<D> v[kStep];
-  load_steps<kStep>(d, static_cast<const T*>(rows[0].x) + i * kStep, v);
+  load_steps<kStep>(d, input_at<T>(rows[0], run, times, i * kStep), v);
   Search<kMin, D> search(v[0]);
   for (int t = 1; t < kStep; ++t) search.see(v[t], t);
   for (int r = 1; r < count; ++r) {
-    load_steps<kStep>(d, static_cast<const T*>(rows[r].x) + i * kStep, v);
+    load_steps<kStep>(d, input_at<T>(rows[r], run, times, i * kStep), v);
     for (int t = 0; t < kStep; ++t) search.see(v[t], r * kStep + t);
   }
   const auto gradient = sum_of_one(d, dy + i);
   for (int r = 0; r < count; ++r) {
     for (int t = 0; t < kStep; ++t) v[t] = search.share(r * kStep + t, gradient);
-    store_steps<kStep>(d, v, static_cast<T*>(rows[r].dx) + i * kStep);
+    store_steps<kStep>(d, v, gradient_at<T>(rows[r], run, times, i * kStep));
   }
 }
 
 // One window.
 template <bool kMin, class T>
-HWY_INLINE void share_one(const ApartTap* rows, int count, int step, const T* dy, index_t i) {
-  const auto tap = [&](int c) { return static_cast<const T*>(rows[c / step].x) + i * step + c % step; };
-  T best = *tap(0);
+HWY_INLINE void share_one(const ApartTap* rows, int count, int step, const T* dy, const ApartRun& run, index_t times,
+                          index_t i) {
+  const auto tap = [&](int c) { return *input_at<T>(rows[c / step], run, times, i * step + c % step); };
+  T best = tap(0);
   int chosen = 0;
   for (int c = 1; c < count * step; ++c) {
-    const T v = *tap(c);
+    const T v = tap(c);
     if (!(kMin ? v < best : v > best) && v == v) continue;
     best = v;
     chosen = c;
   }
   for (int c = 0; c < count * step; ++c) {
-    static_cast<T*>(rows[c / step].dx)[i * step + c % step] = c == chosen ? dy[i] + T{0} : T{0};
+    *gradient_at<T>(rows[c / step], run, times, i * step + c % step) = c == chosen ? dy[i] + T{0} : T{0};
   }
 }
 
 // Interleaving wants vectors that exist, so the last one overlaps the one before and writes the same again.
 template <bool kMin, class T, int kStep>
-HWY_INLINE void along_of(const ApartTap* rows, int count, const T* dy, index_t n) {
+HWY_INLINE void along_of(const ApartTap* rows, int count, const T* dy, index_t n, const ApartRun& run) {
   const hn::ScalableTag<T> d;
   const ShortTag<T> few;
-  const auto at = [&](auto tag, index_t i) HWY_ATTR { share_at<kMin, kStep>(tag, rows, count, dy, i); };
-  if constexpr (hn::MaxLanes(d) > 1) {
-    if (n >= static_cast<index_t>(hn::Lanes(d))) return cover_by(d, n, at);
-    if (n >= static_cast<index_t>(hn::Lanes(few))) return cover_by(few, n, at);
+  for (index_t times = 0; times < run.times; ++times) {
+    const T* terms = terms_at(dy, run, times);
+    const auto at = [&](auto tag, index_t i)
+                        HWY_ATTR { share_at<kMin, kStep>(tag, rows, count, terms, run, times, i); };
+    if (hn::MaxLanes(d) > 1 && n >= static_cast<index_t>(hn::Lanes(d))) {
+      cover_by(d, n, at);
+    } else if (hn::MaxLanes(d) > 1 && n >= static_cast<index_t>(hn::Lanes(few))) {
+      cover_by(few, n, at);
+    } else {
+      for (index_t i = 0; i < n; ++i) share_one<kMin>(rows, count, kStep, terms, run, times, i);
+    }
   }
-  for (index_t i = 0; i < n; ++i) share_one<kMin>(rows, count, kStep, dy, i);
 }
 
 template <bool kMin, class T>
-void along(const ApartTap* rows, int count, int step, const void* dy, index_t n) {
+void along(const ApartTap* rows, int count, int step, const void* dy, index_t n, const ApartRun& run) {
   const T* g = static_cast<const T*>(dy);
-  if (step == 2) return along_of<kMin, T, 2>(rows, count, g, n);
-  if (step == 3) return along_of<kMin, T, 3>(rows, count, g, n);
-  along_of<kMin, T, 4>(rows, count, g, n);
+  if (step == 2) return along_of<kMin, T, 2>(rows, count, g, n, run);
+  if (step == 3) return along_of<kMin, T, 3>(rows, count, g, n, run);
+  along_of<kMin, T, 4>(rows, count, g, n, run);
 }
 
 template <bool kMin, class T>
-void lanes(const ApartTap* taps, int count, const void* dy, index_t n) {
+void lanes(const ApartTap* taps, int count, const void* dy, index_t n, const ApartRun& run) {
   const T* g = static_cast<const T*>(dy);
-  cover<T>(n, [&](auto d, index_t i) HWY_ATTR { share_at<kMin, 1>(d, taps, count, g, i); });
+  for (index_t times = 0; times < run.times; ++times) {
+    const T* terms = terms_at(g, run, times);
+    cover<T>(n, [&](auto d, index_t i) HWY_ATTR { share_at<kMin, 1>(d, taps, count, terms, run, times, i); });
+  }
 }
 
 // What a window's taps get, as elements of T in vectors of the same number of lanes.
@@ -128,85 +153,82 @@ HWY_INLINE auto share_of(D d, const T* dy, hn::Vec<D> divisor) {
   return rounded_to<T>(d, hn::Add(hn::Div(AsIs::load(d, dy), divisor), hn::Zero(d)));
 }
 
-// Past the caches: interleaved in memory that stays in the first one.
+// Each lane of v kStep times.
 template <int kStep, class D>
-HWY_INLINE void stream_steps(D d, const hn::Vec<D>* v, hn::TFromD<D>* x) {
-  HWY_ALIGN hn::TFromD<D> line[kStep * hn::MaxLanes(d)];
-  store_steps<kStep>(d, v, line);
-  const std::size_t lanes = hn::Lanes(d);
-  for (std::size_t t = 0; t < kStep; ++t) hn::Stream(hn::Load(d, line + t * lanes), d, x + t * lanes);
+HWY_INLINE void store_copies(D d, hn::Vec<D> v, hn::TFromD<D>* x) {
+  if constexpr (kStep == 2 && sizeof(hn::TFromD<D>) == 2) {
+    const hn::Rebind<std::uint32_t, D> d32;
+    const auto wide = hn::PromoteTo(d32, v);
+    hn::StoreU(hn::Or(wide, hn::ShiftLeft<16>(wide)), d32, reinterpret_cast<std::uint32_t*>(x));
+  } else {
+    const hn::Vec<D> all[4] = {v, v, v, v};
+    store_steps<kStep>(d, all, x);
+  }
 }
 
-template <int kStep, bool kStream, class T>
-HWY_INLINE void spread(const ApartTap* rows, int count, const T* dy, index_t n, double divisor) {
-  using A = accumulator_t<T>;
-  const hn::ScalableTag<A> d;
-  const auto by = hn::Set(d, static_cast<A>(divisor));
-  cover_by(d, n, [&](auto, index_t i) HWY_ATTR {
-    const auto share = share_of(d, dy + i, by);
-    using E = typename Loaded<T>::type;
-    const hn::Rebind<E, decltype(d)> de;
-    using V = hn::Vec<decltype(de)>;
-    const V v[4] = {share, share, share, share};
-    for (int r = 0; r < count; ++r) {
-      E* dx = static_cast<E*>(rows[r].dx) + i * kStep;
-      if constexpr (kStream)
-        stream_steps<kStep>(de, v, dx);
-      else
-        store_steps<kStep>(de, v, dx);
-    }
-  });
-}
-
-template <class T, bool kStream>
-HWY_INLINE void spread_along_of(const ApartTap* rows, int count, int step, const T* dy, index_t n, double divisor) {
-  if (step == 2) return spread<2, kStream>(rows, count, dy, n, divisor);
-  if (step == 3) return spread<3, kStream>(rows, count, dy, n, divisor);
-  spread<4, kStream>(rows, count, dy, n, divisor);
-}
-
-template <class T>
-void spread_along(const ApartTap* rows, int count, int step, const void* dy, index_t n, double divisor, bool stream) {
-  const T* g = static_cast<const T*>(dy);
-  if (stream) return spread_along_of<T, true>(rows, count, step, g, n, divisor);
-  spread_along_of<T, false>(rows, count, step, g, n, divisor);
-}
-
-template <class T>
-void spread_lanes(const ApartTap* taps, int count, const void* dy, index_t n, double divisor) {
-  spread<1, false>(taps, count, static_cast<const T*>(dy), n, divisor);
-}
-
-template <class T, bool kStream>
-HWY_INLINE void spread_positions_of(const ApartTap* rows, int count, int step, const T* dy, index_t windows,
-                                    index_t lanes, double divisor) {
+template <int kStep, class T>
+HWY_INLINE void spread(const ApartTap* rows, int count, const T* dy, index_t n, double divisor, const ApartRun& run) {
   using A = accumulator_t<T>;
   using E = typename Loaded<T>::type;
   const hn::ScalableTag<A> d;
   const hn::Rebind<E, decltype(d)> de;
   const auto by = hn::Set(d, static_cast<A>(divisor));
-  for (index_t w = 0; w < windows; ++w, dy += lanes) {
-    cover_by(d, lanes, [&](auto, index_t i) HWY_ATTR {
-      const auto share = share_of(d, dy + i, by);
-      for (int r = 0; r < count; ++r) {
-        E* dx = static_cast<E*>(rows[r].dx) + w * step * lanes + i;
-        for (int t = 0; t < step; ++t, dx += lanes) {
-          if constexpr (kStream)
-            hn::Stream(share, de, dx);
-          else
-            hn::StoreU(share, de, dx);
-        }
-      }
+  for (index_t times = 0; times < run.times; ++times) {
+    const T* terms = terms_at(dy, run, times);
+    cover_by(d, n, [&](auto, index_t i) HWY_ATTR {
+      const auto share = share_of(d, terms + i, by);
+      for (int r = 0; r < count; ++r) store_copies<kStep>(de, share, gradient_at<E>(rows[r], run, times, i * kStep));
     });
   }
 }
 
 template <class T>
-void spread_positions(const ApartTap* rows, int count, int step, const void* dy, index_t windows, index_t lanes,
-                      double divisor, bool stream) {
+void spread_along(const ApartTap* rows, int count, int step, const void* dy, index_t n, double divisor,
+                  const ApartRun& run) {
   const T* g = static_cast<const T*>(dy);
-  if (stream) return spread_positions_of<T, true>(rows, count, step, g, windows, lanes, divisor);
-  spread_positions_of<T, false>(rows, count, step, g, windows, lanes, divisor);
+  if (step == 2) return spread<2>(rows, count, g, n, divisor, run);
+  if (step == 3) return spread<3>(rows, count, g, n, divisor, run);
+  spread<4>(rows, count, g, n, divisor, run);
+}
+
+template <class T>
+void spread_lanes(const ApartTap* taps, int count, const void* dy, index_t n, double divisor, const ApartRun& run) {
+  spread<1>(taps, count, static_cast<const T*>(dy), n, divisor, run);
+}
+
+template <class T, bool kStream>
+HWY_INLINE void spread_positions_of(const ApartTap* rows, int count, int step, const T* dy, index_t windows,
+                                    index_t lanes, double divisor, const ApartRun& run) {
+  using A = accumulator_t<T>;
+  using E = typename Loaded<T>::type;
+  const hn::ScalableTag<A> d;
+  const hn::Rebind<E, decltype(d)> de;
+  const auto by = hn::Set(d, static_cast<A>(divisor));
+  for (index_t times = 0; times < run.times; ++times) {
+    const T* terms = terms_at(dy, run, times);
+    for (index_t w = 0; w < windows; ++w, terms += lanes) {
+      cover_by(d, lanes, [&](auto, index_t i) HWY_ATTR {
+        const auto share = share_of(d, terms + i, by);
+        for (int r = 0; r < count; ++r) {
+          E* dx = gradient_at<E>(rows[r], run, times, w * step * lanes + i);
+          for (int t = 0; t < step; ++t, dx += lanes) {
+            if constexpr (kStream)
+              hn::Stream(share, de, dx);
+            else
+              hn::StoreU(share, de, dx);
+          }
+        }
+      });
+    }
+  }
+}
+
+template <class T>
+void spread_positions(const ApartTap* rows, int count, int step, const void* dy, index_t windows, index_t lanes,
+                      double divisor, bool stream, const ApartRun& run) {
+  const T* g = static_cast<const T*>(dy);
+  if (stream) return spread_positions_of<T, true>(rows, count, step, g, windows, lanes, divisor, run);
+  spread_positions_of<T, false>(rows, count, step, g, windows, lanes, divisor, run);
 }
 
 template <class T>

@@ -5,6 +5,7 @@
 #include "cpu/apart_gradient.h"
 #include "cpu/elements.h"
 #include "cpu/kernels.h"
+#include "cpu/mirror_gradient.h"
 #include "cpu/quotient.h"
 #include "cpu/recipe.h"
 #include "cpu/row_fold.h"
@@ -225,6 +226,7 @@ void run_sum_backward(const Problem& problem, const ConstTensor* x, const ConstT
     run_sum_backward(p, tx, tdy, tdx, 1);
   };
   if (!by_input && apart_gradient(problem, nullptr, dy, dx, threads, kFewestLanes)) return;
+  if (!by_input && mirror_gradient(problem, dy, dx, threads)) return;
   if (!by_input && turn_gradient(problem, nullptr, dy, dx, threads, kMostTurnedRow, turned)) return;
   if (!by_input && fold_shares_by_rows(problem, dy, dx, nullptr, threads)) return;
   const TemporaryTensor share(gradient_dtype(problem.dtype), problem.output_shape);

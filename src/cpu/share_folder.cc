@@ -5,6 +5,7 @@
 #include "cpu/arena.h"
 #include "cpu/kernels.h"
 #include "cpu/parallel.h"
+#include "cpu/places.h"
 #include "cpu/recipe.h"
 #include "cpu/share_kernels.h"
 #include "cpu/shared_taps.h"
@@ -13,9 +14,8 @@
 namespace oriel::cpu {
 namespace {
 
-constexpr index_t kStageBytes = 4096;               // of results that are stored together
-constexpr index_t kPastCaches = index_t{16} << 20;  // a dx as large does not stay in a cache
-constexpr index_t kKeptBytes = index_t{16} << 20;   // rows that are kept for the next inputs
+constexpr index_t kStageBytes = 4096;              // of results that are stored together
+constexpr index_t kKeptBytes = index_t{16} << 20;  // rows that are kept for the next inputs
 constexpr index_t kFewBytes = 64;
 constexpr std::size_t at(index_t i) { return static_cast<std::size_t>(i); }
 
@@ -456,7 +456,7 @@ bool fold_shares_by_rows(const Problem& problem, const ConstTensor& dy, const Te
                .same_dy = size_bytes(dy.dtype) == size_bytes(lane),
                .same_dx = size_bytes(dx.dtype) == size_bytes(lane),
                .divides = x == nullptr && problem.pool.op == Op::avg,
-               .past_caches = element_count(dx.shape) * size_bytes(dx.dtype) >= kPastCaches};
+               .past_caches = element_count(dx.shape) * size_bytes(dx.dtype) >= stream_bytes};
   job.how.in_bytes = size_bytes(dy.dtype);
   if (x != nullptr) {
     if (!(x->pitch == dx.pitch)) return false;

@@ -41,9 +41,9 @@ struct Spread {
 inline constexpr index_t kShareSlack = 1024;
 
 struct ShareKernels {
-  /// out[i] = x[i] / divisor. x has no room behind it; it may be `out` when `roomy`.
+  /// out[i] = x[i] / divisor + 0.0. x has no room behind it; it may be `out` when `roomy`.
   void (*divide)(const void* x, index_t n, double divisor, bool roomy, void* out) = nullptr;
-  /// out[i] = x[i] / (factor * divisors[i]), the same.
+  /// out[i] = x[i] / (factor * divisors[i]), the same but that a quotient of -0.0 may stay.
   void (*divide_each)(const void* x, const void* divisors, double factor, index_t n, bool roomy, void* out) = nullptr;
   /// out[i] = dy[i] / y[i], 0 where y[i] is 0. Rows have no room behind them, here and in `scale`.
   void (*root_shares)(const void* dy, const void* y, index_t n, void* out) = nullptr;

@@ -37,6 +37,17 @@ HWY_INLINE void cover_row(index_t n, bool roomy, const At& at) {
     cover<T>(n, at);
 }
 
+// -0 becomes 0.
+template <class V>
+HWY_INLINE V settled(V v) {
+  const hn::DFromV<V> d;
+  if constexpr (std::is_floating_point_v<hn::TFromD<decltype(d)>>) {
+    return hn::Add(v, hn::Zero(d));
+  } else {
+    return v;
+  }
+}
+
 template <class T>
 void divide(const void* x, index_t n, double divisor, bool roomy, void* out) {
   if constexpr (std::is_floating_point_v<T>) {
@@ -46,12 +57,12 @@ void divide(const void* x, index_t n, double divisor, bool roomy, void* out) {
     if ((std::bit_cast<std::uint64_t>(divisor) & kMantissa) == 0) {  // a power of two: the product is the quotient
       const T factor = static_cast<T>(1 / divisor);
       cover_row<T>(n, roomy, [&](auto d, index_t i) HWY_ATTR {
-        hn::StoreU(hn::Mul(hn::LoadU(d, in + i), hn::Set(d, factor)), d, to + i);
+        hn::StoreU(settled(hn::Mul(hn::LoadU(d, in + i), hn::Set(d, factor))), d, to + i);
       });
     } else {
       const T by = static_cast<T>(divisor);
       cover_row<T>(n, roomy, [&](auto d, index_t i) HWY_ATTR {
-        hn::StoreU(hn::Div(hn::LoadU(d, in + i), hn::Set(d, by)), d, to + i);
+        hn::StoreU(settled(hn::Div(hn::LoadU(d, in + i), hn::Set(d, by))), d, to + i);
       });
     }
   }
@@ -68,17 +79,6 @@ void divide_each(const void* x, const void* divisors, double factor, index_t n, 
       const auto divisor = hn::Mul(hn::LoadU(d, by + i), hn::Set(d, times));
       hn::StoreU(hn::Div(hn::LoadU(d, in + i), divisor), d, to + i);
     });
-  }
-}
-
-// -0 becomes 0.
-template <class V>
-HWY_INLINE V settled(V v) {
-  const hn::DFromV<V> d;
-  if constexpr (std::is_floating_point_v<hn::TFromD<decltype(d)>>) {
-    return hn::Add(v, hn::Zero(d));
-  } else {
-    return v;
   }
 }
 
@@ -305,8 +305,8 @@ void store(const void* from, index_t bytes, bool past_caches, void* to) {
   const hn::ScalableTag<std::uint8_t> d;
   const index_t step = static_cast<index_t>(hn::Lanes(d));
   constexpr index_t kLine = 64;
-  if (past_caches && step > 1 && bytes >= 2 * kLine) {
-    const index_t head = static_cast<index_t>(-reinterpret_cast<std::uintptr_t>(out) % kLine);
+  if (past_caches && step > 1) {
+    const index_t head = HWY_MIN(bytes, static_cast<index_t>(-reinterpret_cast<std::uintptr_t>(out) % kLine));
     std::memcpy(out, in, static_cast<std::size_t>(head));
     index_t i = head;
     for (; i + kLine <= bytes; i += kLine) {
