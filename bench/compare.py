@@ -4,7 +4,7 @@
 Usage: compare.py OUT.json [--groups G,…] [--only TEXT] [--peers P,…] [--threads 1,2] [--quick]
 
 One process for each number of threads measures all contenders of a problem in turns, after every result was compared
-with Oriel's and Oriel's with loops over some windows. Contenders that give other values are left out, and that is said.
+with Oriel's and Oriel's with loops over some windows. All arrays begin with lines of the caches. Contenders that give other values are left out, and that is said.
 """
 
 import argparse
@@ -116,13 +116,13 @@ def follows_codes(problem, x, dy):
 def oriel_contender(problem, x, dy):
     import numpy as np
 
-    from problems import DTYPES, make_array
+    from problems import DTYPES, make_array, zeros
     from timing import Contender
 
     pool = problem.pool()
     y = make_array(problem, problem.shape if problem.backward else problem.output_shape, 3)
     if problem.cropped:
-        y = np.ascontiguousarray(y)
+        y = zeros(y.shape, y.dtype)
     assert y.dtype == DTYPES[problem.dtype]
     if problem.backward and problem.codes:
         return stored_contender("Oriel", problem, pool, x, dy, y)
@@ -131,7 +131,7 @@ def oriel_contender(problem, x, dy):
         x = x if needs_x else None
         return Contender("Oriel", lambda: pool.backward(dy, x, input_shape=problem.shape, out=y), lambda: y)
     if problem.indices:
-        out = (y, np.zeros(y.shape, np.int64))
+        out = (y, zeros(y.shape, np.int64))
         return Contender("Oriel", lambda: pool.with_indices(x, out=out), lambda: y)
     if problem.codes:
         out = (y, make_array(replace(problem, dtype="u8"), problem.output_shape, 4))

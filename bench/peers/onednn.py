@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
+from problems import zeros
 from timing import Contender
 
 NAME = "oneDNN"
@@ -109,11 +110,11 @@ def contenders(problem, x, dy):
         layouts.append(("oneDNN, blocked", 2, True))
     for name, layout, other in layouts:
         wish = wish_of(problem, layout)
-        result = np.zeros(
+        result = zeros(
             [*wish.shape[: len(problem.axes) + 2]] if problem.backward else [*wish.output[: len(problem.axes) + 2]],
             x.dtype,
         )
-        y = dy if problem.backward else np.zeros(problem.output_shape, x.dtype)
+        y = dy if problem.backward else zeros(problem.output_shape, x.dtype)
         pool = Pool(wish, x, y, result)
         found.append(Contender(name, pool.run, plain_result(problem, pool), other))
     return found

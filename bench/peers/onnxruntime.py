@@ -5,6 +5,7 @@ import onnx
 import onnxruntime
 from onnx import TensorProto, helper
 
+from problems import zeros
 from timing import Contender
 
 NAME = "onnxruntime"
@@ -75,7 +76,7 @@ def contenders(problem, x, dy):
         return []
     lead = (1, 1) if problem.channels == "none" else ()
     x = x.reshape(lead + x.shape)
-    y = np.zeros(lead + problem.output_shape, x.dtype)
+    y = zeros(lead + problem.output_shape, x.dtype)
     outputs = [helper.make_tensor_value_info("y", KINDS[problem.dtype], y.shape)]
     if problem.places:
         outputs.append(helper.make_tensor_value_info("indices", TensorProto.INT64, y.shape))
@@ -89,7 +90,7 @@ def contenders(problem, x, dy):
     binding.bind_input("x", "cpu", 0, x.dtype, x.shape, x.ctypes.data)
     binding.bind_output("y", "cpu", 0, y.dtype, y.shape, y.ctypes.data)
     if problem.places:
-        indices = np.zeros(y.shape, np.int64)
+        indices = zeros(y.shape, np.int64)
         kept.append(indices)
         binding.bind_output("indices", "cpu", 0, indices.dtype, indices.shape, indices.ctypes.data)
     return [Contender(NAME, lambda: session.run_with_iobinding(binding), lambda: kept[1].reshape(problem.output_shape))]

@@ -8,6 +8,7 @@ sys.modules["openvino_telemetry"] = None  # importing OpenVINO would send usage 
 import openvino  # noqa: E402
 from openvino import opset8, opset14  # noqa: E402
 
+from problems import zeros  # noqa: E402
 from timing import Contender  # noqa: E402
 
 NAME = "OpenVINO"
@@ -80,7 +81,7 @@ def contenders(problem, x, dy):
         problem.dtype, {}
     )
     request = core.compile_model(model, "CPU", settings | precision).create_infer_request()
-    y = np.zeros(lead + problem.output_shape, x.dtype)
+    y = zeros(lead + problem.output_shape, x.dtype)
     into, out = tensor(x.reshape(lead + x.shape), kind), tensor(y, kind)
     request.set_input_tensor(0, into)
     request.set_output_tensor(0, out)

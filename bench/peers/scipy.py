@@ -5,6 +5,7 @@ import scipy
 from scipy import ndimage
 
 from peers import same_size
+from problems import zeros
 from timing import Contender
 
 NAME = "SciPy"
@@ -33,7 +34,7 @@ def contenders(problem, x, dy):
         function, outside = ndimage.uniform_filter, 0.0
     else:
         return []
-    y = np.zeros(x.shape, x.dtype)
+    y = zeros(x.shape, x.dtype)
     size = list(problem.kernel)
     return [
         Contender(

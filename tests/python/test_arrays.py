@@ -197,3 +197,25 @@ def test_out():
 def test_empty_batch():
     for x in (np.zeros((0, 3, 4, 4)), torch.zeros(0, 3, 4, 4), jnp.zeros((0, 3, 4, 4))):
         assert tuple(oriel.max_pool(x, 2).shape) == (0, 3, 2, 2)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, ml_dtypes.bfloat16], ids=lambda d: np.dtype(d).name)
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_large_results_begin_with_a_line(dtype, order):
+    x = np.asarray(np.ones((4, 32, 130, 130)), dtype=dtype, order=order)
+    for y in (oriel.max_pool2d(x, 2), oriel.avg_pool2d(x, 3, 1, 1)):
+        assert y.ctypes.data % 64 == 0 and y.flags.owndata and y.base is None
+        assert type(y) is np.ndarray and y.dtype == dtype and y.flags[f"{order}_CONTIGUOUS"]
+        y.resize((5, *y.shape[1:]), refcheck=False)  # what owns its memory can have more of it
+        assert order == "F" or (y[:4, :, 1:-1, 1:-1] == 1).all()
+
+
+def test_large_results_are_given_back():
+    x = np.ones((4, 32, 130, 130), np.float32)
+    oriel.max_pool2d(x, 3, 1, 1)
+    tracemalloc.start()
+    for _ in range(5):
+        oriel.max_pool2d(x, 3, 1, 1)
+    left, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert left < x.nbytes // 2 and peak < 3 * x.nbytes
