@@ -7,6 +7,7 @@
 #include "cpu/code_kernels.h"
 #include "cpu/codes.h"
 #include "cpu/parallel.h"
+#include "cpu/places.h"
 #include "cpu/run.h"
 
 namespace oriel::cpu {
@@ -78,6 +79,15 @@ View part_of(const View& whole, const Extents& at, const Extents& extents) {
   return part;
 }
 
+// Pairs along rows are found and written in one go in two thirds of the time (8x256x56x56), but where codes are
+// followed past the caches, to whole lines.
+bool pairs_are_faster(const Problem& problem, const Tensor& dx, int innermost) {
+  if (problem.dtype != Dtype::f32 && problem.dtype != Dtype::f64) return false;
+  const bool lines = reinterpret_cast<std::uintptr_t>(dx.data) % kLineBytes == 0 &&
+                     dx.shape[innermost] * size_bytes(problem.dtype) % kLineBytes == 0;
+  return !lines && problem.axis[static_cast<std::size_t>(problem.pooled - 1)].kernel == 2;
+}
+
 // Whether the elements of a tensor are a run of memory with its axes in that order.
 bool is_run(const ConstTensor& t, const Extents& order) { return t.pitch == dense_pitch(t.shape, order); }
 
@@ -101,6 +111,7 @@ bool found_first(const Problem& problem, const ConstTensor& x, const Tensor& dx)
   const int innermost = static_cast<int>(order.back());
   const auto pooled = problem.axes.begin() + problem.pooled;
   if (apart && std::find(problem.axes.begin(), pooled, innermost) == pooled) return false;
+  if (apart && pairs_are_faster(problem, dx, innermost)) return false;
   const index_t fewest = apart && problem.dtype == Dtype::f32 ? kFewestApart : kFewest;
   return element_count(dx.shape) >= fewest;
 }
