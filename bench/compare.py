@@ -4,7 +4,8 @@
 Usage: compare.py OUT.json [--groups G,…] [--only TEXT] [--peers P,…] [--threads 1,2] [--quick]
 
 One process for each number of threads measures all contenders of a problem in turns, after every result was compared
-with Oriel's and Oriel's with loops over some windows. All arrays begin with lines of the caches. Contenders that give other values are left out, and that is said.
+with Oriel's and Oriel's with loops over some windows. All arrays begin with lines of the caches. Contenders that give
+other values are left out, and that is said.
 """
 
 import argparse
