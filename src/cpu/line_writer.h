@@ -11,7 +11,7 @@
 namespace oriel::cpu {
 
 /// Writes whole lines past the caches. A line that two pieces share waits for the second one: written in halves it
-/// would have to be read first, which took as long as the 8 KB before it.
+/// would have to be read first, which took two thirds as long as the 8 KB before it.
 class LineWriter {
  public:
   explicit LineWriter(const ShareKernels& kernels) : store_(kernels.store) {}
