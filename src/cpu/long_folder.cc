@@ -188,6 +188,14 @@ void LongFolder::fold(index_t plane, index_t tile, Range rows, CarefulRows& care
   }
 }
 
+// Whether rows of x are read where they lie: nothing is folded across, lifted, watched or absent.
+bool LongFolder::folds_in_place() const {
+  const bool watched = !sum_ && is_floating(job_.problem->dtype);
+  if (job_.layout.row_axis < 0 || axes_.across.kernel > 1 || lifts_ || watched) return false;
+  const bool inside = tile_.before == 0 && tile_.after == 0;
+  return inside && tile_.lanes * axes_.along.dilation == 1 && halve_exactly(axes_.along.kernel, axes_.along.stride);
+}
+
 // The outputs first, first + classes, … of a band, whose windows share taps.
 void LongFolder::fold_class(Range rows, index_t first, CarefulRows& careful) {
   const Axis& axis = axes_.across;
@@ -205,13 +213,16 @@ void LongFolder::fold_class(Range rows, index_t first, CarefulRows& careful) {
     b.ready = ready;
     const bool known = gather(axis.start(o), std::max<index_t>(0, ready - 1), windows + kernel - 1);
     const bool to_y = job_.layout.row_axis < 0 && direct_;
+    const bool in_place = folds_in_place();
     for (index_t w = 0; w < windows; ++w) out_[w] = nullptr;
     for (index_t i = 0; i < count; ++i) {
       out_[i * step] = to_y ? y_ + (o + i * classes) * axes_.across_pitch[kY] * how_.out_bytes : folded_row(i);
     }
-    const bool special = kernels_.across(b) || known;
+    const bool special = (!in_place && kernels_.across(b)) || known;
     if (!to_y) {
-      for (index_t i = 0; i < count; ++i) fold_along(folded_row(i), o + i * classes);
+      for (index_t i = 0; i < count; ++i) {
+        fold_along(in_place ? static_cast<const std::byte*>(rows_[i * step]) : folded_row(i), o + i * classes);
+      }
     }
     const index_t end = std::min(rows.end, o + count * classes);
     if (special) careful.fold(plane_, tile_number_, tiling_, {done, end});

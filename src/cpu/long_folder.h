@@ -40,6 +40,7 @@ class LongFolder {
   void set_tile(index_t number);
   index_t block_outputs() const;
   bool gather(index_t first_place, index_t from, index_t count);
+  bool folds_in_place() const;
   bool scan_row(const std::byte* x, index_t pitch) const;
   const void* lifted_row(index_t input, bool& special);
   void fold_class(Range rows, index_t first, CarefulRows& careful);

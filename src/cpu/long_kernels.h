@@ -29,7 +29,7 @@ struct LongQuotient {
 
 /// Windows along a row: tap t of output i is row[i * step + t * move].
 struct LongRow {
-  const void* row = nullptr;  // may be read for two vectors more
+  const void* row = nullptr;  // may be read for two vectors more, unless the windows halve_exactly
   index_t n = 0;              // outputs
   index_t kernel = 1;
   index_t step = 1;  // more than 1: then `move` is 1 and sums have no quotients
@@ -39,6 +39,10 @@ struct LongRow {
   const LongQuotient* quotients = nullptr;  // sums of floats: of all outputs, in order; none: not divided
   int quotient_count = 0;
 };
+
+/// Whether rows are read from the first tap of the first window to the last of the last one and no further: when both
+/// numbers are even, neighbours are combined first, into a row of scratch.
+constexpr bool halve_exactly(index_t kernel, index_t step) { return kernel % 2 == 0 && step % 2 == 0; }
 
 struct LongKernels {
   /// True when a row that was looked at holds a NaN or a negative zero; then `out` is not to be trusted.

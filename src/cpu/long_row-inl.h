@@ -34,22 +34,43 @@ HWY_INLINE void copy_rows(const LongRows& b, const See& see) {
   }
 }
 
-// to[i] = from[2i] and from[2i + 1] combined. Reads and writes whole vectors.
-template <class R, class T>
-HWY_INLINE void halve_row(const T* HWY_RESTRICT from, index_t n, T* HWY_RESTRICT to) {
-#if HWY_TARGET == HWY_SCALAR
-  const hn::CappedTag<T, 1> d;
-  for (index_t i = 0; i < n; ++i) {
-    hn::StoreU(R::combine(hn::LoadU(d, from + 2 * i), hn::LoadU(d, from + 2 * i + 1)), d, to + i);
-  }
-#else
-  const hn::ScalableTag<T> d;
-  const index_t lanes = static_cast<index_t>(hn::Lanes(d));
-  for (index_t i = 0; i < n; i += lanes) {
-    const auto low = hn::LoadU(d, from + 2 * i), high = hn::LoadU(d, from + 2 * i + lanes);
-    hn::StoreU(R::combine(hn::ConcatEven(d, high, low), hn::ConcatOdd(d, high, low)), d, to + i);
-  }
+// Of each 2^kLevels neighbours their fold by the tree of S8: as many of them as `d` has lanes.
+template <class R, int kLevels, class D>
+HWY_INLINE hn::Vec<D> fold_neighbours(D d, const hn::TFromD<D>* from) {
+  if constexpr (kLevels == 0) {
+    return hn::LoadU(d, from);
+  } else {
+    const auto low = fold_neighbours<R, kLevels - 1>(d, from);
+    const auto high = fold_neighbours<R, kLevels - 1>(d, from + (static_cast<index_t>(hn::Lanes(d)) << (kLevels - 1)));
+#if HWY_TARGET != HWY_SCALAR
+    if constexpr (hn::MaxLanes(D()) > 1) {
+      return R::combine(hn::ConcatEven(d, high, low), hn::ConcatOdd(d, high, low));
+    }
 #endif
+    return R::combine(low, high);
+  }
+}
+
+template <class R, int kLevels, class T>
+HWY_INLINE void halve_row_by(const T* HWY_RESTRICT from, index_t n, T* HWY_RESTRICT to) {
+  cover<T>(n, [&](auto d, index_t i)
+                  HWY_ATTR { hn::StoreU(fold_neighbours<R, kLevels>(d, from + (i << kLevels)), d, to + i); });
+}
+
+constexpr int kMostHalvings = 3;  // at once, which stay in registers between
+
+// to[i] = the fold of from[i * 2^levels] and what follows it. Reads no more than that.
+template <class R, class T>
+HWY_INLINE void halve_row(const T* HWY_RESTRICT from, int levels, index_t n, T* HWY_RESTRICT to) {
+  if (levels == 1) return halve_row_by<R, 1>(from, n, to);
+  if (levels == 2) return halve_row_by<R, 2>(from, n, to);
+  halve_row_by<R, kMostHalvings>(from, n, to);
+}
+
+// How often a row can be halved before the windows of `kernel` taps, more than one, have another tap that is alone.
+HWY_INLINE int halvings(index_t step, index_t kernel) {
+  const auto bits = static_cast<std::uint64_t>(step | (kernel & ~index_t{1}) | index_t{1} << kMostHalvings);
+  return std::countr_zero(bits);
 }
 
 // to[i] = from[i * step], or that combined with what is there.
@@ -85,10 +106,11 @@ HWY_INLINE void fold_steps(const LongRow& s, const Slide& slide) {
   while (row.step % 2 == 0 && row.kernel > 1) {
     const T* from = static_cast<const T*>(row.row);
     if (row.kernel % 2 == 1) rest[rests++] = {from + row.kernel - 1, row.step};
-    row.step /= 2;
-    row.kernel /= 2;
+    const int levels = halvings(row.step, row.kernel);
+    row.step >>= levels;
+    row.kernel >>= levels;
     const index_t places = (s.n - 1) * row.step + row.kernel;
-    halve_row<R>(from, places, room);
+    halve_row<R>(from, levels, places, room);
     row.row = room;
     room += stepping_row_elems(places, sizeof(T));
   }
