@@ -12,9 +12,17 @@ namespace {
 constexpr index_t kWarmBytes = 2048 * 1024;    // the rows of a block and what becomes of them: measured best
 constexpr index_t kLeastRowBytes = 8 * 1024;   // narrower tiles read their borders too often: 129x129 took 1.4x
 constexpr index_t kAlongRowBytes = 16 * 1024;  // without windows across, only a few rows are kept
+constexpr index_t kInPlaceBytes = 64 * 1024;   // where rows are not copied: only their halves are kept
 
 bool is_plain(const Axis& axis) { return !axis.adaptive && axis.spacing == 1; }
 bool is_long(const Axis& axis) { return axis.kernel > kMaxFold && axis.stride < axis.kernel; }
+
+index_t wanted_row_bytes(const FoldJob& job, const LongAxes& axes) {
+  if (axes.across.kernel > 1) return kWarmBytes / (3 * axes.across.kernel);
+  const bool padded =
+      axes.along.start(0) < 0 || axes.along.at(axes.along.out - 1, axes.along.kernel - 1) >= axes.along.in;
+  return folds_in_place(job, axes) && !padded ? kInPlaceBytes : kAlongRowBytes;  // short ends, as those are copied
+}
 
 }  // namespace
 
@@ -41,8 +49,7 @@ void run_long(const FoldJob& job, int threads) {
   const LongAxes axes(job.layout);
   const int most = threads > 0 ? threads : default_threads();
   const index_t halo = (axes.along.extent() - 1) * job.layout.lanes.n * job.plain.value_bytes;
-  const index_t rows = axes.across.kernel == 1 ? kAlongRowBytes : kWarmBytes / (3 * axes.across.kernel);
-  const index_t row_bytes = std::clamp(std::max(rows, 4 * halo), kLeastRowBytes, 8 * kRowBytes);
+  const index_t row_bytes = std::clamp(std::max(wanted_row_bytes(job, axes), 4 * halo), kLeastRowBytes, 8 * kRowBytes);
   Tiling tiling(job.layout, job.plain, most, row_bytes);
   const index_t planes = job.layout.plane_count();
   tiling.keep_windows(planes, axes.across.kernel, most);

@@ -41,7 +41,19 @@ Lane lane_of(const Problem& problem, const RowReduction& plain) {
   }
 }
 
+bool lifts_rows(const FoldJob& job, const LongAxes& axes) {
+  const auto& lanes = job.layout.lanes;
+  if (job.plain.lift != nullptr || (lanes.n > 1 && lanes.pitch[kX] != 1)) return true;
+  return job.layout.row_axis >= 0 && axes.along.in > 1 && axes.along_pitch[kX] != lanes.n;
+}
+
 }  // namespace
+
+bool folds_in_place(const FoldJob& job, const LongAxes& axes) {
+  const bool watched = job.plain.any_order && is_floating(job.problem->dtype);
+  if (job.layout.row_axis < 0 || axes.across.kernel > 1 || watched || lifts_rows(job, axes)) return false;
+  return job.layout.lanes.n * axes.along.dilation == 1 && halve_exactly(axes.along.kernel, axes.along.stride);
+}
 
 LongKernels long_kernels(const Problem& problem, const RowReduction& plain) {
   const Lane lane = lane_of(problem, plain);
@@ -73,8 +85,8 @@ LongFolder::LongFolder(const FoldJob& job, const Tiling& tiling, Arena& arena)
       dense_y_((job.layout.lanes.n == 1 || job.layout.lanes.pitch[kY] == 1) &&
                (job.layout.row_axis < 0 || axes_.along.out == 1 || axes_.along_pitch[kY] == job.layout.lanes.n)),
       direct_(how_.lower == nullptr && dense_y_),
-      lifts_(how_.lift != nullptr || (job.layout.lanes.n > 1 && job.layout.lanes.pitch[kX] != 1) ||
-             (job.layout.row_axis >= 0 && axes_.along.in > 1 && axes_.along_pitch[kX] != job.layout.lanes.n)),
+      lifts_(lifts_rows(job, axes_)),
+      in_place_(folds_in_place(job, axes_)),
       block_(block_outputs()) {
   const index_t bytes = how_.value_bytes, kernel = axes_.across.kernel;
   before_bytes_ = (tiling.before_elems * bytes + kVectorBytes - 1) / kVectorBytes * kVectorBytes;
@@ -188,14 +200,6 @@ void LongFolder::fold(index_t plane, index_t tile, Range rows, CarefulRows& care
   }
 }
 
-// Whether rows of x are read where they lie: nothing is folded across, lifted, watched or absent.
-bool LongFolder::folds_in_place() const {
-  const bool watched = !sum_ && is_floating(job_.problem->dtype);
-  if (job_.layout.row_axis < 0 || axes_.across.kernel > 1 || lifts_ || watched) return false;
-  const bool inside = tile_.before == 0 && tile_.after == 0;
-  return inside && tile_.lanes * axes_.along.dilation == 1 && halve_exactly(axes_.along.kernel, axes_.along.stride);
-}
-
 // The outputs first, first + classes, … of a band, whose windows share taps.
 void LongFolder::fold_class(Range rows, index_t first, CarefulRows& careful) {
   const Axis& axis = axes_.across;
@@ -213,7 +217,7 @@ void LongFolder::fold_class(Range rows, index_t first, CarefulRows& careful) {
     b.ready = ready;
     const bool known = gather(axis.start(o), std::max<index_t>(0, ready - 1), windows + kernel - 1);
     const bool to_y = job_.layout.row_axis < 0 && direct_;
-    const bool in_place = folds_in_place();
+    const bool in_place = in_place_ && tile_.before == 0 && tile_.after == 0;
     for (index_t w = 0; w < windows; ++w) out_[w] = nullptr;
     for (index_t i = 0; i < count; ++i) {
       out_[i * step] = to_y ? y_ + (o + i * classes) * axes_.across_pitch[kY] * how_.out_bytes : folded_row(i);

@@ -20,6 +20,10 @@ struct LongAxes {
   int across_number = -1;  // among the pooled axes
 };
 
+/// Whether rows of x are folded along where they lie, but for tiles with padding: nothing is folded across, lifted or
+/// looked at for special values.
+bool folds_in_place(const FoldJob& job, const LongAxes& axes);
+
 LongKernels long_kernels(const Problem& problem, const RowReduction& plain);
 
 class LongFolder {
@@ -40,7 +44,6 @@ class LongFolder {
   void set_tile(index_t number);
   index_t block_outputs() const;
   bool gather(index_t first_place, index_t from, index_t count);
-  bool folds_in_place() const;
   bool scan_row(const std::byte* x, index_t pitch) const;
   const void* lifted_row(index_t input, bool& special);
   void fold_class(Range rows, index_t first, CarefulRows& careful);
@@ -56,8 +59,9 @@ class LongFolder {
   const LongKernels kernels_;
   const bool sum_;
   const bool dense_y_;
-  const bool direct_;    // the last fold writes y itself
-  const bool lifts_;     // rows of x are copied or lifted before they are folded
+  const bool direct_;  // the last fold writes y itself
+  const bool lifts_;   // rows of x are copied or lifted before they are folded
+  const bool in_place_;
   const index_t block_;  // windows across rows that one call takes
   index_t row_bytes_;    // of rows that are folded across
   index_t before_bytes_;

@@ -40,9 +40,9 @@ struct LongRow {
   int quotient_count = 0;
 };
 
-/// Whether rows are read from the first tap of the first window to the last of the last one and no further: when both
-/// numbers are even, neighbours are combined first, into a row of scratch.
-constexpr bool halve_exactly(index_t kernel, index_t step) { return kernel % 2 == 0 && step % 2 == 0; }
+/// Whether rows are read from the first tap of the first window to the last of the last one and no further: by even
+/// steps neighbours are combined first, into a row of scratch.
+constexpr bool halve_exactly(index_t kernel, index_t step) { return kernel > 1 && step % 2 == 0; }
 
 struct LongKernels {
   /// True when a row that was looked at holds a NaN or a negative zero; then `out` is not to be trusted.

@@ -83,7 +83,7 @@ HWY_INLINE void take_steps(const T* HWY_RESTRICT from, index_t step, index_t n, 
   const hn::ScalableTag<T> d;
   const index_t lanes = static_cast<index_t>(hn::Lanes(d));
   if (step == 2) {
-    for (; i + lanes <= n; i += lanes) {
+    for (; i + lanes < n; i += lanes) {  // the last vector would read one element too many
       put(d, hn::ConcatEven(d, hn::LoadU(d, from + 2 * i + lanes), hn::LoadU(d, from + 2 * i)), i);
     }
   }
