@@ -176,16 +176,12 @@ def group_table(group, results):
     yield f"\n### {TITLES.get(group, group.capitalize())}\n\n"
     stored = any(STORED in result["times"] for result in results)
     yield f"| problem | ms |{' stored codes, ms |' if stored else ''} times a copy | fastest peer | times as fast | "
-    yield f"PyTorch | two threads |\n|---|--:|{'--:|' if stored else ''}--:|---|--:|--:|--:|\n"
+    yield f"PyTorch | two threads, ms |\n|---|--:|{'--:|' if stored else ''}--:|---|--:|--:|--:|\n"
     for problem, by_threads in rows.items():
         result = by_threads[min(by_threads)]
         times, peer = result["times"], best_peer(result)
         torch = number(1 / ratio(result, "PyTorch")) if "PyTorch" in times else ""
-        two = (
-            number(times["Oriel"]["seconds"] / by_threads[2]["times"]["Oriel"]["seconds"])
-            if {1, 2} <= set(by_threads)
-            else ""
-        )
+        two = f"{1e3 * by_threads[2]['times']['Oriel']['seconds']:.3f}" if {1, 2} <= set(by_threads) else ""
         by_codes = f" {1e3 * times[STORED]['seconds']:.3f} |" if STORED in times else " |" if stored else ""
         yield (
             f"| `{problem}` | {1e3 * times['Oriel']['seconds']:.3f} |{by_codes} {number(ratio(result, 'copy'))} | {peer or ''} | "
@@ -196,8 +192,7 @@ def group_table(group, results):
 def tables(whole, runs):
     yield from head(whole, runs)
     yield "\n" + "".join(PICTURE.format(*words) for words in PICTURES.items()).rstrip() + "\n"
-    yield "\n`times as fast` and `PyTorch` say how many times as long as Oriel the peer takes; `two threads`, how much "
-    yield "faster two are than one.\n"
+    yield "\n`times as fast` and `PyTorch` say how many times as long as Oriel the peer takes.\n"
     for group in dict.fromkeys(result["group"] for result in whole["results"]):
         yield from group_table(group, [result for result in whole["results"] if result["group"] == group])
 

@@ -211,6 +211,8 @@ void PlaneFolder::set_divisors() {
   }
   if (along_divisor_ != 0) return;  // rows of a million are many tiles without a border
   for (index_t o = 0; o < axis.out; ++o) std::fill_n(each + o * tile_.lanes, tile_.lanes, static_cast<T>(divisor(o)));
+  // The last vector divides by what follows too: a subnormal number there would take it more than a hundred cycles.
+  std::fill_n(each + axis.out * tile_.lanes, kernel_.vector, T{1});
 }
 
 void PlaneFolder::count_along() {
