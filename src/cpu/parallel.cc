@@ -116,20 +116,33 @@ constinit Workers workers;
 
 // Says whether another thread took a chunk.
 bool share(index_t n, index_t least, int threads, const Body& body) {
-  // The thread sanitizer cannot see how oneTBB hands work over, so what happens before what is said here.
+  // The thread sanitizer cannot see how oneTBB hands work over, so what happens before what is said here, also where a
+  // body throws.
   std::atomic<int> handed{0};
   std::atomic<bool> helped{false};
+  struct Chunk {
+    std::atomic<int>& handed;
+    explicit Chunk(std::atomic<int>& of) : handed(of) { (void)handed.load(std::memory_order_acquire); }
+    ~Chunk() { handed.fetch_add(1, std::memory_order_release); }
+    Chunk(const Chunk&) = delete;
+    Chunk& operator=(const Chunk&) = delete;
+  };
+  struct All {
+    std::atomic<int>& handed;
+    explicit All(std::atomic<int>& of) : handed(of) { handed.store(1, std::memory_order_release); }
+    ~All() { (void)handed.load(std::memory_order_acquire); }
+    All(const All&) = delete;
+    All& operator=(const All&) = delete;
+  };
   const std::thread::id caller = std::this_thread::get_id();
   const auto run = [&] {
-    handed.store(1, std::memory_order_release);
+    const All all(handed);
     tbb::parallel_for(tbb::blocked_range<index_t>(0, n, static_cast<std::size_t>(least)),
                       [&](const tbb::blocked_range<index_t>& range) {
-                        (void)handed.load(std::memory_order_acquire);
+                        const Chunk chunk(handed);
                         body(range.begin(), range.end());
                         if (std::this_thread::get_id() != caller) helped.store(true, std::memory_order_relaxed);
-                        handed.fetch_add(1, std::memory_order_release);
                       });
-    (void)handed.load(std::memory_order_acquire);
   };
   if (threads >= default_threads())  // oneTBB prints a warning when asked for more
     run();
