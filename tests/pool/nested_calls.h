@@ -42,8 +42,12 @@ struct Call {
   std::vector<Result> right;  // by one thread
 
   std::string wrong(const Options& options = {}) const {
-    const std::string what = first_wrong(right, make(options));
-    return what.empty() ? what : name + ": " + what;
+    try {
+      const std::string what = first_wrong(right, make(options));
+      return what.empty() ? what : name + ": " + what;
+    } catch (const Error& error) {
+      return name + ": " + error.what();
+    }
   }
 };
 
