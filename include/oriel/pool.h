@@ -109,7 +109,8 @@ ORIEL_API std::vector<std::string> supported_targets();
 ORIEL_API std::string active_target();
 /// Uses that target from now on (the name in any case; empty: the best). Throws Error when it cannot run here.
 ORIEL_API void set_target(const std::string& name);
-/// Threads that a call uses by default. One in a child that was forked after calls had used several: it has none of them.
+/// Threads that a call uses by default. One in a child that was forked after calls had used several: it has none of
+/// them.
 ORIEL_API int default_threads();
 /// Whether this build pools tensors on CUDA devices.
 ORIEL_API bool has_cuda();

@@ -25,7 +25,7 @@ class CodeCheck {
   void set_bits();
 
   CodeShape shape_;
-  bool made_ = false;  // for the shape, to the end
+  bool made_ = false;                           // for the shape, to the end
   std::array<index_t, kMaxPooledAxes> step_{};  // what a tap of an axis adds to a code
   index_t taps_ = 1;
   std::vector<index_t> code_begin_;                                   // of rows of outputs,

@@ -40,7 +40,7 @@ class CodeLists {
   void list_woven();
 
   CodeShape shape_;
-  bool made_ = false;  // for the shape, to the end
+  bool made_ = false;                              // for the shape, to the end
   std::array<index_t, kMaxPooledAxes> step_{};     // what a tap of an axis adds to a code
   std::array<Readers, kMaxPooledAxes> by_axis_{};  // outputs of an axis
   Readers elements_;                               // of a row of inputs, or of its positions

@@ -170,9 +170,7 @@ bool share(index_t n, index_t least, int threads, const Body& body) {
 
 }  // namespace
 
-int default_threads() {
-  return forked.load(std::memory_order_relaxed) ? 1 : tbb::this_task_arena::max_concurrency();
-}
+int default_threads() { return forked.load(std::memory_order_relaxed) ? 1 : tbb::this_task_arena::max_concurrency(); }
 
 void spread(index_t n, index_t bytes, int threads, const Body& body) {
   if (forked.load(std::memory_order_relaxed)) return body(0, n);
