@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "io/hdf5_handle.h"
+#include "io/writer_lock.h"
 
 namespace oriel::io {
 namespace {
@@ -82,7 +83,9 @@ Handle open_file(const std::string& place, const std::string& file, unsigned fla
   if (::access(place.c_str(), R_OK) != 0) throw Error(fmt::format("{}: cannot open: {}", file, std::strerror(errno)));
   if (std::filesystem::is_directory(place)) throw Error(fmt::format("{}: a folder; allowed: a file", file));
   if (H5Fis_hdf5(place.c_str()) <= 0) throw Error(fmt::format("{}: not an HDF5 file, or cut off", file));
-  return Handle(H5Fopen(place.c_str(), flags, access), H5Fclose, file, "open as an HDF5 file");
+  const hid_t opened = H5Fopen(place.c_str(), flags, access);
+  if (opened < 0) const NoWriters nobody(place, file, std::chrono::milliseconds(0));  // HDF5 says: try again
+  return Handle(opened, H5Fclose, file, "open as an HDF5 file");
 }
 
 Extents extents_of(const std::vector<hsize_t>& values) {

@@ -84,6 +84,8 @@ NoWriters::NoWriters(const std::string& target, const std::string& file, std::ch
   if (descriptor_ < 0) return;  // nothing is there, or the copy will say why it cannot be read
   if (lock(descriptor_, LOCK_SH, Clock::now() + longest) != Locked::not_in_time) return;
   ::close(descriptor_);
+  if (longest.count() == 0)
+    throw Error(fmt::format("{}: another program has it open for writing; allowed: once that has closed it", file));
   throw Error(fmt::format("{}: another program has had it open for writing for {:.3g} s; it stays as it is", file,
                           seconds(longest)));
 }

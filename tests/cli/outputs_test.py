@@ -1,8 +1,10 @@
 """What `oriel pool` keeps, replaces and refuses (docs/files.md): archives, HDF5 files, outputs that are inputs, several
 writers of one file, pages, names that do things to a terminal."""
 
+import fcntl
 import json
 import os
+import resource
 import signal
 import subprocess
 import time
@@ -116,7 +118,6 @@ def test_what_is_no_archive_is_not_replaced_by_one(refusal, oriel, x, tmp_path):
 
 
 def test_an_archive_stays_whole_if_the_disk_is_full(refusal, x, tmp_path):
-    import resource
     np.savez(tmp_path / "a.npz", keep=np.zeros(1000))
     before = (tmp_path / "a.npz").read_bytes()
     limit = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (len(before) + 10,) * 2)  # noqa: E731
@@ -267,60 +268,109 @@ def test_nothing_of_several_writers_is_lost(x, hdf5, tmp_path, file):
         (tmp_path / file).unlink()
 
 
-def wait_for(condition, process):
-    deadline = time.monotonic() + 60
-    while not condition():
-        assert time.monotonic() < deadline and process.poll() is None
-        time.sleep(0.005)
+@pytest.fixture
+def held(tmp_path):
+    """held(file): takes the lock of its writers; close(what it gives) lets go."""
+    locks = []
+
+    def hold(file):
+        locks.append(os.open(tmp_path / f".{file}.lock", os.O_RDWR | os.O_CREAT))
+        fcntl.flock(locks[-1], fcntl.LOCK_EX)
+        return locks[-1]
+
+    return hold
 
 
-def test_what_was_written_while_a_long_call_ran_stays(oriel, x, hdf5, tmp_path):
-    np.save(tmp_path / "large.npy", np.random.default_rng(0).random((80, 256, 256), dtype="f4"))
+@pytest.fixture
+def waiting(tmp_path):
+    """waiting(out): a call that has made its array, and waits for the lock."""
+
+    def start(out):
+        process = subprocess.Popen([COMMAND, "pool", "x.npy", out, "-k", "2", "-q"], cwd=tmp_path)
+        lock = str(tmp_path / f".{out.split(':')[0]}.lock")
+        deadline = time.monotonic() + 100
+        while lock not in open_files(process):
+            assert time.monotonic() < deadline and process.poll() is None
+            time.sleep(0.01)
+        return process
+
+    return start
+
+
+def open_files(process):
+    folder = f"/proc/{process.pid}/fd"
+    files = []
+    for name in os.listdir(folder):
+        try:
+            files.append(os.readlink(f"{folder}/{name}"))
+        except FileNotFoundError:  # closed meanwhile
+            pass
+    return files
+
+
+def test_what_others_wrote_while_a_call_ran_stays(x, hdf5, held, waiting, tmp_path):
     with h5py.File(tmp_path / "o.h5", "w") as file:
-        file["first"] = X
-    slow = subprocess.Popen([COMMAND, "pool", "large.npy", "o.h5:/slow", "-k", "9x9x9", "-s", "1", "-q", "-t", "1"], cwd=tmp_path)
-    wait_for(lambda: list(tmp_path.glob(".o.h5.*.tmp")), slow)
-    slow.send_signal(signal.SIGSTOP)  # it has copied the file, or is about to
-    try:
-        oriel("pool", "x.npy", "o.h5:/quick", "-k", 2)
-        with h5py.File(tmp_path / "o.h5", "a") as file:  # another program, in place
-            file["others"] = X
-            del file["first"]
-    finally:
-        slow.send_signal(signal.SIGCONT)
-    assert slow.wait(timeout=100) == 0
-    with h5py.File(tmp_path / "o.h5") as file:
-        assert {"quick", "others", "slow"} <= set(file)
-        np.testing.assert_array_equal(file["others"], X)
-        np.testing.assert_array_equal(file["quick"], Y)
-        assert file["slow"].shape == (72, 248, 248) and np.isfinite(file["slow"][()]).all()
-    assert names(tmp_path) == ["large.npy", "o.h5", "x.npy"]
-
-
-def test_a_writer_waits_for_one_that_holds_the_file(x, hdf5, tmp_path):
-    with h5py.File(tmp_path / "o.h5", "w") as file:
-        file["first"] = X
-    lock = os.open(tmp_path / ".o.h5.lock", os.O_RDWR | os.O_CREAT)
-    import fcntl
-    fcntl.flock(lock, fcntl.LOCK_EX)
-    waiting = subprocess.Popen([COMMAND, "pool", "x.npy", "o.h5:/y", "-k", "2", "-q"], cwd=tmp_path)
-    time.sleep(1)
-    assert waiting.poll() is None and list(datasets(tmp_path / "o.h5")) == ["first"]
+        file["first"] = file["second"] = X
+    lock = held("o.h5")
+    calls = [waiting(f"o.h5:/deep/d{i}") for i in range(3)]  # each has copied the file as it is now
+    with h5py.File(tmp_path / "o.h5", "a") as file:  # another program, which knows no lock
+        file["others"] = X
+        del file["first"]
     os.close(lock)  # as the end of a process does, however it ends
-    assert waiting.wait(timeout=60) == 0
-    assert sorted(datasets(tmp_path / "o.h5")) == ["first", "y"]
+    assert [call.wait(timeout=100) for call in calls] == [0, 0, 0]
+    with h5py.File(tmp_path / "o.h5") as file:
+        assert sorted(file) == ["deep", "others", "second"] and sorted(file["deep"]) == ["d0", "d1", "d2"]
+        np.testing.assert_array_equal(file["others"], X)
+        np.testing.assert_array_equal(file["deep/d0"], Y)
+        assert file["deep/d1"].attrs["oriel_problem"] == "max:f32:8x8:k2"
     assert names(tmp_path) == ["o.h5", "x.npy"]  # the lock's file is gone, whoever made it
 
 
-def test_a_signal_ends_the_wait_for_another_writer(x, tmp_path):
-    import fcntl
-    lock = os.open(tmp_path / ".o.npz.lock", os.O_RDWR | os.O_CREAT)
-    fcntl.flock(lock, fcntl.LOCK_EX)
-    waiting = subprocess.Popen([COMMAND, "pool", "x.npy", "o.npz:y", "-k", "2"], cwd=tmp_path)
-    wait_for(lambda: list(tmp_path.glob(".o.npz.*.tmp")), waiting)
-    time.sleep(0.2)
-    waiting.terminate()
-    assert waiting.wait(timeout=20) == -signal.SIGTERM
+def test_an_archive_that_is_written_while_a_call_ran(x, held, waiting, tmp_path):
+    np.savez(tmp_path / "o.npz", first=X)
+    lock = held("o.npz")
+    calls = [waiting(f"o.npz:d{i}") for i in range(3)]
+    np.savez(tmp_path / "o.npz", others=X)
+    os.close(lock)
+    assert [call.wait(timeout=100) for call in calls] == [0, 0, 0]
+    assert sorted(arrays(tmp_path / "o.npz")) == ["d0", "d1", "d2", "others"]
+    assert names(tmp_path) == ["o.npz", "x.npy"]
+
+
+def test_a_file_that_is_gone_when_a_call_ends(x, hdf5, held, waiting, tmp_path):
+    with h5py.File(tmp_path / "o.h5", "w") as file:
+        file["first"] = X
+    lock = held("o.h5")
+    call = waiting("o.h5:/y")
+    (tmp_path / "o.h5").unlink()
+    os.close(lock)
+    assert call.wait(timeout=100) == 0
+    np.testing.assert_array_equal(datasets(tmp_path / "o.h5")["y"], Y)
+
+
+def test_a_file_that_another_program_writes(refusal, x, hdf5, held, waiting, tmp_path):
+    with h5py.File(tmp_path / "o.h5", "w") as file:
+        file["first"] = X
+        file.flush()
+        for source, out in [("x.npy", "o.h5:/y"), ("o.h5:/first", "y.npy")]:
+            text = refusal("pool", source, out, "-k", 2)
+            assert text == "oriel pool: o.h5: another program has it open for writing; allowed: once that has closed it"
+    lock = held("o.h5")
+    call = waiting("o.h5:/y")
+    with h5py.File(tmp_path / "o.h5", "a") as file:
+        os.close(lock)
+        time.sleep(1)
+        assert call.poll() is None  # it waits for the file to be closed
+        file["second"] = X
+    assert call.wait(timeout=100) == 0
+    assert sorted(datasets(tmp_path / "o.h5")) == ["first", "second", "y"]
+
+
+def test_a_signal_ends_the_wait_for_another_writer(x, held, waiting, tmp_path):
+    lock = held("o.npz")
+    call = waiting("o.npz:y")
+    call.terminate()
+    assert call.wait(timeout=20) == -signal.SIGTERM
     assert names(tmp_path) == [".o.npz.lock", "x.npy"]  # which is not its own
     os.close(lock)
 

@@ -118,6 +118,8 @@ TEST(NoWriters, waits_for_programs_that_lock_what_they_write) {
   ASSERT_EQ(::flock(other, LOCK_EX), 0);
   EXPECT_EQ(error_of([&] { NoWriters(path, "a.h5", 30ms); }),
             "a.h5: another program has had it open for writing for 0.03 s; it stays as it is");
+  EXPECT_EQ(error_of([&] { NoWriters(path, "a.h5", 0ms); }),
+            "a.h5: another program has it open for writing; allowed: once that has closed it");
   ::close(other);
   const NoWriters now(path, "a.h5", 0ms);
 }
