@@ -45,8 +45,10 @@ constexpr const char* kPoolExamples = R"(Examples:
   cat x.npy | oriel pool - - --kernel 2 > y.npy
 
 One number stands for all pooled axes. Files: .npy, .npz, FILE.npz:NAME, FILE.h5:/NAME, .png, .jpg, .tif, .webp; - is
-a stream. HDF5 files, and .npy files with --memory or under mpirun, pass through memory in blocks: same bits. Other
-datasets of an HDF5 file OUT stay.
+a stream. FILE.tif:2 is the second picture of a TIFF or an animated WebP. HDF5 files, and .npy files with --memory or
+under mpirun, pass through memory in blocks: same bits.
+Other arrays of an archive or HDF5 file OUT stay, those of other writers too; one of the same name is replaced. IN is
+replaced only with --replace-input.
 NumPy has no bfloat16 of its own: --dtype bf16 reads and writes it as ml_dtypes does (descr <V2).)";
 
 constexpr const char* kNameHelp = R"(
@@ -91,7 +93,7 @@ void add_pool(CLI::App& app, Typed& t) {
       ->type_name("")
       ->required();
   add_window(pool, t.window);
-  pool.add_option("--indices", c.indices, "also write where each maximum or minimum was (int64)")->type_name("FILE");
+  pool.add_option("--indices", c.indices, "also write where each maximum or minimum was (int64); may be another array of OUT's archive or HDF5 file")->type_name("FILE");
   pool.add_option("--index-space", t.index_space, "what indices count: plane (as PyTorch) or tensor (as ONNX)")
       ->type_name("SPACE")
       ->check(CLI::IsMember({"plane", "tensor"}))
@@ -100,6 +102,7 @@ void add_pool(CLI::App& app, Typed& t) {
   pool.add_option("--format", c.format, "format of OUT where its name does not tell (default for -: npy)")
       ->type_name("FORMAT")
       ->check(CLI::IsMember({"npy", "npz", "png", "jpg", "tif", "webp"}));
+  pool.add_flag("--replace-input", c.replace_input, "let OUT be IN, which is then lost");
   pool.add_option("-t,--threads", c.threads, "threads at most (default: all)")
       ->check(CLI::Range(1, 4096))
       ->type_name("N");
