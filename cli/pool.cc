@@ -16,7 +16,7 @@ namespace oriel::cli {
 namespace {
 
 struct Seconds {
-  double read = 0, pool = 0, write = 0;
+  double read = 0, pool = 0, write = 0, all = 0;
 };
 
 // What tells the format of OUT: --format, else its name. A name that tells nothing is the command line's fault.
@@ -49,17 +49,17 @@ std::string report_json(const PoolCommand& c, const Problem& p, const Seconds& s
   return fmt::format(
       "{{\"in\": {}, \"out\": {}, \"problem\": {}, \"dtype\": \"{}\", \"shape\": {}, \"output_shape\": {}{}, "
       "\"target\": {}, "
-      "\"threads\": {}, \"seconds\": {{\"read\": {:.6f}, \"pool\": {:.6f}, \"write\": {:.6f}}}}}\n",
+      "\"threads\": {}, \"seconds\": {{\"read\": {:.6f}, \"pool\": {:.6f}, \"write\": {:.6f}, \"all\": {:.6f}}}}}\n",
       json_string(c.in), json_string(c.out), json_string(to_string(p)), name(p.dtype), json_list(p.shape),
       json_list(p.output_shape), indices, json_string(active_target()), c.threads > 0 ? c.threads : default_threads(),
-      s.read, s.pool, s.write);
+      s.read, s.pool, s.write, s.all);
 }
 
 void report(Progress& progress, const PoolCommand& c, const Problem& p, const Seconds& s) {
   if (c.json) return progress.say(report_json(c, p, s));
   if (c.quiet || c.out == "-") return;
-  progress.say(fmt::format("{}: {} {} -> {}: {} ({:.3g} ms)\n", c.in, name(p.dtype), to_string(p.shape), c.out,
-                           to_string(p.output_shape), s.pool * 1e3));
+  progress.say(fmt::format("{}: {} {} -> {}: {} ({})\n", c.in, name(p.dtype), to_string(p.shape), c.out,
+                           to_string(p.output_shape), spent("pooled", s.pool, s.all)));
 }
 
 }  // namespace
@@ -102,6 +102,7 @@ int run_pool(const PoolCommand& c) {
   if (indices_out) indices_out->commit();
   out.commit();
   seconds.write = watch.seconds();
+  seconds.all = watch.in_all();
   report(progress, c, problem, seconds);
   return kExitDone;
 }

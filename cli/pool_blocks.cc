@@ -12,6 +12,7 @@
 #include "cli/blocks.h"
 #include "cli/json.h"
 #include "cli/progress.h"
+#include "cli/stopwatch.h"
 #include "io/hdf5.h"
 #include "io/output_file.h"
 #include "oriel/dist/local_pool.h"
@@ -24,10 +25,10 @@ constexpr const char* kDefaultDataset = "/data";
 
 bool is_npy(const std::string& path) { return path.ends_with(".npy") || path.ends_with(".NPY"); }
 
-class Stopwatch {
+class Timed {
  public:
-  explicit Stopwatch(double& seconds) : seconds_(seconds) {}
-  ~Stopwatch() { seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count(); }
+  explicit Timed(double& seconds) : seconds_(seconds) {}
+  ~Timed() { seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count(); }
 
  private:
   double& seconds_;
@@ -122,7 +123,7 @@ class Output {
 };
 
 struct Seconds {
-  double read = 0, pool = 0, write = 0;
+  double read = 0, pool = 0, write = 0;  // of these, what took how long
 };
 
 // Everything that one call needs while it runs.
@@ -175,7 +176,7 @@ class Run {
       });
     }
     progress.set("bringing it to the disk");
-    Stopwatch watch(seconds_.write);
+    Timed timed(seconds_.write);
     out_.finish();
     if (indices_) indices_->finish();
     if (indices_) indices_->commit();
@@ -193,15 +194,16 @@ class Run {
       progress.say(fmt::format(
           "{{\"in\": {}, \"out\": {}, \"problem\": {}, \"dtype\": \"{}\", \"shape\": {}, \"output_shape\": {}{}, "
           "\"ranks\": {}, \"blocks\": {}, \"memory\": {}, \"threads\": {}, \"seconds\": {{\"read\": {:.6f}, \"pool\": "
-          "{:.6f}, \"write\": {:.6f}}}}}\n",
+          "{:.6f}, \"write\": {:.6f}, \"all\": {:.6f}}}}}\n",
           json_string(c_.in), json_string(c_.out), json_string(to_string(p)), name(p.dtype), json_list(p.shape),
           json_list(p.output_shape), indices, team_.size(), blocks_->count(),
-          c_.memory > 0 ? c_.memory : kDefaultMemory, threads(), seconds_.read, seconds_.pool, seconds_.write));
+          c_.memory > 0 ? c_.memory : kDefaultMemory, threads(), seconds_.read, seconds_.pool, seconds_.write,
+          watch_.in_all()));
     } else if (!c_.quiet) {
       const std::string ranks = team_.size() == 1 ? "" : fmt::format(", {} ranks", team_.size());
-      progress.say(fmt::format("{}: {} {} -> {}: {} ({} block{}{}, {:.3g} ms)\n", c_.in, name(p.dtype),
-                               to_string(p.shape), c_.out, to_string(p.output_shape), blocks_->count(),
-                               blocks_->count() == 1 ? "" : "s", ranks, seconds_.pool * 1e3));
+      progress.say(fmt::format("{}: {} {} -> {}: {} ({} block{}{}; {})\n", c_.in, name(p.dtype), to_string(p.shape),
+                               c_.out, to_string(p.output_shape), blocks_->count(), blocks_->count() == 1 ? "" : "s",
+                               ranks, spent("pooled", seconds_.pool, watch_.in_all())));
     }
   }
 
@@ -228,7 +230,7 @@ class Run {
     const Tensor x(x_.view.data, problem_->dtype, needed.shape(), dense_pitch(needed.shape(), in_->order));
     const Tensor y(y_.view.data, problem_->dtype, block.shape());
     {
-      Stopwatch watch(seconds_.read);
+      Timed timed(seconds_.read);
       in_->read(needed.begin, x);
     }
     dist::Operands operands;
@@ -237,7 +239,7 @@ class Run {
     if (indices_) operands.places = Tensor(places_.view.data, Dtype::i64, block.shape());
     operands.space = IndexSpace::window;
     {
-      Stopwatch watch(seconds_.pool);
+      Timed timed(seconds_.pool);
       const Problem part = plan_->part(block);
       const Extents one(part.shape.size(), 1);
       // One rank's share of a division among one: it knows windows without any tap, too.
@@ -247,7 +249,7 @@ class Run {
       pool.finish(dist::Pass::forward, operands, {.threads = threads()});
       if (indices_) dist::globalise(*plan_, block, operands.places, c_.index_space);
     }
-    Stopwatch watch(seconds_.write);
+    Timed timed(seconds_.write);
     out_.write(block.begin, y);
     if (indices_) indices_->write(block.begin, operands.places);
   }
@@ -263,6 +265,7 @@ class Run {
   std::optional<Blocks> blocks_;
   io::Buffer x_, y_, places_;
   Seconds seconds_;
+  Stopwatch watch_;  // of the whole call
 };
 
 }  // namespace

@@ -6,16 +6,20 @@
 #include "apps/portrait/picture_job.h"
 #include "cli/json.h"
 #include "cli/progress.h"
+#include "cli/stopwatch.h"
 
 namespace oriel::portrait {
 
 int run_image(ImageCommand c) {
+  cli::Stopwatch watch;
   cli::Progress progress("oriel-portrait image");
   progress.set(c.in);
   const std::string ending = picture_ending(c.out, c.format, c.asked.look.channels());
   load_background(c.asked);
   const NamedSegmenter segmenter = make_segmenter(c.asked.source);
-  const PictureDone done = make_picture(c.in, c.out, ending, c.asked, segmenter.run);
+  const double load = watch.seconds();
+  PictureDone done = make_picture(c.in, c.out, ending, c.asked, segmenter.run);
+  done.load = load;
   if (c.asked.json && c.out != "-")
     progress.say(fmt::format("{{\"in\": {}, \"out\": {}, \"model\": {}, {}}}\n", cli::json_string(c.in),
                              cli::json_string(c.out), cli::json_string(segmenter.name), json_of(done)));
@@ -25,9 +29,9 @@ int run_image(ImageCommand c) {
   if (c.asked.json || c.asked.quiet || c.out == "-") return cli::kExitDone;
   std::string notes;
   for (const std::string& note : done.notes) notes += "; " + note;
-  progress.say(fmt::format("{}: {}x{} -> {}: {} {:.0f} % of it ({:.3g} ms){}\n", c.in, done.width, done.height, c.out,
+  progress.say(fmt::format("{}: {}x{} -> {}: {} {:.0f} % of it ({}){}\n", c.in, done.width, done.height, c.out,
                            done.person.found ? "a person on" : "no person found;", done.person.area * 100,
-                           (done.segment + done.edges) * 1e3, notes));
+                           cli::spent("cut out", done.segment + done.edges, done.all()), notes));
   return cli::kExitDone;
 }
 
