@@ -92,6 +92,7 @@ class Output {
     const std::string place = team_.from_first(file_ ? file_->place() : "");
     if (team_.rank() != 0) watched_ = std::make_unique<io::WatchedFile>(place);
     together(team_, [&] {
+      const std::shared_ptr<void> watched = team_.watch("opening the output");
       volume_ =
           hdf5_ ? io::open_hdf5_output(place, *hdf5_, spec, team_.use_ranks()) : io::open_npy_output(place, file, spec);
     });
@@ -101,7 +102,10 @@ class Output {
 
   // All that was written is on the disk, under its temporary name.
   void finish() {
-    together(team_, [&] { volume_->close(); });
+    together(team_, [&] {
+      const std::shared_ptr<void> watched = team_.watch("closing the output");
+      volume_->close();
+    });
     together(team_, [&] {
       if (file_) file_->finish();
     });
@@ -112,6 +116,12 @@ class Output {
     });
   }
   std::string file() const { return hdf5_ ? hdf5_->file : path_; }
+  // Of the file that is there already, which a new dataset joins.
+  index_t bytes_there() const {
+    std::error_code none;
+    const auto bytes = hdf5_ ? std::filesystem::file_size(hdf5_->file, none) : 0;
+    return none ? 0 : static_cast<index_t>(bytes);
+  }
 
  private:
   std::string path_;
@@ -159,6 +169,7 @@ class Run {
                            .chunk = chunk};
     together(team_, [&] { blocks_.emplace(*plan_, rules); });
     const std::string name = to_string(*problem_);
+    team_.expect(result_bytes() + out_.bytes_there() + (indices_ ? indices_->bytes_there() : 0));
     out_.open({problem_->dtype, problem_->output_shape, chunk, name, in_.get()});
     if (indices_) indices_->open({Dtype::i64, problem_->output_shape, chunk, name, nullptr});
     together(team_, [&] { allocate(); });
@@ -168,6 +179,7 @@ class Run {
     const index_t ranks = team_.size(), count = blocks_->count();
     const index_t begin = count * team_.rank() / ranks, end = count * (team_.rank() + 1) / ranks;
     const index_t rounds = ceil_div(count, ranks);
+    team_.expect(block_bytes());
     for (index_t round = 0; round < rounds; ++round) {
       progress.set(
           fmt::format("block {} of {}: {} %", std::min(round * ranks + 1, count), count, 100 * round / rounds));
@@ -176,6 +188,7 @@ class Run {
       });
     }
     progress.set("bringing it to the disk");
+    team_.expect(result_bytes() + out_.bytes_there() + (indices_ ? indices_->bytes_there() : 0));
     Timed timed(seconds_.write);
     out_.finish();
     if (indices_) indices_->finish();
@@ -217,6 +230,13 @@ class Run {
   }
 
   int threads() const { return c_.threads > 0 ? c_.threads : std::max(default_threads() / team_.local_size(), 1); }
+
+  // Bytes of an output, with its place where those are made.
+  index_t output_bytes() const { return size_bytes(problem_->dtype) + (indices_ ? 8 : 0); }
+  index_t result_bytes() const { return element_count(problem_->output_shape) * output_bytes(); }
+  index_t block_bytes() const {
+    return blocks_->most_inputs() * size_bytes(problem_->dtype) + blocks_->most_outputs() * output_bytes();
+  }
 
   void allocate() {
     x_ = io::allocate(problem_->dtype, {blocks_->most_inputs()});
