@@ -104,7 +104,7 @@ void add_pool(CLI::App& app, Typed& t) {
       ->check(CLI::Range(1, 4096))
       ->type_name("N");
   pool.add_option("--memory", t.pool_memory,
-                  "bytes that each process may hold, e.g. 512MiB: .npy and .h5 files in blocks (.h5: 1GiB)")
+                  "bytes that each process may hold, e.g. 512MiB: .npy and .h5 files go in blocks (.h5: 1GiB), others must fit")
       ->type_name("BYTES");
   pool.add_option("--deadline", t.pool_deadline,
                   "under mpirun: end when a rank lets the others wait longer than this in one step (default: 600s)")

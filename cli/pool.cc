@@ -4,6 +4,7 @@
 
 #include <memory>
 
+#include "cli/held_memory.h"
 #include "cli/json.h"
 #include "cli/options.h"
 #include "cli/pool_blocks.h"
@@ -73,10 +74,12 @@ int run_pool(const PoolCommand& c) {
   Stopwatch watch;
   Seconds seconds;
 
+  bound_inputs(c);
   progress.set("reading " + c.in);
   const io::Array x = io::read_array(c.in, c.dtype);
   const Problem problem = make_pool_problem(c, x);
   seconds.read = watch.seconds();
+  check_whole(c, problem);
 
   // Opened before the work: a folder that cannot be written is not worth waiting for.
   io::OutputFile out(io::split_npz_path(c.out).file);

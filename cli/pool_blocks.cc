@@ -10,6 +10,7 @@
 #include <memory>
 
 #include "cli/blocks.h"
+#include "cli/held_memory.h"
 #include "cli/json.h"
 #include "cli/progress.h"
 #include "cli/stopwatch.h"
@@ -35,22 +36,14 @@ class Timed {
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
-// What the process holds already: itself, its libraries, MPI.
-index_t resident_bytes() {
-  index_t pages = 0, resident = 0;
-  std::ifstream("/proc/self/statm") >> pages >> resident;
-  return resident * ::sysconf(_SC_PAGESIZE);
-}
-
 std::unique_ptr<io::VolumeIn> open_input(const PoolCommand& c, ReadWhole read_whole) {
   if (const auto hdf5 = io::split_hdf5_path(c.in)) return io::open_hdf5_volume(*hdf5, c.dtype);
   if (is_npy(c.in)) return io::open_npy_volume(c.in, c.dtype);
-  if (c.memory > 0 || read_whole == nullptr) {
+  if (read_whole == nullptr) {
     throw UsageError("oriel pool",
-                     fmt::format("IN: '{}' cannot be read in parts, as --memory and mpirun need; allowed: .npy, .h5, "
-                                 ".hdf5",
-                                 c.in));
+                     fmt::format("IN: '{}' cannot be read in parts, as mpirun needs; allowed: .npy, .h5, .hdf5", c.in));
   }
+  bound_inputs(c);
   return io::volume_of(read_whole(c.in, c.dtype));
 }
 
@@ -291,7 +284,7 @@ class Run {
 }  // namespace
 
 bool goes_in_blocks(const PoolCommand& c, const Team& team) {
-  return c.memory > 0 || team.size() > 1 || io::split_hdf5_path(c.in) || io::split_hdf5_path(c.out) ||
+  return (c.memory > 0 && is_npy(c.in)) || team.size() > 1 || io::split_hdf5_path(c.in) || io::split_hdf5_path(c.out) ||
          io::split_hdf5_path(c.indices);
 }
 
