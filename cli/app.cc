@@ -100,11 +100,13 @@ void add_pool(CLI::App& app, Typed& t) {
   pool.add_option("--format", c.format, "format of OUT where its name does not tell (default for -: npy)")
       ->type_name("FORMAT")
       ->check(CLI::IsMember({"npy", "npz", "png", "jpg", "tif", "webp"}));
+  pool.add_flag("--replace-input", c.replace_input, "let OUT be IN, which is then lost");
   pool.add_option("-t,--threads", c.threads, "threads at most (default: all)")
       ->check(CLI::Range(1, 4096))
       ->type_name("N");
-  pool.add_option("--memory", t.pool_memory,
-                  "bytes that each process may hold, e.g. 512MiB: .npy and .h5 files go in blocks (.h5: 1GiB), others must fit")
+  pool.add_option(
+          "--memory", t.pool_memory,
+          "bytes that each process may hold, e.g. 512MiB: .npy and .h5 files go in blocks (.h5: 1GiB), others must fit")
       ->type_name("BYTES");
   pool.add_option("--deadline", t.pool_deadline,
                   "under mpirun: end when a rank lets the others wait longer than this in one step (default: 600s)")

@@ -24,6 +24,7 @@ struct PoolCommand {
   IndexSpace index_space = IndexSpace::plane;
   std::optional<Dtype> dtype;  // what the input must hold
   std::string format;          // of OUT; empty: its name tells, standard output is .npy
+  bool replace_input = false;  // OUT may be IN
   int threads = 0;
   index_t memory = 0;                  // bytes that the process may hold; 0: what it takes
   double deadline = kDefaultDeadline;  // under mpirun

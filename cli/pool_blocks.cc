@@ -5,24 +5,24 @@
 
 #include <algorithm>
 #include <chrono>
-#include <filesystem>
 #include <fstream>
 #include <memory>
 
+#include "cli/block_output.h"
 #include "cli/blocks.h"
 #include "cli/held_memory.h"
 #include "cli/json.h"
+#include "cli/places.h"
 #include "cli/progress.h"
 #include "cli/stopwatch.h"
 #include "io/hdf5.h"
-#include "io/output_file.h"
 #include "oriel/dist/local_pool.h"
+#include "quoted.h"
 
 namespace oriel::cli {
 namespace {
 
 constexpr index_t kDefaultMemory = index_t{1} << 30;
-constexpr const char* kDefaultDataset = "/data";
 
 bool is_npy(const std::string& path) { return path.ends_with(".npy") || path.ends_with(".NPY"); }
 
@@ -47,84 +47,6 @@ std::unique_ptr<io::VolumeIn> open_input(const PoolCommand& c, ReadWhole read_wh
   return io::volume_of(read_whole(c.in, c.dtype));
 }
 
-// A file that results go to: made by rank 0 beside its target, written by all, named at the end.
-class Output {
- public:
-  // `format` as --format says; empty: the name tells.
-  Output(const std::string& path, const std::string& format, Team& team) : path_(path), team_(team) {
-    if (!format.empty() && format != "npy") {
-      throw UsageError("oriel pool", fmt::format("--format: '{}' cannot be written in parts, as HDF5 inputs, --memory "
-                                                 "and mpirun need; allowed: npy",
-                                                 format));
-    }
-    if (format.empty()) hdf5_ = io::split_hdf5_path(path);
-    if (hdf5_ && hdf5_->dataset.empty()) hdf5_->dataset = kDefaultDataset;
-    if (path == "-" || (!hdf5_ && format.empty() && !is_npy(path))) {
-      throw UsageError("oriel pool", fmt::format("OUT: '{}' cannot be written in parts, as HDF5 inputs, --memory and "
-                                                 "mpirun need; allowed: .npy, .h5, .hdf5",
-                                                 path));
-    }
-  }
-
-  // Rank 0 makes the file, then all open it.
-  void open(const io::VolumeSpec& spec) {
-    const std::string file = hdf5_ ? hdf5_->file : path_;
-    together(team_, [&] {
-      if (team_.rank() != 0) return;
-      const bool there = hdf5_ && std::filesystem::exists(file);
-      if (there) io::check_hdf5_output(file, *hdf5_);
-      file_ = std::make_unique<io::OutputFile>(file);
-      if (file_->place().empty())
-        throw Error(fmt::format("{}: a pipe or a device; allowed: a file, whose parts can be written", file));
-      if (there) file_->begin_with(file);
-      if (hdf5_)
-        io::create_hdf5_volume(file_->place(), *hdf5_, spec, !there);
-      else
-        io::create_npy_volume(file_->place(), file, spec);
-    });
-    const std::string place = team_.from_first(file_ ? file_->place() : "");
-    if (team_.rank() != 0) watched_ = std::make_unique<io::WatchedFile>(place);
-    together(team_, [&] {
-      const std::shared_ptr<void> watched = team_.watch("opening the output");
-      volume_ =
-          hdf5_ ? io::open_hdf5_output(place, *hdf5_, spec, team_.use_ranks()) : io::open_npy_output(place, file, spec);
-    });
-  }
-
-  void write(const Extents& begin, const ConstTensor& from) { volume_->write(begin, from); }
-
-  // All that was written is on the disk, under its temporary name.
-  void finish() {
-    together(team_, [&] {
-      const std::shared_ptr<void> watched = team_.watch("closing the output");
-      volume_->close();
-    });
-    together(team_, [&] {
-      if (file_) file_->finish();
-    });
-  }
-  void commit() {
-    together(team_, [&] {
-      if (file_) file_->commit();
-    });
-  }
-  std::string file() const { return hdf5_ ? hdf5_->file : path_; }
-  // Of the file that is there already, which a new dataset joins.
-  index_t bytes_there() const {
-    std::error_code none;
-    const auto bytes = hdf5_ ? std::filesystem::file_size(hdf5_->file, none) : 0;
-    return none ? 0 : static_cast<index_t>(bytes);
-  }
-
- private:
-  std::string path_;
-  Team& team_;
-  std::optional<io::Hdf5Path> hdf5_;
-  std::unique_ptr<io::OutputFile> file_;  // of rank 0
-  std::unique_ptr<io::WatchedFile> watched_;
-  std::unique_ptr<io::VolumeOut> volume_;
-};
-
 struct Seconds {
   double read = 0, pool = 0, write = 0;  // of these, what took how long
 };
@@ -135,15 +57,12 @@ class Run {
   Run(const PoolCommand& c, Team& team, ReadWhole read_whole)
       : c_(c), team_(team), read_whole_(read_whole), out_(c.out, c.format, team) {
     if (!c.indices.empty()) indices_.emplace(c.indices, "", team);
-    if (indices_ && indices_->file() == out_.file()) {
-      throw UsageError("oriel pool",
-                       fmt::format("--indices: '{}' is the file of OUT; allowed: another file", c.indices));
-    }
   }
 
   void prepare() {
     together(team_, [&] {
       in_ = open_input(c_, read_whole_);
+      check_places(c_, in_->part);
       problem_.emplace(resolve());
     });
     const dist::Partition inputs = dist::Partition::balanced(problem_->shape, Extents(problem_->shape.size(), 1));
@@ -163,8 +82,9 @@ class Run {
     together(team_, [&] { blocks_.emplace(*plan_, rules); });
     const std::string name = to_string(*problem_);
     team_.expect(result_bytes() + out_.bytes_there() + (indices_ ? indices_->bytes_there() : 0));
-    out_.open({problem_->dtype, problem_->output_shape, chunk, name, in_.get()});
-    if (indices_) indices_->open({Dtype::i64, problem_->output_shape, chunk, name, nullptr});
+    out_.open({problem_->dtype, problem_->output_shape, chunk, name, in_.get()}, false);
+    together_ = indices_ && share_file(indices_->place(), out_.place());
+    if (indices_) indices_->open({Dtype::i64, problem_->output_shape, chunk, name, nullptr}, together_);
     together(team_, [&] { allocate(); });
   }
 
@@ -185,8 +105,7 @@ class Run {
     Timed timed(seconds_.write);
     out_.finish();
     if (indices_) indices_->finish();
-    if (indices_) indices_->commit();
-    out_.commit();
+    name_files();
   }
 
   void report(Progress& progress) {
@@ -198,18 +117,20 @@ class Run {
         indices = fmt::format(", \"indices\": {}, \"index_space\": \"{}\"", json_string(c_.indices),
                               c_.index_space == IndexSpace::tensor ? "tensor" : "plane");
       progress.say(fmt::format(
-          "{{\"in\": {}, \"out\": {}, \"problem\": {}, \"dtype\": \"{}\", \"shape\": {}, \"output_shape\": {}{}, "
+          "{{\"in\": {}{}, \"out\": {}, \"problem\": {}, \"dtype\": \"{}\", \"shape\": {}, \"output_shape\": {}{}, "
           "\"ranks\": {}, \"blocks\": {}, \"memory\": {}, \"threads\": {}, \"seconds\": {{\"read\": {:.6f}, \"pool\": "
           "{:.6f}, \"write\": {:.6f}, \"all\": {:.6f}}}}}\n",
-          json_string(c_.in), json_string(c_.out), json_string(to_string(p)), name(p.dtype), json_list(p.shape),
-          json_list(p.output_shape), indices, team_.size(), blocks_->count(),
+          json_string(c_.in), taken_json(c_, in_->part, in_->picture), json_string(c_.out), json_string(to_string(p)),
+          name(p.dtype), json_list(p.shape), json_list(p.output_shape), indices, team_.size(), blocks_->count(),
           c_.memory > 0 ? c_.memory : kDefaultMemory, threads(), seconds_.read, seconds_.pool, seconds_.write,
           watch_.in_all()));
     } else if (!c_.quiet) {
       const std::string ranks = team_.size() == 1 ? "" : fmt::format(", {} ranks", team_.size());
-      progress.say(fmt::format("{}: {} {} -> {}: {} ({} block{}{}; {})\n", c_.in, name(p.dtype), to_string(p.shape),
-                               c_.out, to_string(p.output_shape), blocks_->count(), blocks_->count() == 1 ? "" : "s",
-                               ranks, spent("pooled", seconds_.pool, watch_.in_all())));
+      const std::string note = taken_note(c_, in_->picture);
+      progress.say(fmt::format("{}: {} {} -> {}: {} ({} block{}{}; {}){}{}\n", detail::printable(c_.in), name(p.dtype),
+                               to_string(p.shape), detail::printable(c_.out), to_string(p.output_shape),
+                               blocks_->count(), blocks_->count() == 1 ? "" : "s", ranks,
+                               spent("pooled", seconds_.pool, watch_.in_all()), note.empty() ? "" : "; ", note));
     }
   }
 
@@ -220,6 +141,21 @@ class Run {
     } catch (const Error& e) {
       throw UsageError("oriel pool", fmt::format("{}: {}", c_.in, e.what()));
     }
+  }
+
+  // Both are whole before either has its name. Locks are taken in the order of names, so that no two calls wait for
+  // each other.
+  void name_files() {
+    if (!indices_ || together_) {
+      out_.prepare(indices_ ? &*indices_ : nullptr);
+      return out_.commit();
+    }
+    const bool out_first = out_.target() < indices_->target();
+    if (out_first) out_.prepare(nullptr);
+    indices_->prepare(nullptr);
+    if (!out_first) out_.prepare(nullptr);
+    indices_->commit();
+    out_.commit();
   }
 
   int threads() const { return c_.threads > 0 ? c_.threads : std::max(default_threads() / team_.local_size(), 1); }
@@ -271,8 +207,9 @@ class Run {
   Team& team_;
   ReadWhole read_whole_;
   std::unique_ptr<io::VolumeIn> in_;
-  Output out_;
-  std::optional<Output> indices_;
+  BlockOutput out_;
+  std::optional<BlockOutput> indices_;
+  bool together_ = false;  // both in one file
   std::optional<Problem> problem_;
   std::optional<dist::HaloPlan> plan_;
   std::optional<Blocks> blocks_;

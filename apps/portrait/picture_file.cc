@@ -35,7 +35,7 @@ std::vector<std::byte> read_stream(const io::ReadBytes& stream, const std::strin
 }  // namespace
 
 PictureFile decode_picture(std::span<const std::byte> bytes, const std::string& file, index_t most_pixels) {
-  const io::Array array = io::read_image(bytes, file, std::nullopt, most_pixels);
+  const io::Array array = io::read_image(bytes, file, {.most_pixels = most_pixels});
   const index_t height = array.view.shape[0], width = array.view.shape[1];
   const index_t channels = array.view.rank() == 3 ? array.view.shape[2] : 1;
   if (channels > 4) throw Error(fmt::format("{}: the picture has {} channels; allowed: 1 to 4", file, channels));
