@@ -16,6 +16,7 @@ PictureDone make_picture(const std::string& in, const std::string& out, const st
   done.width = file.image.width;
   done.height = file.image.height;
   done.notes = file.notes;
+  done.first_of_several = file.first_of_several;
   done.read = watch.seconds();
   io::OutputFile target(out);  // before the work: a folder that cannot be written is not worth waiting for
   const Planes mask = segmenter(file.image);

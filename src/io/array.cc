@@ -33,8 +33,8 @@ bool is_picture_ending(std::string_view ending) {
   return false;
 }
 
-std::optional<Format> format_of_ending(const std::string& path) {
-  const std::string ending = ending_of(split_npz_path(path).file);
+std::optional<Format> format_of_ending(const std::string& file) {
+  const std::string ending = ending_of(file);
   if (ending == ".npy") return Format::npy;
   if (ending == ".npz") return Format::npz;
   if (is_picture_ending(ending)) return Format::image;
@@ -80,7 +80,7 @@ NpzPath split_npz_path(const std::string& path) {
 }
 
 Format format_of(const std::string& path) {
-  if (const auto format = format_of_ending(path)) return *format;
+  if (const auto format = format_of_ending(split_npz_path(path).file)) return *format;
   const std::string ending = ending_of(path);
   throw Error(
       fmt::format("{}: {}; allowed: {}", path,
