@@ -9,6 +9,7 @@
 #include "cli/pool_blocks.h"
 #include "cli/progress.h"
 #include "cli/stopwatch.h"
+#include "cli/window_options.h"
 #include "io/array.h"
 #include "io/output_file.h"
 
@@ -47,19 +48,20 @@ std::string report_json(const PoolCommand& c, const Problem& p, const Seconds& s
     indices = fmt::format(", \"indices\": {}, \"index_space\": \"{}\"", json_string(c.indices),
                           c.index_space == IndexSpace::tensor ? "tensor" : "plane");
   return fmt::format(
-      "{{\"in\": {}, \"out\": {}, \"problem\": {}, \"dtype\": \"{}\", \"shape\": {}, \"output_shape\": {}{}, "
+      "{{\"in\": {}, \"out\": {}, \"problem\": {}, \"dtype\": \"{}\", \"shape\": {}, \"axes\": {}, \"output_shape\": "
+      "{}{}, "
       "\"target\": {}, "
       "\"threads\": {}, \"seconds\": {{\"read\": {:.6f}, \"pool\": {:.6f}, \"write\": {:.6f}}}}}\n",
       json_string(c.in), json_string(c.out), json_string(to_string(p)), name(p.dtype), json_list(p.shape),
-      json_list(p.output_shape), indices, json_string(active_target()), c.threads > 0 ? c.threads : default_threads(),
-      s.read, s.pool, s.write);
+      json_list(pooled_axes(p)), json_list(p.output_shape), indices, json_string(active_target()),
+      c.threads > 0 ? c.threads : default_threads(), s.read, s.pool, s.write);
 }
 
 void report(Progress& progress, const PoolCommand& c, const Problem& p, const Seconds& s) {
   if (c.json) return progress.say(report_json(c, p, s));
   if (c.quiet || c.out == "-") return;
-  progress.say(fmt::format("{}: {} {} -> {}: {} ({:.3g} ms)\n", c.in, name(p.dtype), to_string(p.shape), c.out,
-                           to_string(p.output_shape), s.pool * 1e3));
+  progress.say(fmt::format("{}: {} {}, {} -> {}: {} ({:.3g} ms)\n", c.in, name(p.dtype), to_string(p.shape),
+                           show_axes(p), c.out, to_string(p.output_shape), s.pool * 1e3));
 }
 
 }  // namespace

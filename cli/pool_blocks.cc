@@ -12,6 +12,7 @@
 #include "cli/blocks.h"
 #include "cli/json.h"
 #include "cli/progress.h"
+#include "cli/window_options.h"
 #include "io/hdf5.h"
 #include "io/output_file.h"
 #include "oriel/dist/local_pool.h"
@@ -191,16 +192,17 @@ class Run {
         indices = fmt::format(", \"indices\": {}, \"index_space\": \"{}\"", json_string(c_.indices),
                               c_.index_space == IndexSpace::tensor ? "tensor" : "plane");
       progress.say(fmt::format(
-          "{{\"in\": {}, \"out\": {}, \"problem\": {}, \"dtype\": \"{}\", \"shape\": {}, \"output_shape\": {}{}, "
+          "{{\"in\": {}, \"out\": {}, \"problem\": {}, \"dtype\": \"{}\", \"shape\": {}, \"axes\": {}, "
+          "\"output_shape\": {}{}, "
           "\"ranks\": {}, \"blocks\": {}, \"memory\": {}, \"threads\": {}, \"seconds\": {{\"read\": {:.6f}, \"pool\": "
           "{:.6f}, \"write\": {:.6f}}}}}\n",
           json_string(c_.in), json_string(c_.out), json_string(to_string(p)), name(p.dtype), json_list(p.shape),
-          json_list(p.output_shape), indices, team_.size(), blocks_->count(),
+          json_list(pooled_axes(p)), json_list(p.output_shape), indices, team_.size(), blocks_->count(),
           c_.memory > 0 ? c_.memory : kDefaultMemory, threads(), seconds_.read, seconds_.pool, seconds_.write));
     } else if (!c_.quiet) {
       const std::string ranks = team_.size() == 1 ? "" : fmt::format(", {} ranks", team_.size());
-      progress.say(fmt::format("{}: {} {} -> {}: {} ({} block{}{}, {:.3g} ms)\n", c_.in, name(p.dtype),
-                               to_string(p.shape), c_.out, to_string(p.output_shape), blocks_->count(),
+      progress.say(fmt::format("{}: {} {}, {} -> {}: {} ({} block{}{}, {:.3g} ms)\n", c_.in, name(p.dtype),
+                               to_string(p.shape), show_axes(p), c_.out, to_string(p.output_shape), blocks_->count(),
                                blocks_->count() == 1 ? "" : "s", ranks, seconds_.pool * 1e3));
     }
   }

@@ -169,7 +169,7 @@ def test_the_report(oriel, tmp_path):
     np.save(tmp_path / "x.npy", sample((1, 1, 8, 8), "f4"))
     done = oriel("pool", "x.npy", "y.npy", "-k", 3, "-s", 2, "-p", 1, "--json")
     report = json.loads(done.stdout)
-    assert report["problem"] == "max:f32:1x1x8x8:k3s2p1"
+    assert report["problem"] == "max:f32:1x1x8x8:k3x3s2p1"
     assert report["output_shape"] == [1, 1, 4, 4] and report["dtype"] == "f32"
     assert set(report["seconds"]) == {"read", "pool", "write"}
     assert b"x.npy: f32 1x1x8x8 -> y.npy: 1x1x4x4" in oriel("pool", "x.npy", "y.npy", "-k", 3, "-s", 2, "-p", 1).stdout
