@@ -14,20 +14,22 @@ constexpr int kMaxNdim = 3;  // as in max_pool3d
 
 std::string shown(nb::handle object) { return nb::repr(object).c_str(); }
 
-// Arrays have __index__ too, which works for those without axes alone.
+// Arrays have __index__ too, but it works only for those without axes, which have no length.
+bool has_length(nb::handle object) {
+  if (PyObject_Size(object.ptr()) >= 0) return true;
+  PyErr_Clear();
+  return false;
+}
+
 bool is_int(nb::handle object) {
   if (PyLong_CheckExact(object.ptr()) != 0) return true;
-  if (PyBool_Check(object.ptr()) != 0 || PyIndex_Check(object.ptr()) == 0) return false;
-  if (PySequence_Check(object.ptr()) == 0) return true;
-  if (PySequence_Size(object.ptr()) >= 0) return false;
-  PyErr_Clear();
-  return true;
+  return PyBool_Check(object.ptr()) == 0 && PyIndex_Check(object.ptr()) != 0 && !has_length(object);
 }
 
 bool is_sequence(nb::handle object) {
-  return PyTuple_Check(object.ptr()) != 0 || PyList_Check(object.ptr()) != 0 ||
-         (PySequence_Check(object.ptr()) != 0 && PyUnicode_Check(object.ptr()) == 0 &&
-          PyBytes_Check(object.ptr()) == 0);
+  if (PyTuple_Check(object.ptr()) != 0 || PyList_Check(object.ptr()) != 0) return true;
+  if (PyUnicode_Check(object.ptr()) != 0 || PyBytes_Check(object.ptr()) != 0) return false;
+  return PySequence_Check(object.ptr()) != 0 || (PyIndex_Check(object.ptr()) != 0 && has_length(object));
 }
 
 [[noreturn]] void refuse_ints(std::string_view function, const char* argument, nb::handle object) {
