@@ -15,6 +15,7 @@
 #include "cli/places.h"
 #include "cli/progress.h"
 #include "cli/stopwatch.h"
+#include "cli/window_options.h"
 #include "io/hdf5.h"
 #include "oriel/dist/local_pool.h"
 #include "quoted.h"
@@ -117,19 +118,20 @@ class Run {
         indices = fmt::format(", \"indices\": {}, \"index_space\": \"{}\"", json_string(c_.indices),
                               c_.index_space == IndexSpace::tensor ? "tensor" : "plane");
       progress.say(fmt::format(
-          "{{\"in\": {}{}, \"out\": {}, \"problem\": {}, \"dtype\": \"{}\", \"shape\": {}, \"output_shape\": {}{}, "
+          "{{\"in\": {}{}, \"out\": {}, \"problem\": {}, \"dtype\": \"{}\", \"shape\": {}, \"axes\": {}, "
+          "\"output_shape\": {}{}, "
           "\"ranks\": {}, \"blocks\": {}, \"memory\": {}, \"threads\": {}, \"seconds\": {{\"read\": {:.6f}, \"pool\": "
           "{:.6f}, \"write\": {:.6f}, \"all\": {:.6f}}}}}\n",
           json_string(c_.in), taken_json(c_, in_->part, in_->picture), json_string(c_.out), json_string(to_string(p)),
-          name(p.dtype), json_list(p.shape), json_list(p.output_shape), indices, team_.size(), blocks_->count(),
-          c_.memory > 0 ? c_.memory : kDefaultMemory, threads(), seconds_.read, seconds_.pool, seconds_.write,
-          watch_.in_all()));
+          name(p.dtype), json_list(p.shape), json_list(pooled_axes(p)), json_list(p.output_shape), indices,
+          team_.size(), blocks_->count(), c_.memory > 0 ? c_.memory : kDefaultMemory, threads(), seconds_.read,
+          seconds_.pool, seconds_.write, watch_.in_all()));
     } else if (!c_.quiet) {
       const std::string ranks = team_.size() == 1 ? "" : fmt::format(", {} ranks", team_.size());
       const std::string note = taken_note(c_, in_->picture);
-      progress.say(fmt::format("{}: {} {} -> {}: {} ({} block{}{}; {}){}{}\n", detail::printable(c_.in), name(p.dtype),
-                               to_string(p.shape), detail::printable(c_.out), to_string(p.output_shape),
-                               blocks_->count(), blocks_->count() == 1 ? "" : "s", ranks,
+      progress.say(fmt::format("{}: {} {}, {} -> {}: {} ({} block{}{}; {}){}{}\n", detail::printable(c_.in),
+                               name(p.dtype), to_string(p.shape), show_axes(p), detail::printable(c_.out),
+                               to_string(p.output_shape), blocks_->count(), blocks_->count() == 1 ? "" : "s", ranks,
                                spent("pooled", seconds_.pool, watch_.in_all()), note.empty() ? "" : "; ", note));
     }
   }

@@ -100,7 +100,7 @@ def check_problems():
 
 
 def time_problems():
-    names = ["max:u8:1080x1920x3:k31s1p15:axes0,1", "max:f32:8x64x112x112:k2s2", "max:f32:8x64x112x112:k3s2p1"]
+    names = ["max:u8:1080x1920x3:k31s1p15:axes0,1", "max:f32:8x64x112x112:k2x2s2", "max:f32:8x64x112x112:k3x3s2p1"]
     print("time: one thread, against a copy of as many bytes measured in the same run (oriel bench)")
     for row in oriel("bench", *names).rstrip().splitlines():
         print(f"  {row}")

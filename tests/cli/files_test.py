@@ -119,7 +119,7 @@ def test_windows_without_taps(oriel, tmp_path):
 @pytest.mark.parametrize("space", ["plane", "tensor"])
 def test_indices(oriel, tmp_path, space):
     x = sample((3, 700, 800))
-    options = ["-k", "3x3", "-s", 2, "-p", 1, "--indices"]
+    options = ["-k", "3x3", "-s", 2, "-p", 1, "--axes", "1,2", "--indices"]
     whole_call(oriel, tmp_path, x, *options, "whole_i.npy", "--index-space", space)
     oriel("pool", "whole.npy", "y.h5:/y", *options, "i.h5:/i", "--index-space", space, "--memory", SMALL)
     report = json.loads(oriel("pool", "whole.npy", "y", *options, "i.h5:/i", "--index-space", space, "--memory", SMALL,

@@ -116,12 +116,17 @@ def check_tensor(function: str, argument: str, x: Any) -> None:
         raise TypeError(f"{function}: {argument} must be a torch.Tensor, but is {type(x).__name__}")
 
 
+def _core_pool(x: Tensor, pool_arguments: tuple) -> _core.Pool:
+    core = _Pool(*pool_arguments)
+    return core if pool_arguments[-1] else core.beside_channels(x.dim())
+
+
 def pool(x: Tensor, *pool_arguments: Any) -> Tensor:
     """The pool of `x`; the other arguments are those of `oriel._core.Pool`."""
     if not _is_compiling() and (y := _eager(x, *pool_arguments)) is not NotImplemented:
         return y
     if is_plain(x):
-        core = _Pool(*pool_arguments)
+        core = _core_pool(x, pool_arguments)
         if x.requires_grad and _is_grad_enabled():
             return _apply_pool(x, core, pool_arguments)
         return engine.forward(core, x)
@@ -134,7 +139,7 @@ def pool(x: Tensor, *pool_arguments: Any) -> Tensor:
 def pool_with_indices(x: Tensor, *pool_arguments: Any) -> tuple[Tensor, Tensor]:
     """The pool of `x`, and int64 indices in the plane of the pooled axes."""
     if is_plain(x):
-        core = _Pool(*pool_arguments)
+        core = _core_pool(x, pool_arguments)
         if x.requires_grad and _is_grad_enabled():
             return _apply_pool_with_indices(x, core, pool_arguments)
         return engine.forward_indices(core, x)
