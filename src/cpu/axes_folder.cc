@@ -6,12 +6,14 @@
 #include "cpu/axes_way.h"
 #include "cpu/index_rows.h"
 #include "cpu/kernels.h"
+#include "cpu/recipe.h"
 
 namespace oriel::cpu {
 namespace {
 
 constexpr index_t kBoxBytes = index_t{1} << 20;  // of accumulators, about
 constexpr index_t kFewestElems = 16;             // beside each other
+constexpr index_t kFewestBeside = 4;             // that are worth rows of their own
 constexpr index_t kTurns = 2;                    // rows of one size: two are read for one of the next
 
 std::size_t log2_of(index_t m) { return std::bit_width(static_cast<std::uint64_t>(m)) - 1; }
@@ -56,7 +58,12 @@ AxesBox axes_box_size(const FoldJob& job, const RowReduction& how, const AxesBox
 }
 
 AxesFolder::AxesFolder(const FoldJob& job, const RowReduction& how, bool scan_order, Arena& arena)
-    : job_(job), layout_(job.layout), how_(how), scan_order_(scan_order), arena_(arena) {
+    : job_(job),
+      layout_(job.layout),
+      how_(how),
+      scan_order_(scan_order),
+      repeats_(job.problem != nullptr && (how.any_order || scan_order)),
+      arena_(arena) {
   index_t radix = 1;
   for (int a = layout_.pooled() - 1; a >= 0; --a) {
     radix_[at(a)] = radix;
@@ -66,6 +73,12 @@ AxesFolder::AxesFolder(const FoldJob& job, const RowReduction& how, bool scan_or
     if (a != layout_.row_axis) order_.push_back(a);
   }
   if (layout_.row_axis >= 0) order_.push_back(layout_.row_axis);
+}
+
+AxesFolder::AxesFolder(const FoldJob& job, const RowReduction& exact, Arena& arena)
+    : AxesFolder(job, exact, in_scan_order(exact), arena) {
+  if (!is_floating_extremum(*job.problem)) return;
+  first_rows_ = exact_table().first_rows(job.problem->pool.op, exact.value_bytes == 8 ? Lane::f64 : Lane::f32);
 }
 
 AxesFolder::Row AxesFolder::take(index_t elems) const {
@@ -204,7 +217,11 @@ AxesFolder::Row AxesFolder::fold_axis(int position, const Row& from) {
     absent_ = take(inner);
     fill_identity(absent_, inner);
   }
-  for (index_t m = 2; m <= axis.kernel; m *= 2) powers_[log2_of(m)] = take(places ? elems : kTurns * inner);
+  const bool by_rows = first_rows_ != nullptr && axis.kernel > kMaxFold && inner >= kFewestBeside;
+  ends_ = by_rows ? arena_.take(axis.kernel * kFirstStripBytes) : nullptr;
+  for (index_t m = 2; m <= axis.kernel && !by_rows; m *= 2) {
+    powers_[log2_of(m)] = take(places ? elems : kTurns * inner);
+  }
   for (index_t b = 0; b < outer; ++b) {
     const Row source = moved(from, b * axis.in * inner), target = moved(to, b * axis.out * inner);
     if (places)
@@ -234,13 +251,49 @@ void AxesFolder::fold_places(const Axis& axis, const Row& from, index_t inner, i
   } else {
     first = moved(from, axis.start(0) * inner);
   }
-  const index_t n = (axis.start(axis.out - 1) - axis.start(0) + 1) * inner;
+  const index_t n = axis.start(axis.out - 1) - axis.start(0) + 1;
   const bool steps = axis.stride > 1;
-  fold_powers(read(first, 0, 0), axis.kernel, axis.dilation * inner, n, radix, steps ? every_ : to);
+  if (ends_ != nullptr)
+    fold_first_places(axis, first, inner, n, steps ? every_ : to);
+  else
+    fold_powers(read(first, 0, 0), axis.kernel, axis.dilation * inner, n * inner, radix, steps ? every_ : to);
   if (!steps) return;
   const PickGroups pick = kernels().pick_groups;
   pick(every_.value, axis.stride, axis.out, inner * how_.value_bytes, to.value);
   if (to.extra != nullptr) pick(every_.extra, axis.stride, axis.out, inner * how_.extra_bytes, to.extra);
+}
+
+// Extrema in the exact way at every place: of those that are a dilation apart.
+void AxesFolder::fold_first_places(const Axis& axis, const Row& first, index_t inner, index_t places,
+                                   const Row& to) const {
+  for (index_t r = 0; r < std::min(axis.dilation, places); ++r) {
+    first_rows_({.x = moved(first, r * inner).value,
+                 .pitch = axis.dilation * inner,
+                 .n = inner,
+                 .kernel = axis.kernel,
+                 .windows = ceil_div(places - r, axis.dilation),
+                 .out = moved(to, r * inner).value,
+                 .scratch = ends_});
+  }
+}
+
+// The same output by output, of the taps that exist.
+void AxesFolder::fold_first_outputs(const Axis& axis, const Row& from, index_t inner, const Row& to) const {
+  for (index_t o = 0; o < axis.out; ++o) {
+    const Range taps = axis.taps(o);
+    const Row out = moved(to, o * inner);
+    if (taps.empty()) {
+      fill_identity(out, inner);
+      continue;
+    }
+    first_rows_({.x = moved(from, axis.at(o, taps.begin) * inner).value,
+                 .pitch = axis.dilation * inner,
+                 .n = inner,
+                 .kernel = taps.size(),
+                 .windows = 1,
+                 .out = out.value,
+                 .scratch = ends_});
+  }
 }
 
 // Windows of `kernel` taps, `move` elements apart, at n elements: the tree of S8 by doubling.
@@ -271,6 +324,12 @@ void AxesFolder::fold_powers(const RowIn& first, index_t kernel, index_t move, i
   }
   RowIn parts[64];
   int count = 0;
+  if (repeats_) {
+    const index_t most = detail::floor_power_of_two(kernel);
+    parts[count++] = read(powers_[log2_of(most)], 0, 0);
+    if (most < kernel) parts[count++] = ahead(parts[0], kernel - most);
+    return join(parts, count, n, write(to));
+  }
   for (index_t t = 0; t < kernel;) {
     const index_t m = detail::floor_power_of_two(kernel - t);
     if (m > 1 && m < kMaxFold) {
@@ -288,6 +347,7 @@ void AxesFolder::fold_powers(const RowIn& first, index_t kernel, index_t move, i
 
 // Output by output.
 void AxesFolder::fold_outputs(const Axis& axis, const Row& from, index_t inner, index_t radix, const Row& to) {
+  if (ends_ != nullptr) return fold_first_outputs(axis, from, inner, to);
   for (index_t o = 0; o < axis.out; ++o) {
     const index_t width = axis.width(o);
     for (index_t t = 0; t < width; ++t) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "cpu/arena.h"
+#include "cpu/exact_kernels.h"
 #include "cpu/inline_list.h"
 #include "cpu/row_fold.h"
 
@@ -21,6 +22,8 @@ class AxesFolder {
   /// Takes its memory from `arena`, which it resets for every box. `scan_order`: axes are folded from the problem's last
   /// on, else from its first.
   AxesFolder(const FoldJob& job, const RowReduction& how, bool scan_order, Arena& arena);
+  /// For values alone, in the exact way.
+  AxesFolder(const FoldJob& job, const RowReduction& exact, Arena& arena);
 
   /// False when how.scan found a value that needs the careful reduction; then nothing is written.
   bool fold(index_t plane, const AxesBox& box);
@@ -49,6 +52,8 @@ class AxesFolder {
   bool is_special(const std::byte* x, std::byte* raw) const;
   Row fold_axis(int position, const Row& from);
   void fold_places(const Axis& axis, const Row& from, index_t inner, index_t radix, const Row& to);
+  void fold_first_places(const Axis& axis, const Row& first, index_t inner, index_t places, const Row& to) const;
+  void fold_first_outputs(const Axis& axis, const Row& from, index_t inner, const Row& to) const;
   void fold_powers(const RowIn& first, index_t kernel, index_t move, index_t n, index_t radix, const Row& to) const;
   void fold_outputs(const Axis& axis, const Row& from, index_t inner, index_t radix, const Row& to);
   void fold_taps(index_t count, index_t n, RowOut to);
@@ -62,6 +67,8 @@ class AxesFolder {
   const RowLayout& layout_;
   const RowReduction& how_;
   const bool scan_order_;
+  const bool repeats_;           // a tap that is folded twice changes nothing
+  FoldFirstRows first_rows_ = nullptr;  // of extrema in the exact way
   Arena& arena_;
   InlineList<int, kMaxPooledAxes> order_;  // axes by their place in a box, outermost first: the row axis last
   std::array<index_t, kMaxPooledAxes> radix_{};  // what one tap adds to a code, by axis
@@ -81,6 +88,7 @@ class AxesFolder {
   std::array<std::uint8_t, 64> turns_{};
   Row absent_;                  // taps that are not there
   RowIn* taps_ = nullptr;
+  std::byte* ends_ = nullptr;   // of first_rows_
 };
 
 }  // namespace oriel::cpu

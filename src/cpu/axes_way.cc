@@ -50,15 +50,22 @@ class Boxes {
 
 }  // namespace
 
-bool slides_across(const RowLayout& layout) {
-  for (int a = 0; a < layout.pooled(); ++a) {
-    const Axis& axis = layout.axis[at(a)].axis;
-    if (a != layout.row_axis && axis.kernel > kShortKernel && slides(axis)) return true;
+bool takes_axes(const FoldJob& job) {
+  for (int a = 0; a < job.layout.pooled(); ++a) {
+    const Axis& axis = job.layout.axis[at(a)].axis;
+    if (a != job.layout.row_axis && axis.kernel > kShortKernel && slides(axis)) return true;
   }
   return false;
 }
 
-bool takes_axes(const FoldJob& job) { return slides_across(job.layout); }
+bool takes_axes_exactly(const FoldJob& job) {
+  if (job.problem == nullptr || job.index != nullptr) return false;
+  if (!is_floating_extremum(*job.problem)) return takes_axes(job);
+  for (int a = 0; a < job.layout.pooled(); ++a) {
+    if (a != job.layout.row_axis && job.layout.axis[at(a)].axis.kernel > kShortKernel) return true;
+  }
+  return false;
+}
 
 void run_axes(const FoldJob& job, int threads) {
   const RowLayout& layout = job.layout;
@@ -73,16 +80,16 @@ void run_axes(const FoldJob& job, int threads) {
       const AxesBox box = boxes.box(i % boxes.count());
       if (plain.fold(i / boxes.count(), box)) continue;
       const RowReduction exact = exact_recipe(*job.problem);
-      AxesFolder(job, exact, in_scan_order(exact), arena).fold(i / boxes.count(), box);
+      AxesFolder(job, exact, arena).fold(i / boxes.count(), box);
     }
   });
 }
 
-void fold_axes(const FoldJob& job, const RowReduction& how, bool scan_order, index_t plane, Range rows, Range along,
-               Range lanes) {
+void fold_axes_exactly(const FoldJob& job, index_t plane, Range rows, Range along, Range lanes) {
   const RowLayout& layout = job.layout;
   Arena arena;
-  AxesFolder folder(job, how, scan_order, arena);
+  const RowReduction how = exact_recipe(*job.problem);
+  AxesFolder folder(job, how, arena);
   int inner = layout.pooled() - 1;  // the axis that rows are counted by first
   if (inner == layout.row_axis) --inner;
   const index_t n = inner < 0 ? 1 : layout.axis[at(inner)].axis.out;

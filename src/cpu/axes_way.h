@@ -19,12 +19,10 @@ inline bool slides(const Axis& axis) {
   return axis.kernel / doublings > places / axis.out;
 }
 
-/// Whether there are such windows across rows, of so many taps that RowFolder would take too long.
-bool slides_across(const RowLayout& layout);
-
-/// Outputs of one plane: rows, in row-major order over the pooled axes but the row axis (of which there is at most one
-/// other), and parts of them. By how.scan nothing is looked for.
-void fold_axes(const FoldJob& job, const RowReduction& how, bool scan_order, index_t plane, Range rows, Range along,
-               Range lanes);
+/// Whether NaN, and zeros of two signs, are folded so too, of values alone: where there are windows so long across rows
+/// that RowFolder would take too long.
+bool takes_axes_exactly(const FoldJob& job);
+/// Outputs of one plane: rows, in row-major order over the pooled axes but the row axis, and parts of them.
+void fold_axes_exactly(const FoldJob& job, index_t plane, Range rows, Range along, Range lanes);
 
 }  // namespace oriel::cpu

@@ -35,6 +35,67 @@ FoldKernels first_of(Lane lane) {
 
 FoldKernels first(Op op, Lane lane) { return op == Op::min ? first_of<FirstMin>(lane) : first_of<FirstMax>(lane); }
 
+// A strip of kVectors vectors. A window is the end of one block of `kernel` rows and the beginning of the next.
+template <class R, int kVectors, class D>
+HWY_INLINE void fold_first_strip(D d, const FirstRows& b, index_t i) {
+  using T = hn::TFromD<D>;
+  const index_t lanes = static_cast<index_t>(hn::Lanes(d)), strip = kVectors * lanes;
+  const T* x = static_cast<const T*>(b.x) + i;
+  T* out = static_cast<T*>(b.out) + i;
+  T* HWY_RESTRICT ends = static_cast<T*>(b.scratch);
+  for (index_t first = 0; first < b.windows; first += b.kernel) {
+    const index_t count = b.windows - first < b.kernel ? b.windows - first : b.kernel;
+    hn::Vec<D> acc[kVectors];
+    const T* row = x + (first + b.kernel - 1) * b.pitch;
+    for (int v = 0; v < kVectors; ++v) acc[v] = hn::LoadU(d, row + v * lanes);
+    for (index_t r = b.kernel - 1; r > 0; --r) {
+      row -= b.pitch;
+      for (int v = 0; v < kVectors; ++v) {
+        if (r < count) hn::StoreU(acc[v], d, ends + r * strip + v * lanes);
+        acc[v] = R::combine(hn::LoadU(d, row + v * lanes), acc[v]);
+      }
+    }
+    T* to = out + first * b.pitch;
+    for (int v = 0; v < kVectors; ++v) hn::StoreU(acc[v], d, to + v * lanes);
+    row = x + (first + b.kernel) * b.pitch;
+    for (index_t w = 1; w < count; ++w, row += b.pitch) {
+      to += b.pitch;
+      for (int v = 0; v < kVectors; ++v) {
+        const auto in = hn::LoadU(d, row + v * lanes);
+        acc[v] = w == 1 ? in : R::combine(acc[v], in);
+        hn::StoreU(R::combine(hn::LoadU(d, ends + w * strip + v * lanes), acc[v]), d, to + v * lanes);
+      }
+    }
+  }
+}
+
+template <class R, class T>
+void fold_first_rows(const FirstRows& b) {
+  constexpr int kVectors = static_cast<int>(kFirstStripBytes) / 64;
+  const hn::ScalableTag<T> d;
+  const index_t lanes = static_cast<index_t>(hn::Lanes(d));
+  index_t i = 0;
+  for (; i + kVectors * lanes <= b.n; i += kVectors * lanes) fold_first_strip<R, kVectors>(d, b, i);
+  for (; i + lanes <= b.n; i += lanes) fold_first_strip<R, 1>(d, b, i);
+  if (i == b.n) return;
+  if (b.n >= lanes) return fold_first_strip<R, 1>(d, b, b.n - lanes);
+  const ShortTag<T> few;
+  const hn::CappedTag<T, 1> one;
+  for (; i + static_cast<index_t>(hn::Lanes(few)) <= b.n; i += static_cast<index_t>(hn::Lanes(few))) {
+    fold_first_strip<R, 1>(few, b, i);
+  }
+  for (; i < b.n; ++i) fold_first_strip<R, 1>(one, b, i);
+}
+
+template <class R>
+FoldFirstRows first_rows_of(Lane lane) {
+  return lane == Lane::f64 ? &fold_first_rows<R, double> : &fold_first_rows<R, float>;
+}
+
+FoldFirstRows first_rows(Op op, Lane lane) {
+  return op == Op::min ? first_rows_of<FirstMin>(lane) : first_rows_of<FirstMax>(lane);
+}
+
 template <Extremum kKind, class X, class A>
 HWY_INLINE A number(X x) {
   const A a = static_cast<A>(static_cast<accumulator_t<X>>(x));
@@ -295,11 +356,13 @@ HWY_AFTER_NAMESPACE();
 namespace oriel::cpu {
 namespace {
 HWY_EXPORT(first);
+HWY_EXPORT(first_rows);
 HWY_EXPORT(numbers);
 HWY_EXPORT(seek);
 }  // namespace
 void fill_exact(ExactTable& table, std::size_t which) {
   table.first = HWY_DISPATCH_TABLE(first)[which];
+  table.first_rows = HWY_DISPATCH_TABLE(first_rows)[which];
   table.numbers = HWY_DISPATCH_TABLE(numbers)[which];
   table.seek = HWY_DISPATCH_TABLE(seek)[which];
 }

@@ -15,11 +15,26 @@ inline constexpr index_t kWritten = -2;
 /// that is asked for, as an element, and may be written instead of found.
 using SeekExtremum = index_t (*)(const void* x, index_t n, bool omit, void* value);
 
+/// Windows of `kernel` rows that begin at `windows` rows one after the other, `pitch` elements apart in x as in out: of n
+/// elements side by side the first best, by van Herk's and Gil and Werman's way.
+struct FirstRows {
+  const void* x = nullptr;
+  index_t pitch = 0;
+  index_t n = 0;
+  index_t kernel = 1;
+  index_t windows = 0;
+  void* out = nullptr;
+  void* scratch = nullptr;  // kernel * kFirstStripBytes
+};
+using FoldFirstRows = void (*)(const FirstRows& rows);
+inline constexpr index_t kFirstStripBytes = 4 * 64;
+
 enum class Extremum : std::uint8_t { max, min, magnitude };  // magnitude: of floats, the greatest
 
 struct ExactTable {
   /// f32, f64: of taps in scan order the first best, or a NaN where there is one.
   FoldKernels (*first)(Op op, Lane lane) = nullptr;
+  FoldFirstRows (*first_rows)(Op op, Lane lane) = nullptr;  // of the same
   /// Floats to f32 or f64 lanes, a NaN to what loses against all: an absent tap.
   LiftRow (*numbers)(Extremum kind, Dtype from, Lane to) = nullptr;
   SeekExtremum (*seek)(Extremum kind, Dtype dtype) = nullptr;  // null: none for it

@@ -194,8 +194,10 @@ RowReduction careful_recipe(const Problem& problem) {
   return r;
 }
 
+bool is_floating_extremum(const Problem& problem) { return is_extremum(problem) && is_floating(problem.dtype); }
+
 RowReduction exact_recipe(const Problem& problem) {
-  if (!is_extremum(problem) || !is_floating(problem.dtype)) return careful_recipe(problem);
+  if (!is_floating_extremum(problem)) return careful_recipe(problem);
   const KernelTable& k = kernels();
   const Dtype dtype = problem.dtype;
   const bool absolute = is_infinity_norm(problem), min = problem.pool.op == Op::min;

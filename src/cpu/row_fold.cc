@@ -70,14 +70,12 @@ struct CarefulRows::State {
 };
 
 void CarefulRows::fold(index_t plane, index_t tile, const Tiling& tiling, Range rows) {
-  const bool across = job_.index == nullptr && slides_across(job_.layout);
-  if (across || (job_.index == nullptr && can_seek(job_))) {
+  const bool axes = takes_axes_exactly(job_);
+  if (axes || (job_.index == nullptr && can_seek(job_))) {
     const RowTile part = tiling.tile(tile);
     const Range along = {part.out_begin, part.out_begin + part.axis.out};
     const Range lanes = {part.lane_begin, part.lane_begin + part.lanes};
-    if (!across) return seek_rows(job_, plane, rows, along, lanes);
-    const RowReduction exact = exact_recipe(*job_.problem);
-    return fold_axes(job_, exact, in_scan_order(exact), plane, rows, along, lanes);
+    return (can_seek(job_) ? seek_rows : fold_axes_exactly)(job_, plane, rows, along, lanes);
   }
   static_assert(std::is_trivially_destructible_v<State>);  // it lies in the arena
   if (state_ == nullptr) {

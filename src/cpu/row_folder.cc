@@ -33,7 +33,8 @@ RowFolder::RowFolder(const FoldJob& job, const RowReduction& reduction, const Ti
       how_(reduction),
       tiling_(tiling),
       arena_(arena),
-      counts_(reduction.lower != nullptr && reduction.counts) {
+      counts_(reduction.lower != nullptr && reduction.counts),
+      repeats_(job.problem != nullptr && (reduction.any_order || scan_order)) {  // extrema
   index_t radix = 1;
   std::uint64_t step = 1;
   for (int a = layout_.pooled() - 1; a >= 0; --a) {

@@ -98,7 +98,7 @@ class RowFolder {
   RowIn with_margins(RowIn src);
   void join(const RowIn* parts, int count, index_t n, RowOut out) const;
   void fill_margins(Slots& slots, RowOut row) const;
-  void fold_step_one(RowIn origin, index_t n, RowOut out);
+  void fold_step_one(RowIn origin, index_t kernel, index_t move, index_t n, RowOut out);
   void fold_every_place(RowIn origin, RowOut out);
   void fold_phases(RowIn origin, RowOut out);
   void fold_each(RowIn origin, RowOut out);
@@ -122,7 +122,8 @@ class RowFolder {
   const RowReduction& how_;
   const Tiling& tiling_;
   Arena& arena_;
-  const bool counts_;  // taps and divisors are asked for
+  const bool counts_;   // taps and divisors are asked for
+  const bool repeats_;  // a tap that is folded twice changes nothing
 
   InlineList<Stage, kMaxPooledAxes> stage_;
   std::array<index_t, kMaxPooledAxes> radix_;              // of tap codes, by pooled axis

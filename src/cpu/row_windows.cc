@@ -28,7 +28,14 @@ void RowFolder::make_window_scratch() {
   }
   if (axis.kernel > kMaxFold) make_window_powers();
   const bool steps = !axis.adaptive && axis.stride > 1;
-  if (slides_ && steps) every_ = make_slots(1, tiling_.out_elems * axis.stride);
+  if (slides_ && steps) {
+    const index_t places = tiling_.out_elems * axis.stride;
+    every_ = make_slots(1, places);
+    if (lanes == 1 && axis.dilation == 1) {
+      halves_ = make_slots(2, (places + axis.kernel) / 2);
+      if (how_.fold.fold_windows == nullptr) pairs_ = make_slots(2, (places + axis.kernel) / 2);
+    }
+  }
   if (steps && !slides_ && lanes < kWideLanes && !steps_in_pairs(axis)) make_phases();
 }
 
@@ -113,28 +120,29 @@ void RowFolder::fold_along(int stage, Coords& c, RowOut out) {
   const bool each = axis.stride > 1 && !slides_ && (tile_.lanes >= kWideLanes || axis.out == 1);
   if (axis.adaptive || each) return fold_each(origin, out);
   RowIn first = shifted(origin, axis.start(0) * tile_.lanes, 0);
-  if (axis.stride == 1) return fold_step_one(first, tile_.out_elems(), out);
-  if (slides_) return fold_every_place(first, out);
-  if (!steps_in_pairs(axis)) return fold_phases(first, out);
-  const bool slack = row_stage_ != 0 || !in_place_ || origin.value != src.value;
   first.step = radix_[at(layout_.row_axis)];
+  if (axis.stride == 1) return fold_step_one(first, axis.kernel, axis.dilation * tile_.lanes, tile_.out_elems(), out);
+  if (slides_) return fold_every_place(first, out);
+  if (!steps_in_pairs(axis)) return fold_phases({first.value, first.extra, 0}, out);
+  const bool slack = row_stage_ != 0 || !in_place_ || origin.value != src.value;
   how_.fold.fold_windows(first, static_cast<int>(axis.kernel), axis.out, out, slack);
 }
 
-// Windows that step by one: tap t of all outputs is the row moved by t. Long windows double.
-void RowFolder::fold_step_one(RowIn first, index_t n, RowOut out) {
-  const Axis& axis = tile_.axis;
-  const index_t move = axis.dilation * tile_.lanes, radix = radix_[at(layout_.row_axis)];
+// Windows that step by one, at n elements: tap t of all of them is the row moved by t. Long windows double.
+void RowFolder::fold_step_one(RowIn first, index_t kernel, index_t move, index_t n, RowOut out) {
+  const index_t radix = first.step;
+  first.step = 0;
   RowIn rows[64];
   const auto taps = [&](RowIn from, index_t count, index_t length, RowOut to) {
     for (index_t t = 0; t < count; ++t) rows[t] = shifted(from, t * move, t * radix);
     how_.fold.fold_rows(rows, static_cast<int>(count), length, to);
   };
-  if (axis.kernel <= kMaxFold) return taps(first, axis.kernel, n, out);
+  if (kernel <= kMaxFold) return taps(first, kernel, n, out);
   RowIn doubled[64];
-  for (index_t m = kMaxFold; m <= axis.kernel; m *= 2) {
+  index_t most = kMaxFold;
+  for (index_t m = kMaxFold; m <= kernel; m *= 2) {
     const RowOut to = slot(doubled_[log2_of(m)], 0, 0);
-    const index_t length = n + (axis.kernel - m) * move;
+    const index_t length = n + (kernel - m) * move;
     if (m == kMaxFold) {
       taps(first, m, length, to);
     } else {
@@ -144,11 +152,17 @@ void RowFolder::fold_step_one(RowIn first, index_t n, RowOut out) {
       how_.fold.fold_rows(rows, 2, length, to);
     }
     doubled[log2_of(m)] = {to.value, to.extra, 0};
+    most = m;
   }
   RowIn parts[64];
   int count = 0;
-  for (index_t t = 0; t < axis.kernel;) {
-    const index_t m = detail::floor_power_of_two(axis.kernel - t);
+  if (repeats_) {  // then a tap may count twice
+    parts[count++] = doubled[log2_of(most)];
+    if (most < kernel) parts[count++] = shifted(doubled[log2_of(most)], (kernel - most) * move, (kernel - most) * radix);
+    return join(parts, count, n, out);
+  }
+  for (index_t t = 0; t < kernel;) {
+    const index_t m = detail::floor_power_of_two(kernel - t);
     if (m >= kMaxFold) {
       parts[count++] = shifted(doubled[log2_of(m)], t * move, t * radix);
     } else if (m == 1) {
@@ -164,15 +178,25 @@ void RowFolder::fold_step_one(RowIn first, index_t n, RowOut out) {
 }
 
 // Windows that step by less than they are long: they are folded at every place, as of k taps only log k are added for
-// each.
+// each. While steps and windows are even, neighbours become one first.
 void RowFolder::fold_every_place(RowIn first, RowOut out) {
   const Axis& axis = tile_.axis;
   const index_t lanes = tile_.lanes;
+  index_t kernel = axis.kernel, stride = axis.stride, turn = 0;
+  while (axis.dilation == 1 && lanes == 1 && kernel % 2 == 0 && stride % 2 == 0) {
+    const RowOut half = slot(halves_, turn, 0);
+    kernel /= 2;
+    stride /= 2;
+    halve(first, (axis.out - 1) * stride + kernel, half);
+    first = {half.value, half.extra, 2 * first.step};
+    turn = 1 - turn;
+  }
+  if (stride == 1) return fold_step_one(first, kernel, 1, axis.out, out);
   const RowOut every = slot(every_, 0, 0);
-  fold_step_one(first, (axis.start(axis.out - 1) - axis.start(0) + 1) * lanes, every);
-  kernels().pick_groups(every.value, axis.stride, axis.out, lanes * how_.value_bytes, out.value);
+  fold_step_one(first, kernel, axis.dilation * lanes, ((axis.out - 1) * stride + 1) * lanes, every);
+  kernels().pick_groups(every.value, stride, axis.out, lanes * how_.value_bytes, out.value);
   if (out.extra == nullptr) return;
-  kernels().pick_groups(every.extra, axis.stride, axis.out, lanes * how_.extra_bytes, out.extra);
+  kernels().pick_groups(every.extra, stride, axis.out, lanes * how_.extra_bytes, out.extra);
 }
 
 // Windows that step by s: the row is split by place modulo s; then tap t of all outputs is one of the parts, moved.
