@@ -17,7 +17,7 @@ namespace {
 struct Typed {
   PoolCommand pool;
   WindowOptions window;
-  std::string pool_dtype, pool_memory, index_space = "plane";
+  std::string pool_dtype, pool_memory, pool_deadline, index_space = "plane";
   CheckCommand check;
   ExplainCommand explain;
   std::string explain_name, explain_output, explain_ranks;
@@ -106,9 +106,13 @@ void add_pool(CLI::App& app, Typed& t) {
   pool.add_option("-t,--threads", c.threads, "threads at most (default: all)")
       ->check(CLI::Range(1, 4096))
       ->type_name("N");
-  pool.add_option("--memory", t.pool_memory,
-                  "bytes that each process may hold, e.g. 512MiB: .npy and .h5 files in blocks (.h5: 1GiB)")
+  pool.add_option(
+          "--memory", t.pool_memory,
+          "bytes that each process may hold, e.g. 512MiB: .npy and .h5 files go in blocks (.h5: 1GiB), others must fit")
       ->type_name("BYTES");
+  pool.add_option("--deadline", t.pool_deadline,
+                  "under mpirun: end when a rank lets the others wait longer than this in one step (default: 600s)")
+      ->type_name("SECONDS");
   pool.add_flag("--progress", c.progress, "say how far it is on standard error, even where that is no terminal");
   pool.add_flag("--json", c.json, "say what was done as JSON on standard output");
   pool.add_flag("-q,--quiet", c.quiet, "say nothing");
@@ -239,6 +243,8 @@ PoolCommand finish_pool(Typed& t) {
   PoolCommand& c = t.pool;
   c.pool = make_pool(t.window);
   if (!t.pool_memory.empty()) c.memory = parse_bytes("--memory", t.pool_memory);
+  if (!t.pool_deadline.empty()) c.deadline = parse_seconds("--deadline", t.pool_deadline);
+  if (!(c.deadline > 0)) throw Error(fmt::format("--deadline: must be > 0 s, but is '{}'", t.pool_deadline));
   if (!t.pool_dtype.empty()) c.dtype = parse_dtype(t.pool_dtype);
   c.index_space = t.index_space == "tensor" ? IndexSpace::tensor : IndexSpace::plane;
   if (!c.indices.empty() && c.pool.op != Op::max && c.pool.op != Op::min)

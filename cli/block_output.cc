@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <filesystem>
+
 namespace oriel::cli {
 namespace {
 
@@ -45,13 +47,17 @@ void BlockOutput::open(const io::VolumeSpec& spec, bool alone) {
   const std::string place = team_.from_first(file_ ? file_->place() : "");
   if (team_.rank() != 0) watched_ = std::make_unique<io::WatchedFile>(place);
   together(team_, [&] {
+    const std::shared_ptr<void> watched = team_.watch("opening the output");
     volume_ = hdf5_ ? io::open_hdf5_output(place, *hdf5_, spec, team_.use_ranks())
                     : io::open_npy_output(place, place_.file, spec);
   });
 }
 
 void BlockOutput::finish() {
-  together(team_, [&] { volume_->close(); });
+  together(team_, [&] {
+    const std::shared_ptr<void> watched = team_.watch("closing the output");
+    volume_->close();
+  });
 }
 
 void BlockOutput::prepare(const BlockOutput* guest) {
@@ -73,6 +79,12 @@ void BlockOutput::bring_together(const BlockOutput* guest) {
     file_ = std::move(merged);
   }
   if (guest != nullptr) io::add_hdf5_dataset(file_->place(), *guest->hdf5_, guest->file_->place());
+}
+
+index_t BlockOutput::bytes_there() const {
+  std::error_code none;
+  const auto bytes = hdf5_ ? std::filesystem::file_size(hdf5_->file, none) : 0;
+  return none ? 0 : static_cast<index_t>(bytes);
 }
 
 void BlockOutput::commit() {

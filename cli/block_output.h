@@ -32,6 +32,8 @@ class BlockOutput {
   /// Gives it its name.
   void commit();
 
+  /// Bytes of the HDF5 file that is there already, whose other datasets are copied.
+  index_t bytes_there() const;
   const Place& place() const { return place_; }
   /// What appears; of rank 0.
   std::string target() const { return file_ ? file_->target() : ""; }

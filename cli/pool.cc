@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 
+#include "cli/held_memory.h"
 #include "cli/json.h"
 #include "cli/options.h"
 #include "cli/places.h"
@@ -20,7 +21,7 @@ namespace oriel::cli {
 namespace {
 
 struct Seconds {
-  double read = 0, pool = 0, write = 0;
+  double read = 0, pool = 0, write = 0, all = 0;
 };
 
 // What tells the format of OUT: --format, else its name. A name that tells nothing is the command line's fault.
@@ -90,10 +91,10 @@ std::string report_json(const PoolCommand& c, const io::Array& x, const Problem&
   return fmt::format(
       "{{\"in\": {}{}, \"out\": {}, \"problem\": {}, \"dtype\": \"{}\", \"shape\": {}, \"output_shape\": {}{}, "
       "\"target\": {}, "
-      "\"threads\": {}, \"seconds\": {{\"read\": {:.6f}, \"pool\": {:.6f}, \"write\": {:.6f}}}}}\n",
+      "\"threads\": {}, \"seconds\": {{\"read\": {:.6f}, \"pool\": {:.6f}, \"write\": {:.6f}, \"all\": {:.6f}}}}}\n",
       json_string(c.in), taken_json(c, x.part, x.picture), json_string(c.out), json_string(to_string(p)), name(p.dtype),
       json_list(p.shape), json_list(p.output_shape), indices, json_string(active_target()),
-      c.threads > 0 ? c.threads : default_threads(), s.read, s.pool, s.write);
+      c.threads > 0 ? c.threads : default_threads(), s.read, s.pool, s.write, s.all);
 }
 
 void report(Progress& progress, const PoolCommand& c, const io::Array& x, const Problem& p, const Seconds& s) {
@@ -104,8 +105,8 @@ void report(Progress& progress, const PoolCommand& c, const io::Array& x, const 
     if (!note.empty()) progress.complain(fmt::format("{}: {}\n", detail::printable(c.in), note));
     return;
   }
-  progress.say(fmt::format("{}: {} {} -> {}: {} ({:.3g} ms){}{}\n", detail::printable(c.in), name(p.dtype),
-                           to_string(p.shape), detail::printable(c.out), to_string(p.output_shape), s.pool * 1e3,
+  progress.say(fmt::format("{}: {} {} -> {}: {} ({}){}{}\n", detail::printable(c.in), name(p.dtype), to_string(p.shape),
+                           detail::printable(c.out), to_string(p.output_shape), spent("pooled", s.pool, s.all),
                            note.empty() ? "" : "; ", note));
 }
 
@@ -120,11 +121,13 @@ int run_pool(const PoolCommand& c) {
   Stopwatch watch;
   Seconds seconds;
 
+  bound_inputs(c);
   progress.set("reading " + c.in);
   const io::Array x = io::read_array(c.in, c.dtype);
   check_places(c, x.part);
   const Problem problem = make_pool_problem(c, x);
   seconds.read = watch.seconds();
+  check_whole(c, problem);
 
   // Opened before the work: a folder that cannot be written is not worth waiting for.
   const Place place = output_place(c.out, c.format);
@@ -151,6 +154,7 @@ int run_pool(const PoolCommand& c) {
   if (indices_place) (other ? *other : out).put(*indices_place, indices_ending, indices.view, std::nullopt);
   name_files(out, other ? &*other : nullptr);
   seconds.write = watch.seconds();
+  seconds.all = watch.in_all();
   report(progress, c, x, problem, seconds);
   return kExitDone;
 }

@@ -10,9 +10,11 @@
 
 #include "cli/block_output.h"
 #include "cli/blocks.h"
+#include "cli/held_memory.h"
 #include "cli/json.h"
 #include "cli/places.h"
 #include "cli/progress.h"
+#include "cli/stopwatch.h"
 #include "io/hdf5.h"
 #include "oriel/dist/local_pool.h"
 #include "quoted.h"
@@ -24,37 +26,29 @@ constexpr index_t kDefaultMemory = index_t{1} << 30;
 
 bool is_npy(const std::string& path) { return path.ends_with(".npy") || path.ends_with(".NPY"); }
 
-class Stopwatch {
+class Timed {
  public:
-  explicit Stopwatch(double& seconds) : seconds_(seconds) {}
-  ~Stopwatch() { seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count(); }
+  explicit Timed(double& seconds) : seconds_(seconds) {}
+  ~Timed() { seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count(); }
 
  private:
   double& seconds_;
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
-// What the process holds already: itself, its libraries, MPI.
-index_t resident_bytes() {
-  index_t pages = 0, resident = 0;
-  std::ifstream("/proc/self/statm") >> pages >> resident;
-  return resident * ::sysconf(_SC_PAGESIZE);
-}
-
 std::unique_ptr<io::VolumeIn> open_input(const PoolCommand& c, ReadWhole read_whole) {
   if (const auto hdf5 = io::split_hdf5_path(c.in)) return io::open_hdf5_volume(*hdf5, c.dtype);
   if (is_npy(c.in)) return io::open_npy_volume(c.in, c.dtype);
-  if (c.memory > 0 || read_whole == nullptr) {
+  if (read_whole == nullptr) {
     throw UsageError("oriel pool",
-                     fmt::format("IN: '{}' cannot be read in parts, as --memory and mpirun need; allowed: .npy, .h5, "
-                                 ".hdf5",
-                                 c.in));
+                     fmt::format("IN: '{}' cannot be read in parts, as mpirun needs; allowed: .npy, .h5, .hdf5", c.in));
   }
+  bound_inputs(c);
   return io::volume_of(read_whole(c.in, c.dtype));
 }
 
 struct Seconds {
-  double read = 0, pool = 0, write = 0;
+  double read = 0, pool = 0, write = 0;  // of these, what took how long
 };
 
 // Everything that one call needs while it runs.
@@ -87,6 +81,7 @@ class Run {
                            .chunk = chunk};
     together(team_, [&] { blocks_.emplace(*plan_, rules); });
     const std::string name = to_string(*problem_);
+    team_.expect(result_bytes() + out_.bytes_there() + (indices_ ? indices_->bytes_there() : 0));
     out_.open({problem_->dtype, problem_->output_shape, chunk, name, in_.get()}, false);
     together_ = indices_ && share_file(indices_->place(), out_.place());
     if (indices_) indices_->open({Dtype::i64, problem_->output_shape, chunk, name, nullptr}, together_);
@@ -97,6 +92,7 @@ class Run {
     const index_t ranks = team_.size(), count = blocks_->count();
     const index_t begin = count * team_.rank() / ranks, end = count * (team_.rank() + 1) / ranks;
     const index_t rounds = ceil_div(count, ranks);
+    team_.expect(block_bytes());
     for (index_t round = 0; round < rounds; ++round) {
       progress.set(
           fmt::format("block {} of {}: {} %", std::min(round * ranks + 1, count), count, 100 * round / rounds));
@@ -105,7 +101,8 @@ class Run {
       });
     }
     progress.set("bringing it to the disk");
-    Stopwatch watch(seconds_.write);
+    team_.expect(result_bytes() + out_.bytes_there() + (indices_ ? indices_->bytes_there() : 0));
+    Timed timed(seconds_.write);
     out_.finish();
     if (indices_) indices_->finish();
     name_files();
@@ -122,17 +119,18 @@ class Run {
       progress.say(fmt::format(
           "{{\"in\": {}{}, \"out\": {}, \"problem\": {}, \"dtype\": \"{}\", \"shape\": {}, \"output_shape\": {}{}, "
           "\"ranks\": {}, \"blocks\": {}, \"memory\": {}, \"threads\": {}, \"seconds\": {{\"read\": {:.6f}, \"pool\": "
-          "{:.6f}, \"write\": {:.6f}}}}}\n",
+          "{:.6f}, \"write\": {:.6f}, \"all\": {:.6f}}}}}\n",
           json_string(c_.in), taken_json(c_, in_->part, in_->picture), json_string(c_.out), json_string(to_string(p)),
           name(p.dtype), json_list(p.shape), json_list(p.output_shape), indices, team_.size(), blocks_->count(),
-          c_.memory > 0 ? c_.memory : kDefaultMemory, threads(), seconds_.read, seconds_.pool, seconds_.write));
+          c_.memory > 0 ? c_.memory : kDefaultMemory, threads(), seconds_.read, seconds_.pool, seconds_.write,
+          watch_.in_all()));
     } else if (!c_.quiet) {
       const std::string ranks = team_.size() == 1 ? "" : fmt::format(", {} ranks", team_.size());
       const std::string note = taken_note(c_, in_->picture);
-      progress.say(fmt::format("{}: {} {} -> {}: {} ({} block{}{}, {:.3g} ms){}{}\n", detail::printable(c_.in),
-                               name(p.dtype), to_string(p.shape), detail::printable(c_.out), to_string(p.output_shape),
-                               blocks_->count(), blocks_->count() == 1 ? "" : "s", ranks, seconds_.pool * 1e3,
-                               note.empty() ? "" : "; ", note));
+      progress.say(fmt::format("{}: {} {} -> {}: {} ({} block{}{}; {}){}{}\n", detail::printable(c_.in), name(p.dtype),
+                               to_string(p.shape), detail::printable(c_.out), to_string(p.output_shape),
+                               blocks_->count(), blocks_->count() == 1 ? "" : "s", ranks,
+                               spent("pooled", seconds_.pool, watch_.in_all()), note.empty() ? "" : "; ", note));
     }
   }
 
@@ -162,6 +160,13 @@ class Run {
 
   int threads() const { return c_.threads > 0 ? c_.threads : std::max(default_threads() / team_.local_size(), 1); }
 
+  // Bytes of an output, with its place where those are made.
+  index_t output_bytes() const { return size_bytes(problem_->dtype) + (indices_ ? 8 : 0); }
+  index_t result_bytes() const { return element_count(problem_->output_shape) * output_bytes(); }
+  index_t block_bytes() const {
+    return blocks_->most_inputs() * size_bytes(problem_->dtype) + blocks_->most_outputs() * output_bytes();
+  }
+
   void allocate() {
     x_ = io::allocate(problem_->dtype, {blocks_->most_inputs()});
     y_ = io::allocate(problem_->dtype, {blocks_->most_outputs()});
@@ -174,7 +179,7 @@ class Run {
     const Tensor x(x_.view.data, problem_->dtype, needed.shape(), dense_pitch(needed.shape(), in_->order));
     const Tensor y(y_.view.data, problem_->dtype, block.shape());
     {
-      Stopwatch watch(seconds_.read);
+      Timed timed(seconds_.read);
       in_->read(needed.begin, x);
     }
     dist::Operands operands;
@@ -183,7 +188,7 @@ class Run {
     if (indices_) operands.places = Tensor(places_.view.data, Dtype::i64, block.shape());
     operands.space = IndexSpace::window;
     {
-      Stopwatch watch(seconds_.pool);
+      Timed timed(seconds_.pool);
       const Problem part = plan_->part(block);
       const Extents one(part.shape.size(), 1);
       // One rank's share of a division among one: it knows windows without any tap, too.
@@ -193,7 +198,7 @@ class Run {
       pool.finish(dist::Pass::forward, operands, {.threads = threads()});
       if (indices_) dist::globalise(*plan_, block, operands.places, c_.index_space);
     }
-    Stopwatch watch(seconds_.write);
+    Timed timed(seconds_.write);
     out_.write(block.begin, y);
     if (indices_) indices_->write(block.begin, operands.places);
   }
@@ -210,12 +215,13 @@ class Run {
   std::optional<Blocks> blocks_;
   io::Buffer x_, y_, places_;
   Seconds seconds_;
+  Stopwatch watch_;  // of the whole call
 };
 
 }  // namespace
 
 bool goes_in_blocks(const PoolCommand& c, const Team& team) {
-  return c.memory > 0 || team.size() > 1 || io::split_hdf5_path(c.in) || io::split_hdf5_path(c.out) ||
+  return (c.memory > 0 && is_npy(c.in)) || team.size() > 1 || io::split_hdf5_path(c.in) || io::split_hdf5_path(c.out) ||
          io::split_hdf5_path(c.indices);
 }
 

@@ -7,18 +7,22 @@
 #include "apps/portrait/picture_job.h"
 #include "cli/json.h"
 #include "cli/progress.h"
+#include "cli/stopwatch.h"
 #include "quoted.h"
 
 namespace oriel::portrait {
 
 int run_image(ImageCommand c) {
+  cli::Stopwatch watch;
   cli::Progress progress("oriel-portrait image");
   progress.set(c.in);
   const std::string ending = picture_ending(c.out, c.format, c.asked.look.channels());
   check_output("oriel-portrait image", c.in, c.out, c.asked);
   load_background(c.asked);
   const NamedSegmenter segmenter = make_segmenter(c.asked.source);
+  const double load = watch.seconds();
   PictureDone done = make_picture(c.in, c.out, ending, c.asked, segmenter.run);
+  done.load = load;
   done.notes.insert(done.notes.end(), c.asked.notes.begin(), c.asked.notes.end());
   done.notes.insert(done.notes.end(), segmenter.notes.begin(), segmenter.notes.end());
   if (c.asked.json && c.out != "-")
@@ -34,10 +38,10 @@ int run_image(ImageCommand c) {
     if (!notes.empty()) progress.complain(fmt::format("{}{}\n", detail::printable(c.in), notes));
     return cli::kExitDone;
   }
-  progress.say(fmt::format("{}: {}x{} -> {}: {} {:.0f} % of it ({:.3g} ms){}\n", detail::printable(c.in), done.width,
+  progress.say(fmt::format("{}: {}x{} -> {}: {} {:.0f} % of it ({}){}\n", detail::printable(c.in), done.width,
                            done.height, detail::printable(c.out),
                            done.person.found ? "a person on" : "no person found;", done.person.area * 100,
-                           (done.segment + done.edges) * 1e3, notes));
+                           cli::spent("cut out", done.segment + done.edges, done.all()), notes));
   return cli::kExitDone;
 }
 

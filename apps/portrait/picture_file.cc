@@ -25,6 +25,13 @@ std::vector<std::uint8_t> bytes_of(const ConstTensor& t) {
   return bytes;
 }
 
+// What is no picture is refused by its first bytes.
+std::vector<std::byte> read_stream(const io::ReadBytes& stream, const std::string& file) {
+  std::vector<std::byte> head = io::read_head(stream);
+  io::check_image_head(head, file);
+  return io::read_all(io::put_back(std::move(head), stream), file);
+}
+
 }  // namespace
 
 PictureFile decode_picture(std::span<const std::byte> bytes, const std::string& file, index_t most_pixels,
@@ -57,13 +64,13 @@ PictureFile decode_picture(std::span<const std::byte> bytes, const std::string& 
 
 PictureFile read_picture(const std::string& path, index_t most_pixels) {
   if (path == "-") {
-    const std::vector<std::byte> bytes = io::read_all(io::read_descriptor(STDIN_FILENO, "standard input"));
-    return decode_picture(bytes, "standard input", most_pixels);
+    const io::ReadBytes stream = io::read_descriptor(STDIN_FILENO, "standard input");
+    return decode_picture(read_stream(stream, "standard input"), "standard input", most_pixels);
   }
   io::InputPath from = io::split_input_path(path);
   if (!from.page) from.file = path;  // arrays of archives are no pictures
   const std::string& file = from.file;
-  if (!io::is_regular(file)) return decode_picture(io::read_all(io::open_stream(file)), file, most_pixels, from);
+  if (!io::is_regular(file)) return decode_picture(read_stream(io::open_stream(file), file), file, most_pixels, from);
   return decode_picture(io::map_file(file).bytes, file, most_pixels, from);
 }
 

@@ -43,10 +43,10 @@ std::string why_no_person(const Person& person, const MaskOptions& options) {
 std::string json_of(const PictureDone& d) {
   return fmt::format(
       "\"width\": {}, \"height\": {}, \"written\": {}, \"person\": {{\"found\": {}, \"area\": {:.6f}, \"confidence\": "
-      "{:.4f}}}, \"notes\": {}, \"seconds\": {{\"read\": {:.4f}, \"segment\": {:.4f}, \"edges\": {:.4f}, \"write\": "
-      "{:.4f}}}",
-      d.width, d.height, d.written, d.person.found, d.person.area, d.person.confidence, cli::json_list(d.notes), d.read,
-      d.segment, d.edges, d.write);
+      "{:.4f}}}, \"notes\": {}, \"seconds\": {{\"load\": {:.4f}, \"read\": {:.4f}, \"segment\": {:.4f}, "
+      "\"edges\": {:.4f}, \"write\": {:.4f}, \"all\": {:.4f}}}",
+      d.width, d.height, d.written, d.person.found, d.person.area, d.person.confidence, cli::json_list(d.notes), d.load,
+      d.read, d.segment, d.edges, d.write, d.all());
 }
 
 }  // namespace oriel::portrait

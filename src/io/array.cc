@@ -41,7 +41,7 @@ std::optional<Format> format_of_ending(const std::string& file) {
   return std::nullopt;
 }
 
-// From the first bytes of a stream; anything that is neither .npy nor zip is left to the image reader.
+// From the first bytes of a file; anything that is neither .npy nor zip is left to the image reader.
 Format format_of_bytes(std::span<const std::byte> head) {
   const auto begins_with = [&](std::string_view magic) {
     return head.size() >= magic.size() && std::memcmp(head.data(), magic.data(), magic.size()) == 0;
@@ -51,27 +51,20 @@ Format format_of_bytes(std::span<const std::byte> head) {
   return Format::image;
 }
 
-// The bytes already read, then the rest of the stream.
-ReadBytes put_back(std::vector<std::byte> head, ReadBytes rest) {
-  return [head = std::move(head), rest = std::move(rest), at = std::size_t{0}](void* to, std::size_t count) mutable {
-    if (at == head.size()) return rest(to, count);
-    const std::size_t n = std::min(count, head.size() - at);
-    std::memcpy(to, head.data() + at, n);
-    at += n;
-    return n;
-  };
-}
-
 Array read_stream(const ReadBytes& stream, const InputPath& path, std::optional<Format> format,
                   std::optional<Dtype> dtype) {
   const std::string& file = path.file;
-  std::vector<std::byte> head(kNpyPrefix);
-  head.resize(read_fully(stream, head.data(), head.size()));
+  static_assert(kFormatBytes >= kNpyPrefix);
+  std::vector<std::byte> head = read_head(stream);
   if (head.empty()) throw Error(fmt::format("{}: empty; allowed: .npy, .npz or an image", file));
   if (!format) format = format_of_bytes(head);
+  // What is neither is refused by its first bytes: a device or a program may give others without end.
+  if (*format == Format::image) check_image_head(head, file);
+  if (*format == Format::npz && format_of_bytes(head) != Format::npz)
+    throw Error(fmt::format("{}: not an .npz archive that can be read: it does not begin with PK", file));
   const ReadBytes whole = put_back(std::move(head), stream);
   if (*format == Format::npy) return read_npy(whole, file, dtype);
-  const std::vector<std::byte> bytes = read_all(whole);
+  const std::vector<std::byte> bytes = read_all(whole, file);
   if (*format == Format::npz) return read_npz(bytes, path.array, file, dtype);
   return read_image(bytes, file, {.dtype = dtype, .page = path.page});
 }

@@ -3,10 +3,13 @@
 #include <fmt/format.h>
 #include <vips/vips.h>
 
+#include <algorithm>
 #include <memory>
 #include <mutex>
 #include <shared_mutex>
 #include <utility>
+
+#include "io/memory_bound.h"
 
 namespace oriel::io {
 namespace {
@@ -64,6 +67,10 @@ auto with_vips(const std::string& file, const Work& work) {
   throw Error(fmt::format("{}: cannot {}: {}", file, what, text.empty() ? "no reason given" : text));
 }
 
+[[noreturn]] void refuse(const std::string& file) {
+  throw Error(fmt::format("{}: not an image that Oriel reads; allowed: {}, .npy, .npz", file, kAllowedImages));
+}
+
 Image load(std::span<const std::byte> bytes, const std::string& file, std::optional<int> page) {
   const char* const loader = vips_foreign_find_load_buffer(bytes.data(), bytes.size());
   const std::string_view found = loader == nullptr ? "" : loader;
@@ -71,8 +78,7 @@ Image load(std::span<const std::byte> bytes, const std::string& file, std::optio
   for (const std::string_view kind :
        {"VipsForeignLoadPng", "VipsForeignLoadJpeg", "VipsForeignLoadTiff", "VipsForeignLoadWebp"})
     allowed = allowed || found.starts_with(kind);
-  if (!allowed)
-    throw Error(fmt::format("{}: not an image that Oriel reads; allowed: {}, .npy, .npz", file, kAllowedImages));
+  if (!allowed) refuse(file);
   VipsImage* first = vips_image_new_from_buffer(bytes.data(), bytes.size(), "", "fail_on", VIPS_FAIL_ON_ERROR, nullptr);
   if (first == nullptr) fail(file, "read the image");
   Image image(first);
@@ -170,6 +176,13 @@ Array decode(std::span<const std::byte> bytes, const std::string& file, const Pi
     throw Error(fmt::format("{}: the picture has {}x{} pixels, {} million; allowed: at most {} million", file,
                             vips_image_get_width(image.get()), vips_image_get_height(image.get()), area / 1'000'000,
                             asked.most_pixels / 1'000'000));
+  // libvips decodes up to 100 MB of it in memory before it gives pixels, and more in a file of its own.
+  constexpr index_t decoded_in_memory = 100'000'000;
+  const auto decoded = static_cast<index_t>(VIPS_IMAGE_SIZEOF_IMAGE(image.get()));
+  check_memory(
+      file,
+      fmt::format("the picture of {}x{} pixels", vips_image_get_width(image.get()), vips_image_get_height(image.get())),
+      decoded + std::min(decoded, decoded_in_memory) + static_cast<index_t>(bytes.size()));
   std::size_t size = 0;
   void* const pixels = vips_image_write_to_memory(image.get(), &size);
   const bool complained = *vips_error_buffer() != '\0';  // an error that no return value told of
@@ -225,6 +238,16 @@ std::string pages_note(const Picture& picture, const std::string& path) {
   if (picture.pages <= 1 || picture.page > 0) return "";
   const std::string other = path == "-" ? "" : fmt::format(" ({}:2 is the second)", path);
   return fmt::format("the first of {} pictures in the file was taken{}", picture.pages, other);
+}
+
+void check_image_head(std::span<const std::byte> head, const std::string& file) {
+  const std::string_view text(reinterpret_cast<const char*>(head.data()), head.size());
+  using namespace std::string_view_literals;
+  for (const std::string_view magic :
+       {"\x89PNG\r\n\x1a\n"sv, "\xff\xd8\xff"sv, "II*\0"sv, "MM\0*"sv, "II+\0"sv, "MM\0+"sv})
+    if (text.starts_with(magic)) return;
+  constexpr std::size_t kind = 8;  // after the file's length
+  if (!text.starts_with("RIFF") || text.substr(std::min(kind, text.size())) != "WEBP") refuse(file);
 }
 
 void write_image(const WriteBytes& write, const std::string& ending, const std::string& file, const ConstTensor& t,

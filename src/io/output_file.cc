@@ -12,10 +12,10 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
-#include <random>
 #include <vector>
 
 #include "io/file_identity.h"
+#include "io/temporary_name.h"
 
 namespace oriel::io {
 namespace {
@@ -42,12 +42,6 @@ int remember(const std::string& name) {
 
 void forget(int slot) {
   if (slot >= 0) unfinished[static_cast<std::size_t>(slot)].state = 0;
-}
-
-std::string temporary_name(const std::filesystem::path& target) {
-  constexpr std::size_t longest_kept = 200;  // file names have at most 255 bytes
-  const std::string kept = target.filename().string().substr(0, longest_kept);
-  return (target.parent_path() / fmt::format(".{}.{:08x}.tmp", kept, std::random_device{}())).string();
 }
 
 }  // namespace
@@ -80,6 +74,7 @@ OutputFile::OutputFile(const std::string& path) : path_(path) {
     if (descriptor_ < 0) fail("write");
     return;
   }
+  remove_leftovers(target_);
   for (int attempt = 0; descriptor_ < 0; ++attempt) {
     temporary_ = temporary_name(target_);
     slot_ = remember(temporary_);

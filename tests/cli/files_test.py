@@ -289,12 +289,10 @@ def volume(tmp_path):
     (2, ["v.h5:/data", "y.png"], "OUT: 'y.png' cannot be written in parts, as HDF5 inputs, --memory and mpirun need; allowed: .npy"),
     (2, ["v.h5:/data", "y", "--format", "png"], "--format: 'png' cannot be written in parts, as HDF5 inputs"),
     (2, ["v.h5:/data", "-"], "OUT: '-' cannot be written in parts"),
-    (2, ["-", "y.npy", "--memory", "1GiB"], "IN: '-' cannot be read in parts"),
     (2, ["x.npy", "y.npy", "--memory", "1 potato"], "--memory: '1 potato' is not understood; allowed: bytes such as 512MiB"),
     (2, ["x.npy", "y.npy", "--memory", "-1"], "--memory: '-1' is not understood"),
     (1, ["x.npy", "y.npy", "--memory", "1MiB"], "--memory: 1 MiB do not suffice: one result needs 4 inputs at once, 20 bytes"),
     (2, ["v.h5:/data", "y.h5:/a", "--indices", "./y.h5:a"], "--indices: './y.h5:a' is OUT too; allowed: another file or another name in it"),
-    (2, ["/dev/zero", "y.npy", "--memory", "1GiB"], "IN: '/dev/zero' cannot be read in parts"),
     (2, ["x.npy", "/dev/full", "--memory", "1GiB"], "OUT: '/dev/full' cannot be written in parts"),
 ])
 def test_bad_input(refusal, volume, code, arguments, wanted):

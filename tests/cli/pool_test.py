@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 
 import ml_dtypes
 import numpy as np
@@ -172,6 +173,15 @@ def test_the_report(oriel, tmp_path):
     report = json.loads(done.stdout)
     assert report["problem"] == "max:f32:1x1x8x8:k3s2p1"
     assert report["output_shape"] == [1, 1, 4, 4] and report["dtype"] == "f32"
-    assert set(report["seconds"]) == {"read", "pool", "write"}
+    seconds = report["seconds"]
+    assert set(seconds) == {"read", "pool", "write", "all"}
+    assert seconds["read"] + seconds["pool"] + seconds["write"] <= seconds["all"] + 1e-5
     assert b"x.npy: f32 1x1x8x8 -> y.npy: 1x1x4x4" in oriel("pool", "x.npy", "y.npy", "-k", 3, "-s", 2, "-p", 1).stdout
     assert oriel("pool", "x.npy", "y.npy", "-k", 2, "--quiet").stdout == b""
+
+
+@pytest.mark.parametrize("memory", [[], ["--memory", "1GiB"]])
+def test_the_line_says_what_its_times_count(oriel, tmp_path, memory):
+    np.save(tmp_path / "x.npy", sample((8, 8), "f4"))
+    line = oriel("pool", "x.npy", "y.npy", "-k", 2, *memory).stdout.decode()
+    assert re.search(r"\((1 block; )?pooled in [0-9.e+-]+ (us|ms|s), [0-9.e+-]+ (us|ms|s) in all\)\n$", line), line
