@@ -1,5 +1,6 @@
 """`mpirun -n N oriel pool` on each MPI that is there: the bytes of the files are those that one process writes."""
 
+import fcntl
 import json
 import os
 import re
@@ -107,6 +108,19 @@ def test_several_calls_of_ranks_lose_nothing(mpi, volume, tmp_path):
         assert sorted(file) == ["d0", "d1", "d2"]
         np.testing.assert_array_equal(file["d0"], file["d2"])
     assert sorted(p.name for p in tmp_path.iterdir()) == ["x.h5", "x.npy", "y.h5"]
+
+
+def test_waiting_for_another_writer_is_not_hanging(mpi, volume, tmp_path):
+    lock = os.open(tmp_path / ".y.h5.lock", os.O_RDWR | os.O_CREAT)
+    fcntl.flock(lock, fcntl.LOCK_EX)
+    call = subprocess.Popen([*MPIS[mpi], "-n", "2", COMMAND, "pool", "x.h5:/data", "y.h5:/d", "-k", "2x2x2", "-q",
+                             "--deadline", "3s"], cwd=tmp_path, env=ENVIRONMENT, stderr=subprocess.PIPE)
+    time.sleep(8)
+    running = call.poll() is None
+    os.close(lock)
+    assert running and call.wait(timeout=120) == 0, call.stderr.read()
+    with h5py.File(tmp_path / "y.h5") as file:
+        assert list(file) == ["d"]
 
 
 @pytest.mark.parametrize("code, arguments, wanted", [
