@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <chrono>
 #include <filesystem>
 
 namespace oriel::cli {
@@ -60,7 +61,28 @@ void BlockOutput::finish() {
   });
 }
 
+// Rank 0 waits, and meets the other ranks all the while: they know that it does not hang.
+void BlockOutput::wait_for_others() {
+  constexpr std::chrono::milliseconds round{200};
+  const auto end = std::chrono::steady_clock::now() + io::kLongestWait;
+  for (index_t waits = 1; waits > 0;) {
+    together(team_, [&] {
+      waits = 0;
+      if (!file_) return;
+      try {
+        if (!lock_) lock_.emplace(file_->target(), place_.file, round);
+        still_.emplace(file_->target(), place_.file, round);
+      } catch (const io::NotInTime&) {
+        if (std::chrono::steady_clock::now() > end) throw;
+        waits = 1;
+      }
+    });
+    waits = team_.greatest(waits);
+  }
+}
+
 void BlockOutput::prepare(const BlockOutput* guest) {
+  if (hdf5_) wait_for_others();
   together(team_, [&] {
     if (!file_) return;
     if (hdf5_) bring_together(guest);
@@ -69,8 +91,6 @@ void BlockOutput::prepare(const BlockOutput* guest) {
 }
 
 void BlockOutput::bring_together(const BlockOutput* guest) {
-  lock_.emplace(file_->target(), place_.file);
-  still_.emplace(file_->target(), place_.file);
   const io::FileState now = io::state_of(file_->target());
   if (now.there() && now != before_) {
     auto merged = std::make_unique<io::OutputFile>(place_.file);

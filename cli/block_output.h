@@ -40,6 +40,7 @@ class BlockOutput {
 
  private:
   void create(const io::VolumeSpec& spec, bool alone);
+  void wait_for_others();
   void bring_together(const BlockOutput* guest);
 
   Place place_;

@@ -16,7 +16,7 @@ constexpr const char* kDefaultDataset = "/data";
 
 // `part`: what was read, as IN need not name it.
 Place input_place(const std::string& path, const std::string& part) {
-  if (path == "-") return {Place::Kind::stream, path, path, ""};
+  if (path == "-") return {part.empty() ? Place::Kind::stream : Place::Kind::npz, path, path, part};
   if (const auto hdf5 = io::split_hdf5_path(path))
     return {Place::Kind::hdf5, path, hdf5->file, io::normal_hdf5_name(part)};
   const std::string file = io::split_input_path(path).file;

@@ -38,8 +38,6 @@ int open_lock_file(const std::string& place) {
   return ::open(place.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
 }
 
-double seconds(std::chrono::milliseconds time) { return std::chrono::duration<double>(time).count(); }
-
 }  // namespace
 
 WriterLock::WriterLock(const std::string& target, const std::string& file, std::chrono::milliseconds longest) {
@@ -59,9 +57,8 @@ WriterLock::WriterLock(const std::string& target, const std::string& file, std::
     ::close(descriptor_);  // its last holder has removed it, or the wait was too long
     descriptor_ = -1;
     if (got == Locked::not_in_time)
-      throw Error(
-          fmt::format("{}: another process has been writing to it for {:.3g} s (it holds {}); it stays as it is", file,
-                      seconds(longest), place_));
+      throw NotInTime(fmt::format(
+          "{}: another process has been writing to it for too long (it holds {}); it stays as it is", file, place_));
   }
   watched_.emplace(place_);
 }
@@ -84,10 +81,9 @@ NoWriters::NoWriters(const std::string& target, const std::string& file, std::ch
   if (descriptor_ < 0) return;  // nothing is there, or the copy will say why it cannot be read
   if (lock(descriptor_, LOCK_SH, Clock::now() + longest) != Locked::not_in_time) return;
   ::close(descriptor_);
-  if (longest.count() == 0)
-    throw Error(fmt::format("{}: another program has it open for writing; allowed: once that has closed it", file));
-  throw Error(fmt::format("{}: another program has had it open for writing for {:.3g} s; it stays as it is", file,
-                          seconds(longest)));
+  const char* const what = longest.count() == 0 ? "has it open for writing; allowed: once that has closed it"
+                                                : "has had it open for writing for too long; it stays as it is";
+  throw NotInTime(fmt::format("{}: another program {}", file, what));
 }
 
 NoWriters::~NoWriters() {

@@ -184,10 +184,16 @@ def test_an_input_is_replaced_only_if_asked(refusal, oriel, x, tmp_path, blocks)
     assert (tmp_path / "s.npy").is_symlink()
 
 
-def test_an_input_on_standard_input_is_an_input_too(refusal, x, tmp_path):
+def test_an_input_on_standard_input_is_an_input_too(oriel, refusal, x, tmp_path):
     with open(tmp_path / "x.npy", "rb") as file:
         assert "OUT: 'x.npy' is IN too" in refusal("pool", "-", "x.npy", "-k", 2, stdin=file, code=2)
     np.testing.assert_array_equal(np.load(tmp_path / "x.npy"), X)
+    np.savez(tmp_path / "a.npz", only=X)
+    with open(tmp_path / "a.npz", "rb") as file:
+        assert "OUT: 'a.npz:only' is IN too" in refusal("pool", "-", "a.npz:only", "-k", 2, stdin=file, code=2)
+    with open(tmp_path / "a.npz", "rb") as file:
+        oriel("pool", "-", "a.npz:y", "-k", 2, stdin=file)
+    assert list(arrays(tmp_path / "a.npz")) == ["only", "y"]
 
 
 def test_parts_of_one_file(refusal, oriel, x, hdf5, tmp_path):

@@ -1,5 +1,6 @@
 """`mpirun -n N oriel pool` on each MPI that is there: the bytes of the files are those that one process writes."""
 
+import fcntl
 import json
 import os
 import re
@@ -87,7 +88,45 @@ def test_other_datasets_stay(ranks, volume, tmp_path):
         assert file["small/data"].attrs["units"] == "mm"
 
 
+def test_result_and_indices_in_one_file(oriel, ranks, volume, tmp_path):
+    options = ["--kernel", "3x3x3", "--stride", "2", "--indices"]
+    oriel("pool", "x.h5:/data", "y.h5:/y", *options, "y.h5:/i")
+    wanted = (tmp_path / "y.h5").read_bytes()
+    (tmp_path / "y.h5").unlink()
+    ranks(3, "pool", "x.h5:/data", "y.h5:/y", *options, "./y.h5:/i")
+    assert (tmp_path / "y.h5").read_bytes() == wanted
+    with h5py.File(tmp_path / "y.h5") as file:
+        np.testing.assert_array_equal(np.isnan(file["y"]), np.isnan(volume.reshape(-1)[file["i"]]))
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["x.h5", "x.npy", "y.h5"]
+
+
+def test_several_calls_of_ranks_lose_nothing(mpi, volume, tmp_path):
+    calls = [subprocess.Popen([*MPIS[mpi], "-n", "2", COMMAND, "pool", "x.h5:/data", f"y.h5:/d{i}", "-k", "2x2x2", "-q"],
+                              cwd=tmp_path, env=ENVIRONMENT) for i in range(3)]
+    assert [call.wait(timeout=120) for call in calls] == [0, 0, 0]
+    with h5py.File(tmp_path / "y.h5") as file:
+        assert sorted(file) == ["d0", "d1", "d2"]
+        np.testing.assert_array_equal(file["d0"], file["d2"])
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["x.h5", "x.npy", "y.h5"]
+
+
+def test_waiting_for_another_writer_is_not_hanging(mpi, volume, tmp_path):
+    lock = os.open(tmp_path / ".y.h5.lock", os.O_RDWR | os.O_CREAT)
+    fcntl.flock(lock, fcntl.LOCK_EX)
+    call = subprocess.Popen([*MPIS[mpi], "-n", "2", COMMAND, "pool", "x.h5:/data", "y.h5:/d", "-k", "2x2x2", "-q",
+                             "--deadline", "3s"], cwd=tmp_path, env=ENVIRONMENT, stderr=subprocess.PIPE)
+    time.sleep(8)
+    running = call.poll() is None
+    os.close(lock)
+    assert running and call.wait(timeout=120) == 0, call.stderr.read()
+    with h5py.File(tmp_path / "y.h5") as file:
+        assert list(file) == ["d"]
+
+
 @pytest.mark.parametrize("code, arguments, wanted", [
+    (2, ["x.npy", "./x.npy", "-k", 2], "oriel pool: OUT: './x.npy' is IN too; allowed: another file, or --replace-input"),
+    (2, ["x.h5", "x.h5:/data", "-k", 2], "oriel pool: OUT: 'x.h5:/data' is IN too; allowed: another file, another name in it"),
+    (2, ["x.npy", "y.npy", "-k", 2, "--indices", "./y.npy"], "oriel pool: --indices: './y.npy' is OUT too; allowed: another"),
     (1, ["x.h5:/dta", "y.h5:/y", "-k", 2], "oriel pool: x.h5: has no dataset '/dta'; allowed: /data"),
     (2, ["x.h5:/data", "y.h5:/y", "-k", "2x2x2x2"], "oriel pool: x.h5:/data: "),
     (2, ["x.h5:/data", "y.h5:/y"], "oriel pool: --kernel: is needed"),
