@@ -17,7 +17,7 @@ namespace {
 struct Typed {
   PoolCommand pool;
   WindowOptions window;
-  std::string pool_dtype, pool_memory, index_space = "plane";
+  std::string pool_dtype, pool_memory, pool_deadline, index_space = "plane";
   CheckCommand check;
   ExplainCommand explain;
   std::string explain_name, explain_output, explain_ranks;
@@ -45,9 +45,11 @@ constexpr const char* kPoolExamples = R"(Examples:
   cat x.npy | oriel pool - - --kernel 2 > y.npy
 
 All axes are pooled unless --axes names some; of a picture, height and width. One number stands for all pooled axes,
-3x5 is one for each. Files: .npy, .npz, FILE.npz:NAME, FILE.h5:/NAME, .png, .jpg, .tif, .webp; - is
-a stream. HDF5 files, and .npy files with --memory or under mpirun, pass through memory in blocks: same bits. Other
-datasets of an HDF5 file OUT stay.
+3x5 is one for each. Files: .npy, .npz, FILE.npz:NAME, FILE.h5:/NAME, .png, .jpg, .tif, .webp; - is a stream.
+FILE.tif:2 is the second picture of a TIFF or an animated WebP. HDF5 files, and .npy files with --memory or under
+mpirun, pass through memory in blocks: same bits.
+Other arrays of an archive or HDF5 file OUT stay, those of other writers too; one of the same name is replaced. IN is
+replaced only with --replace-input.
 NumPy has no bfloat16 of its own: --dtype bf16 reads and writes it as ml_dtypes does (descr <V2).)";
 
 constexpr const char* kNameHelp = R"(
@@ -93,7 +95,10 @@ void add_pool(CLI::App& app, Typed& t) {
       ->type_name("")
       ->required();
   add_window(pool, t.window);
-  pool.add_option("--indices", c.indices, "also write where each maximum or minimum was (int64)")->type_name("FILE");
+  pool.add_option(
+          "--indices", c.indices,
+          "also write where each maximum or minimum was (int64); may be another array of OUT's archive or HDF5 file")
+      ->type_name("FILE");
   pool.add_option("--index-space", t.index_space, "what indices count: plane (as PyTorch) or tensor (as ONNX)")
       ->type_name("SPACE")
       ->check(CLI::IsMember({"plane", "tensor"}))
@@ -102,12 +107,17 @@ void add_pool(CLI::App& app, Typed& t) {
   pool.add_option("--format", c.format, "format of OUT where its name does not tell (default for -: npy)")
       ->type_name("FORMAT")
       ->check(CLI::IsMember({"npy", "npz", "png", "jpg", "tif", "webp"}));
+  pool.add_flag("--replace-input", c.replace_input, "let OUT be IN, which is then lost");
   pool.add_option("-t,--threads", c.threads, "threads at most (default: all)")
       ->check(CLI::Range(1, 4096))
       ->type_name("N");
-  pool.add_option("--memory", t.pool_memory,
-                  "bytes that each process may hold, e.g. 512MiB: .npy and .h5 files in blocks (.h5: 1GiB)")
+  pool.add_option(
+          "--memory", t.pool_memory,
+          "bytes that each process may hold, e.g. 512MiB: .npy and .h5 files go in blocks (.h5: 1GiB), others must fit")
       ->type_name("BYTES");
+  pool.add_option("--deadline", t.pool_deadline,
+                  "under mpirun: end when a rank lets the others wait longer than this in one step (default: 600s)")
+      ->type_name("SECONDS");
   pool.add_flag("--progress", c.progress, "say how far it is on standard error, even where that is no terminal");
   pool.add_flag("--json", c.json, "say what was done as JSON on standard output");
   pool.add_flag("-q,--quiet", c.quiet, "say nothing");
@@ -238,6 +248,8 @@ PoolCommand finish_pool(Typed& t) {
   PoolCommand& c = t.pool;
   c.pool = make_pool(t.window);
   if (!t.pool_memory.empty()) c.memory = parse_bytes("--memory", t.pool_memory);
+  if (!t.pool_deadline.empty()) c.deadline = parse_seconds("--deadline", t.pool_deadline);
+  if (!(c.deadline > 0)) throw Error(fmt::format("--deadline: must be > 0 s, but is '{}'", t.pool_deadline));
   if (!t.pool_dtype.empty()) c.dtype = parse_dtype(t.pool_dtype);
   c.index_space = t.index_space == "tensor" ? IndexSpace::tensor : IndexSpace::plane;
   if (!c.indices.empty() && c.pool.op != Op::max && c.pool.op != Op::min)

@@ -10,6 +10,7 @@
 #include <cstring>
 
 #include "oriel/types.h"
+#include "quoted.h"
 
 namespace oriel::cli {
 
@@ -52,9 +53,9 @@ Progress::~Progress() {
   if (thread_.joinable()) thread_.join();
 }
 
-void Progress::set(std::string what) {
+void Progress::set(std::string_view what) {
   const std::lock_guard lock(mutex_);
-  what_ = std::move(what);
+  what_ = detail::printable(what);
 }
 
 void Progress::say(std::string_view text) {

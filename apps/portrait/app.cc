@@ -14,8 +14,8 @@ using cli::UsageError, cli::one_line;
 
 constexpr const char* kExamples = R"(Examples:
   oriel-portrait image me.jpg me.png                              transparent around
-  oriel-portrait image me.jpg me.jpg --background blur:25
-  oriel-portrait image me.jpg me.jpg --background beach.jpg --fit cover
+  oriel-portrait image me.jpg blurred.jpg --background blur:25
+  oriel-portrait image me.jpg away.jpg --background beach.jpg --fit cover
   oriel-portrait folder staff/ cut/ --background gradient:#fff,#9ab
   oriel-portrait video call.mp4 call.webm                         VP9 with alpha
   ffmpeg -i in.mp4 -f rawvideo -pix_fmt rgb24 - | oriel-portrait pipe --size 1280x720 --background blur |
@@ -136,6 +136,10 @@ void add_rest(CLI::App& app, Typed& t) {
   app.add_flag("-q,--quiet", t.asked.quiet, "say nothing");
 }
 
+void add_replace_input(CLI::App& app, Typed& t) {
+  app.add_flag("--replace-input", t.asked.replace_input, "let OUT be IN, which is then lost");
+}
+
 void add_film(CLI::App& app, Typed& t) {
   const char* const group = "Film";
   app.add_option("--smooth", t.smooth.keep, "share of the last mask that is kept where nothing moves")
@@ -187,9 +191,12 @@ void add_commands(CLI::App& app, Typed& t) {
   const CLI::IsMember formats({"png", "jpg", "webp", "tif"});
 
   CLI::App& image = *add_command(app, t, "image", "One picture");
-  image.add_option("IN", t.image.in, "PNG, JPEG, TIFF or WebP; - is standard input")->type_name("")->required();
+  image.add_option("IN", t.image.in, "PNG, JPEG, TIFF or WebP; FILE.tif:2 is its second picture, - standard input")
+      ->type_name("")
+      ->required();
   image.add_option("OUT", t.image.out, "appears whole or not at all; - is standard output")->type_name("")->required();
   image.add_option("--format", t.image.format, "of OUT where its name does not tell")->check(formats);
+  add_replace_input(image, t);
 
   CLI::App& folder = *add_command(app, t, "folder", "Every picture of a folder that has no result yet");
   folder.add_option("IN", t.folder.in, "folder of pictures")->type_name("")->required();
@@ -210,6 +217,7 @@ void add_commands(CLI::App& app, Typed& t) {
       ->required();
   video.add_option("--quality", t.video.quality, "the encoder's crf: less is better (default: 20, VP9: 30)")
       ->check(CLI::Range(1, 63));
+  add_replace_input(video, t);
   add_film(video, t);
 
   CLI::App& serve = *add_command(app, t, "serve", "A web page and an HTTP interface, on this machine");
@@ -344,6 +352,7 @@ void load_background(Asked& asked) {
       throw Error(fmt::format("--background: {}", e.what()));
     }
   }();
+  if (file.first_of_several) asked.notes.push_back("--background: " + file.notes.back());
   asked.look.background.picture = std::make_shared<const Image>(std::move(file.image));
 }
 

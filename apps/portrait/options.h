@@ -19,6 +19,8 @@ struct Asked {
   Look look;
   std::string background_file;  ///< a picture to read as background; empty: none
   index_t most_pixels = 200'000'000;
+  bool replace_input = false;        ///< OUT may be IN
+  std::vector<std::string> notes{};  ///< on what was read beside IN, for people
   bool json = false, quiet = false;
 };
 

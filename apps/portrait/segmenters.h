@@ -22,6 +22,7 @@ struct MaskSource {
 struct NamedSegmenter {
   Segmenter run;
   std::string name;
+  std::vector<std::string> notes{};  ///< on the file that it was read from, for people
 };
 
 /// Reads the mask or the weights once. Throws Error.

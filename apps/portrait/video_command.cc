@@ -2,14 +2,15 @@
 #include <fmt/format.h>
 
 #include <chrono>
-#include <filesystem>
 
 #include "apps/portrait/film.h"
 #include "apps/portrait/options.h"
+#include "apps/portrait/output_check.h"
 #include "cli/json.h"
 #include "cli/progress.h"
 #include "io/input_file.h"
 #include "oriel/pool.h"
+#include "quoted.h"
 
 namespace oriel::portrait {
 namespace {
@@ -44,9 +45,10 @@ void say(const VideoCommand& c, const FilmReader& reader, const Report& r, cli::
   std::string more;
   if (r.count.without_person > 0) more += fmt::format("; no person in {} of them", r.count.without_person);
   if (reader.broken_packets() > 0) more += fmt::format("; {} broken packets skipped", reader.broken_packets());
-  for (const std::string& note : r.notes) more += "; " + note;
-  progress.say(fmt::format("{}: {} frames of {}x{} -> {} ({:.1f} s, {:.3g} a second){}\n", c.in, r.count.frames,
-                           reader.width(), reader.height(), c.out, r.seconds, rate, more));
+  for (const std::string& note : r.notes) more += "; " + detail::printable(note);
+  progress.say(fmt::format("{}: {} frames of {}x{} -> {} ({:.1f} s, {:.3g} a second){}\n", detail::printable(c.in),
+                           r.count.frames, reader.width(), reader.height(), detail::printable(c.out), r.seconds, rate,
+                           more));
 }
 
 }  // namespace
@@ -61,14 +63,13 @@ int run_video(VideoCommand c) {
   }
   if (!io::is_regular(c.in))
     throw Error(fmt::format("{}: no regular file; allowed: a film, or oriel-portrait pipe", c.in));
-  std::error_code none;
-  if (std::filesystem::equivalent(c.in, c.out, none))
-    throw Error(fmt::format("{}: IN and OUT are one file; allowed: two", c.out));
+  check_output("oriel-portrait video", c.in, c.out, c.asked);
   const int threads = c.asked.look.chain.threads > 0 ? c.asked.look.chain.threads : default_threads();
   load_background(c.asked);
   FilmReader reader(c.in, c.asked.most_pixels, threads);
   const NamedSegmenter segmenter = make_segmenter(c.asked.source);
-  Report report;
+  Report report{.count = {}, .notes = c.asked.notes};
+  report.notes.insert(report.notes.end(), segmenter.notes.begin(), segmenter.notes.end());
   FilmWriter writer(target_of(c, reader, threads), reader, report.notes);
 
   const auto start = std::chrono::steady_clock::now();

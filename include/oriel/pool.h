@@ -10,7 +10,8 @@
 
 namespace oriel {
 
-/// How a call is run; never changes its result.
+/// How a call is run; never changes its result. Calls may be made by any number of threads at once, and from tasks of a
+/// program's own oneTBB: a thread that waits within a call takes no other task.
 struct Options {
   int threads = 0;         ///< threads to use at most; 0: all that the process may use
   void* stream = nullptr;  ///< of tensors on a CUDA device: the cudaStream_t of the call; null: the default one
@@ -108,7 +109,8 @@ ORIEL_API std::vector<std::string> supported_targets();
 ORIEL_API std::string active_target();
 /// Uses that target from now on (the name in any case; empty: the best). Throws Error when it cannot run here.
 ORIEL_API void set_target(const std::string& name);
-/// Threads that a call uses by default.
+/// Threads that a call uses by default. One in a child that was forked after calls had used several: it has none of
+/// them.
 ORIEL_API int default_threads();
 /// Whether this build pools tensors on CUDA devices.
 ORIEL_API bool has_cuda();

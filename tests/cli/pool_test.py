@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 
 import ml_dtypes
 import numpy as np
@@ -65,7 +66,8 @@ def test_npy_versions_and_orders(oriel, tmp_path, version, order):
 def test_npz(oriel, tmp_path):
     x, other = sample((6, 6), "f4"), sample((4, 4), "i4")
     np.savez_compressed(tmp_path / "x.npz", x=x, other=other)
-    oriel("pool", "x.npz", "y.npz", "--kernel", 2)
+    np.savez_compressed(tmp_path / "one.npz", x=x)
+    oriel("pool", "one.npz", "y.npz", "--kernel", 2)
     oriel("pool", "x.npz:other", "z.npz:small", "--kernel", 2)
     np.testing.assert_array_equal(np.load(tmp_path / "y.npz")["arr_0"], max_pool(x, 2, 2))
     np.testing.assert_array_equal(np.load(tmp_path / "z.npz")["small"], max_pool(other, 2, 2))
@@ -81,10 +83,10 @@ def test_streams(oriel, form):
     np.testing.assert_array_equal(y if form == "npy" else y["arr_0"], max_pool(x, 2, 2))
 
 
-def test_the_input_may_be_replaced(oriel, tmp_path):
+def test_the_input_may_be_replaced_if_asked(oriel, tmp_path):
     x = sample((64, 64), "f4")
     np.save(tmp_path / "x.npy", x)
-    oriel("pool", "x.npy", "x.npy", "--kernel", 2)
+    oriel("pool", "x.npy", "x.npy", "--kernel", 2, "--replace-input")
     np.testing.assert_array_equal(np.load(tmp_path / "x.npy"), max_pool(x, 2, 2))
 
 
@@ -188,10 +190,19 @@ def test_the_report(oriel, tmp_path):
     report = json.loads(done.stdout)
     assert report["problem"] == "max:f32:1x1x8x8:k3x3s2p1"
     assert report["output_shape"] == [1, 1, 4, 4] and report["dtype"] == "f32" and report["axes"] == [2, 3]
-    assert set(report["seconds"]) == {"read", "pool", "write"}
+    seconds = report["seconds"]
+    assert set(seconds) == {"read", "pool", "write", "all"}
+    assert seconds["read"] + seconds["pool"] + seconds["write"] <= seconds["all"] + 1e-5
     assert b"x.npy: f32 1x1x8x8, axes 2, 3 of 4 -> y.npy: 1x1x4x4" in oriel("pool", "x.npy", "y.npy", *options).stdout
     assert b"x.npy: f32 1x1x8x8, axis 3 of 4 -> y.npy: 1x1x8x4" in oriel("pool", "x.npy", "y.npy", "-k", 2, "--axes", 3).stdout
     assert b", axes 0, 1, 2, 3 of 4 -> " in oriel("pool", "x.npy", "y.npy", "-k", 1).stdout
     assert b", axes 2, 3 of 4 -> " in oriel("pool", "x.npy", "y.npy", "-k", 2, "--axes", "2,3", "--memory", "100MiB").stdout
     assert json.loads(oriel("pool", "x.npy", "y.npy", "-k", 1, "--memory", "100MiB", "--json").stdout)["axes"] == [0, 1, 2, 3]
     assert oriel("pool", "x.npy", "y.npy", "-k", 1, "--quiet").stdout == b""
+
+
+@pytest.mark.parametrize("memory", [[], ["--memory", "1GiB"]])
+def test_the_line_says_what_its_times_count(oriel, tmp_path, memory):
+    np.save(tmp_path / "x.npy", sample((8, 8), "f4"))
+    line = oriel("pool", "x.npy", "y.npy", "-k", 2, *memory).stdout.decode()
+    assert re.search(r"\((1 block; )?pooled in [0-9.e+-]+ (us|ms|s), [0-9.e+-]+ (us|ms|s) in all\)\n$", line), line

@@ -203,7 +203,7 @@ def test_bad_films_are_one_line_each(portrait, refusal, tmp_path):
     (tmp_path / "blank.mp4").write_bytes(blank)
     assert "blank.mp4: no picture of it could be decoded" in refusal("video", "blank.mp4", "out.mp4", *key)
     assert "nothing.mp4: cannot open: No such file" in refusal("video", "nothing.mp4", "out.mp4", *key)
-    assert "in.mp4: IN and OUT are one file" in refusal("video", "in.mp4", "in.mp4", *key)
+    assert "OUT: 'in.mp4' is IN too; allowed: another file, or --replace-input" in refusal("video", "in.mp4", "in.mp4", *key, code=2)
     assert "holds no transparency; allowed: .webm, .mkv" in refusal("video", "in.mp4", "out.mp4", *KEY, code=2)
     assert "'.avi' is no film's ending" in refusal("video", "in.mp4", "out.avi", *key, code=2)
     assert "frame 0: no person found" in refusal("video", "in.mp4", "out.mp4", "--key", "#5a283c", "--least-area", "0.99",
