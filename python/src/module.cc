@@ -395,8 +395,8 @@ std::string with_numpy_dtypes(const std::string& text) {
     const auto* const known =
         std::find_if(kNames.begin(), kNames.end(), [&](const auto& n) { return n.first == word; });
     out += known == kNames.end() || quoted ? std::string_view(word) : known->second;
+    if (c == '\'') quoted = !quoted && word.empty();  // after a word it ends a quotation, or is that of "machine's"
     word.clear();
-    quoted = quoted != (c == '\'');
     if (c != '\0') out += c;
   }
   return out;

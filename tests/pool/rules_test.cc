@@ -226,7 +226,7 @@ TEST(Rules, S9_LpBackward) {
 TEST(Rules, S10_indices) {
   Floats x(2 * 3 * 4 * 5, 0);
   x[(1 * 3 + 2) * 20 + 2 * 5 + 3] = 1;  // batch 1, channel 2, row 2, column 3
-  const Pool pool{.kernel = {2}, .stride = {2}};
+  const Pool pool{.kernel = {2}, .stride = {2}, .axes = {2, 3}};
   const std::size_t o = (1 * 3 + 2) * 4 + 1 * 2 + 1;
   EXPECT_EQ(places(pool, x, {2, 3, 4, 5}, IndexSpace::plane)[o], 13);
   EXPECT_EQ(places(pool, x, {2, 3, 4, 5}, IndexSpace::tensor)[o], 113);

@@ -239,7 +239,7 @@ F32 = np.zeros((2, 6, 6), np.float32)
     (ValueError, "rows must be >= 0, but is -1", lambda t: t.max_pool2d(F32, 2, rows=-1)),
     (ValueError, "output must be >= 1, but is 0", lambda t: t.adaptive_avg_pool2d(F32, 0)),
     (ValueError, "kernel_size must be at most 5", lambda t: t.max_pool3d(np.zeros((1, 6, 5, 6), np.float32), 6)),
-    (TypeError, "dy must have x's dtype f32, but has f16", lambda t: t.max_pool2d_backward(F32, F32.astype("f2"), 2)),
+    (TypeError, "dy must have x's dtype float32, but has float16", lambda t: t.max_pool2d_backward(F32, F32.astype("f2"), 2)),
     (ValueError, "dy must have shape 2x3x3, but has 2x6x6", lambda t: t.max_pool2d_backward(F32, F32, 2)),
     (TypeError, "must be arrays of one kind", lambda t: t.max_pool2d_backward(F32, torch.zeros(2, 3, 3), 2)),
     (ValueError, "machine: must be one of trn1, trn2, trn3, native", lambda t: t.max_pool2d(F32, 2, machine="trn9")),

@@ -268,7 +268,7 @@ CASES = [
         (1, 4, 4)), 2), TypeError, "max_pool2d: input must be a torch.Tensor, but is ndarray"),
     (lambda: ot.max_pool2d(X.to(torch.complex64), 2), TypeError,
      "max_pool2d: x must have dtype float64, .*, but has torch.complex64"),
-    (lambda: ot.max_unpool2d(X, X, 2), (TypeError, ValueError), "unpool: indices must have dtype i64, but has f32"),
+    (lambda: ot.max_unpool2d(X, X, 2), (TypeError, ValueError), "max_unpool: indices must have dtype int64, but has float32"),
     (lambda: ot.max_unpool2d(X,
                              X.long() + 500, 2), ValueError, "indices must be -1 or a place in the output's own plane"),
     (lambda: ot.max_unpool2d(X, X.long(), 2, output_size=(99, 9)), ValueError,
