@@ -2,6 +2,8 @@
 
 #include <CLI/CLI.hpp>
 
+#include "apps/portrait/http/host_rule.h"
+#include "apps/portrait/http/message.h"
 #include "apps/portrait/options.h"
 #include "apps/portrait/picture_file.h"
 #include "cli/command_line.h"
@@ -221,6 +223,16 @@ void add_commands(CLI::App& app, Typed& t) {
   serve.add_option("--max-megabytes", t.serve.most_megabytes, "larger uploads are refused")
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();
+  serve.add_option("--timeout", t.serve.seconds, "seconds in which a client's headers come; no upload stalls longer")
+      ->check(CLI::Range(0.1, 3600.0))
+      ->type_name("SECONDS")
+      ->capture_default_str();
+  serve
+      .add_option("--allow-host", t.serve.more_hosts,
+                  "another name that it is reached under; other names than its own are refused")
+      ->type_name("NAME")
+      ->allow_extra_args(false)
+      ->take_all();
 
   add_compare(app, t);
   cli::add_completion(app, t.completion_shell);
@@ -274,6 +286,15 @@ void parse_size(const std::string& text, PipeCommand& c) {
   c.height = height;
 }
 
+void check_host(const std::string& option, const std::string& name) {
+  const bool has_port = name.find(':') != std::string::npos;  // or is an IPv6 address
+  const auto plain = http::plain_host(has_port && !name.starts_with('[') ? "[" + name + "]" : name);
+  if (!plain || name.find("]:") != std::string::npos)
+    throw Error(
+        fmt::format("{}: '{}' is neither a name nor an address; allowed: such as studio.example, without a port",
+                    option, http::shown(name)));
+}
+
 Command finish(const CLI::App& app, const std::string& command, Typed& t) {
   const auto no_words = [](const std::string&) { return std::string(); };  // CLI11 checks all of them here
   if (command == "completion") return TextCommand{cli::completion_script(app, t.completion_shell, no_words)};
@@ -300,6 +321,7 @@ Command finish(const CLI::App& app, const std::string& command, Typed& t) {
     if (!t.serve.asked.background_file.empty())
       throw Error(
           "--background: a picture comes with a request; allowed here: transparent, a colour, blur, a gradient");
+    for (const std::string& name : t.serve.more_hosts) check_host("--allow-host", name);
     return t.serve;
   }
   if (command == "compare") return finish_compare(t);
