@@ -3,11 +3,11 @@
 #include <CLI/CLI.hpp>
 
 #include "apps/portrait/http/host_rule.h"
-#include "apps/portrait/http/message.h"
 #include "apps/portrait/options.h"
 #include "apps/portrait/picture_file.h"
 #include "cli/command_line.h"
 #include "oriel/pool.h"
+#include "quoted.h"
 
 namespace oriel::portrait {
 namespace {
@@ -125,6 +125,9 @@ void add_source(CLI::App& app, Typed& t) {
       ->group(group)
       ->capture_default_str();
   add_device(app, t)->group(group);
+  app.add_flag("--reproducible", t.asked.source.reproducible,
+               "the same bytes in every run on this machine: the network's algorithms by rule, not by trial")
+      ->group(group);
 }
 
 void add_rest(CLI::App& app, Typed& t) {
@@ -251,7 +254,7 @@ CompareCommand finish_compare(Typed& t) {
 
 Asked finish_asked(Typed& t, bool film) {
   Asked a = t.asked;
-  a.look.background = parse_background(t.background.empty() ? "transparent" : t.background);
+  a.look.background = parse_background("--background", t.background.empty() ? "transparent" : t.background);
   if (a.look.background.kind == Background::Kind::picture) {
     a.background_file = t.background;
     a.look.background.first = parse_colour("--fill", t.fill);
@@ -287,12 +290,11 @@ void parse_size(const std::string& text, PipeCommand& c) {
 }
 
 void check_host(const std::string& option, const std::string& name) {
-  const bool has_port = name.find(':') != std::string::npos;  // or is an IPv6 address
-  const auto plain = http::plain_host(has_port && !name.starts_with('[') ? "[" + name + "]" : name);
-  if (!plain || name.find("]:") != std::string::npos)
+  const bool address = name.find(':') != std::string::npos && !name.starts_with('[');  // or there is a port
+  if (!http::plain_host(address ? "[" + name + "]" : name) || name.find("]:") != std::string::npos)
     throw Error(
-        fmt::format("{}: '{}' is neither a name nor an address; allowed: such as studio.example, without a port",
-                    option, http::shown(name)));
+        fmt::format("{}: {} is neither a name nor an address; allowed: such as studio.example, without a port", option,
+                    detail::quoted(name)));
 }
 
 Command finish(const CLI::App& app, const std::string& command, Typed& t) {

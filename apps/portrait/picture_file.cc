@@ -5,9 +5,11 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <string_view>
 
 #include "io/image.h"
 #include "io/input_file.h"
+#include "quoted.h"
 
 namespace oriel::portrait {
 namespace {
@@ -25,9 +27,20 @@ std::vector<std::uint8_t> bytes_of(const ConstTensor& t) {
   return bytes;
 }
 
+// By its first bytes. What is none goes to no decoder: libvips has some for many more formats.
+bool is_picture(std::span<const std::byte> bytes) {
+  const std::string_view all(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  using namespace std::string_view_literals;
+  for (const std::string_view mark : {"\x89PNG\r\n\x1a\n"sv, "\xff\xd8"sv, "II*\0"sv, "MM\0*"sv, "II+\0"sv, "MM\0+"sv})
+    if (all.starts_with(mark)) return true;
+  return all.starts_with("RIFF") && all.substr(std::min<std::size_t>(8, all.size())).starts_with("WEBP");
+}
+
 }  // namespace
 
 PictureFile decode_picture(std::span<const std::byte> bytes, const std::string& file, index_t most_pixels) {
+  if (!is_picture(bytes))
+    throw Error(fmt::format("{}: not an image that Oriel reads; allowed: PNG, JPEG, TIFF, WebP", file));
   const io::Array array = io::read_image(bytes, file, std::nullopt, most_pixels);
   const index_t height = array.view.shape[0], width = array.view.shape[1];
   const index_t channels = array.view.rank() == 3 ? array.view.shape[2] : 1;
@@ -67,9 +80,9 @@ std::string picture_ending(const std::string& path, const std::string& format, i
                  [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
   const bool jpeg = ending == ".jpg" || ending == ".jpeg";
   if (!jpeg && ending != ".png" && ending != ".webp" && ending != ".tif" && ending != ".tiff")
-    throw Error(
-        fmt::format("{}: {}; allowed: .png, .jpg, .webp, .tif", path,
-                    ending.empty() ? "the name has no ending" : fmt::format("'{}' is no picture's ending", ending)));
+    throw Error(fmt::format(
+        "{}: {}; allowed: .png, .jpg, .webp, .tif", path,
+        ending.empty() ? "the name has no ending" : fmt::format("{} is no picture's ending", detail::quoted(ending))));
   if (jpeg && channels == 4)
     throw Error(
         fmt::format("{}: JPEG holds no transparency; allowed: .png, .webp, .tif, or another --background", path));

@@ -9,6 +9,7 @@
 
 #include "apps/portrait/http/message.h"
 #include "apps/portrait/picture_file.h"
+#include "quoted.h"
 
 namespace oriel::portrait {
 namespace {
@@ -22,14 +23,14 @@ constexpr const char* kKnown[] = {"a",          "af",    "ab",         "ae",    
 bool flag(const std::string& name, const std::string& text) {
   if (text == "true" || text == "1" || text == "on") return true;
   if (text == "false" || text == "0" || text == "off" || text.empty()) return false;
-  throw Error(fmt::format("{}: '{}' is neither true nor false", name, http::shown(text)));
+  throw Error(fmt::format("{}: {} is neither true nor false", name, detail::quoted(text)));
 }
 
 int number(const std::string& name, const std::string& text, int most) {
   int value = 0;
   const auto [at, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || at != text.data() + text.size() || value < 0 || value > most)
-    throw Error(fmt::format("{}: '{}' is no number from 0 to {}", name, http::shown(text), most));
+    throw Error(fmt::format("{}: {} is no number from 0 to {}", name, detail::quoted(text), most));
   return value;
 }
 
@@ -65,7 +66,7 @@ void matting(const Parameters& p, ChainOptions& chain) {
 void choose_background(const Parameters& p, bool has_background, Look& look) {
   if (const auto at = p.find("bgc"); at != p.end() && !at->second.empty()) look.background = background_of(at->second);
   if (const auto at = p.find("background"); at != p.end() && !at->second.empty()) {
-    look.background = parse_background(at->second);
+    look.background = parse_background("background", at->second);
     if (look.background.kind == Background::Kind::picture)
       throw Error(
           "background: allowed: transparent, a colour, blur:RADIUS, gradient:COLOUR,COLOUR; a picture is sent as "
@@ -140,8 +141,7 @@ RemoveReply RemoveApi::work(const RemoveRequest& request) {
     return refusal(400, "file: no picture came; allowed: a part called file, or the picture as the body");
   const Parameters& p = request.parameters;
   if (const auto at = p.find("model"); at != p.end() && !at->second.empty() && at->second != segmenter_.name)
-    return refusal(400,
-                   fmt::format("model: '{}' is not here; allowed: {}", http::shown(at->second, 60), segmenter_.name));
+    return refusal(400, fmt::format("model: {} is not here; allowed: {}", detail::quoted(at->second), segmenter_.name));
   Look look = look_of(asked_.look, p, !request.background.empty());
   const auto format = p.find("format");
   const std::string ending =

@@ -13,6 +13,7 @@
 #include "cli/json.h"
 #include "cli/progress.h"
 #include "oriel/pool.h"
+#include "quoted.h"
 
 namespace oriel::portrait {
 
@@ -53,9 +54,9 @@ class Site {
     if (!rule_.allows(head.host, head.came_to))
       return refusal(403, fmt::format("Host: this server answers as {} only", rule_.names()));
     if (!rule_.allows_origin(head.origin, head.host))
-      return refusal(403, fmt::format("Origin: '{}' is another site, whose pages may not use this server; allowed: its "
+      return refusal(403, fmt::format("Origin: {} is another site, whose pages may not use this server; allowed: its "
                                       "own page, and programs that send no Origin",
-                                      http::shown(head.origin, 60)));
+                                      detail::quoted(head.origin)));
     const bool get = head.method == "GET" || head.method == "HEAD";
     if (get && head.path == "/") return page();
     if (get && head.path == "/api/health") return health();

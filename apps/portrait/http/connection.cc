@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <new>
 
 namespace oriel::portrait::http {
 
@@ -59,8 +58,20 @@ void Connection::enter(State state, Clock::duration within) {
 void Connection::keep_pace(std::size_t bytes) {
   const Limits& limits = loop_.limits();
   const auto later = deadline_ + seconds_of(static_cast<double>(bytes) / limits.least_rate);
-  deadline_ = std::min(later, Clock::now() + seconds_of(limits.seconds));
+  deadline_ = std::min(later, Clock::now() + patience());
   if (state_ < State::working) deadline_ = std::min(deadline_, last_moment_);
+}
+
+// How long a client may be silent. Where memory is short a body that does not come keeps it from others.
+Clock::duration Connection::patience() const {
+  const Clock::duration usual = seconds_of(loop_.limits().seconds);
+  return state_ == State::body && loop_.short_of_memory() ? usual / 10 : usual;
+}
+
+void Connection::press() {
+  if (state_ != State::body) return;
+  deadline_ = std::min(deadline_, Clock::now() + patience());
+  watch();
 }
 
 void Connection::watch() {
@@ -155,7 +166,8 @@ bool Connection::understand_head() {
 void Connection::begin_body() {
   const auto& asked = parser_.get();
   const bool asks_first = asked.version() == 11 && same_word(field(asked, Field::expect), "100-continue");
-  enter(State::body, seconds_of(loop_.limits().seconds));
+  state_ = State::body;
+  enter(state_, patience());
   if (!asks_first || length_ == 0 || buffer_.size() > 0) return read_body();
   static constexpr std::string_view go_on = "HTTP/1.1 100 Continue\r\n\r\n";
   asio::async_write(socket_, asio::buffer(go_on), [self = shared_from_this()](const Error& failed, std::size_t) {
@@ -172,18 +184,18 @@ void Connection::read_body() {
     timer_.cancel();
     return loop_.work_on(shared_from_this());
   }
-  if (got_ == capacity_ && !grow(false)) {
+  if (got_ == body_.size() && !grow(Claim::newcomer)) {
     if (state_ != State::body) return;  // it was answered
     enter(State::starved, std::chrono::hours(24));
     return loop_.wait_for_memory(shared_from_this());
   }
   if (buffer_.size() > 0) {  // what came with the head
-    const std::size_t n = asio::buffer_copy(asio::buffer(body_.get() + got_, capacity_ - got_), buffer_.data());
+    const std::size_t n = asio::buffer_copy(asio::buffer(body_.data() + got_, body_.size() - got_), buffer_.data());
     buffer_.consume(n);
     got_ += n;
-    if (got_ == length_ || got_ == capacity_) return read_body();
+    if (got_ == length_ || got_ == body_.size()) return read_body();
   }
-  socket_.async_read_some(asio::buffer(body_.get() + got_, capacity_ - got_),
+  socket_.async_read_some(asio::buffer(body_.data() + got_, body_.size() - got_),
                           [self = shared_from_this()](const Error& failed, std::size_t n) {
                             if (self->state_ != State::body) return;
                             if (failed) return self->close();
@@ -193,38 +205,34 @@ void Connection::read_body() {
                           });
 }
 
-bool Connection::resume(bool beyond) {
-  if (!grow(beyond)) return state_ != State::starved;
-  enter(State::body, seconds_of(loop_.limits().seconds));  // it was not the client who was slow
+bool Connection::resume(Claim claim) {
+  if (!grow(claim)) return state_ != State::starved;
+  state_ = State::body;
+  enter(state_, patience());  // it was not the client who was slow
   read_body();
   return true;
 }
 
 // Memory is taken as it is filled: who announces a body and does not send it holds none.
-bool Connection::grow(bool beyond) {
-  const std::size_t wanted = std::min(length_, std::max(kFirstBody, 2 * capacity_));
-  if (!loop_.take_memory(wanted - capacity_, beyond)) return false;
-  std::unique_ptr<char[]> larger(new (std::nothrow) char[wanted]);
-  if (!larger) {
-    loop_.give_memory(wanted - capacity_);
-    keeps_body_out_ = true;
-    reply(refusal(503, "there is not enough memory for it"));
-    return false;
-  }
-  std::copy(body_.get(), body_.get() + got_, larger.get());
-  body_ = std::move(larger);
-  capacity_ = wanted;
-  return true;
+bool Connection::grow(Claim claim) {
+  std::size_t wanted = std::min(length_, std::max(kFirstBody, 2 * body_.size()));
+  if (claim == Claim::beyond_limit) wanted = length_;  // or it would stop again, and another go beyond the limit too
+  if (!loop_.take_memory(wanted - body_.size(), claim)) return false;
+  if (body_.grow(wanted)) return true;
+  loop_.give_memory(wanted - body_.size());
+  keeps_body_out_ = true;
+  reply(refusal(503, "there is not enough memory for it"));
+  return false;
 }
 
 void Connection::release_body() {
-  const std::size_t held = capacity_;
-  body_.reset();
-  got_ = capacity_ = 0;
+  const std::size_t held = body_.size();
+  body_.free();
+  got_ = 0;
   if (held > 0) loop_.give_memory(held);
 }
 
-void Connection::work() { made_ = loop_.site().work(head_, {body_.get(), got_}); }
+void Connection::work() { made_ = loop_.site().work(head_, {body_.data(), got_}); }
 
 void Connection::answer() { reply(std::move(made_)); }
 

@@ -6,6 +6,7 @@
 #include <boost/beast/http.hpp>
 
 #include "apps/portrait/http/loop.h"
+#include "apps/portrait/http/pages.h"
 
 namespace oriel::portrait::http {
 
@@ -19,7 +20,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   Connection(Tcp::socket socket, Server::Loop& loop);
 
   void start();
-  bool resume(bool beyond);  // a body that waited for memory goes on; false: there still is none
+  bool resume(Claim claim);  // a body that waited for memory goes on; false: there still is none
+  void press();              // others wait for memory: who sends nothing loses it sooner
   void work();               // by a worker
   void answer();             // what the worker made
   /// No later than `within` from now it is all there, or given up.
@@ -28,13 +30,14 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
   State state() const { return state_; }
   Clock::time_point deadline() const { return deadline_; }
-  bool holds_body() const { return capacity_ > 0; }
+  bool holds_body() const { return body_.size() > 0; }
 
  private:
   using Error = boost::system::error_code;
 
   void enter(State state, Clock::duration within);
   void keep_pace(std::size_t bytes);
+  Clock::duration patience() const;
   void watch();
   void too_late();
   void read_head();
@@ -42,7 +45,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   bool understand_head();  // false: it was answered
   void begin_body();
   void read_body();
-  bool grow(bool beyond);
+  bool grow(Claim claim);
   void release_body();
   void reply(Reply reply);
   void release_reply();
@@ -59,8 +62,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   boost::beast::flat_buffer buffer_;
   boost::beast::http::request_parser<boost::beast::http::empty_body> parser_;
   Head head_;
-  std::size_t length_ = 0, got_ = 0, capacity_ = 0;  // of the body
-  std::unique_ptr<char[]> body_;
+  std::size_t length_ = 0, got_ = 0;  // bytes of the body
+  Pages body_;
   bool keeps_body_out_ = false;  // the client may still be sending what nobody reads
   Reply made_;
   std::string reply_head_;

@@ -109,15 +109,18 @@ bool Server::Loop::make_room() {
   return true;
 }
 
-bool Server::Loop::take_memory(std::size_t bytes, bool beyond) {
-  const bool fits = waiting_.empty() && bodies_held_ + bytes <= limits_.bodies * limits_.body_bytes;
-  if (!fits && !beyond) return false;
+bool Server::Loop::take_memory(std::size_t bytes, Claim claim) {
+  const bool fits = bodies_held_ + bytes <= limits_.bodies * limits_.body_bytes;
+  const bool turn = waiting_.empty() || claim != Claim::newcomer;
+  if (claim != Claim::beyond_limit && !(fits && turn)) return false;
   bodies_held_ += bytes;
   return true;
 }
 
 void Server::Loop::wait_for_memory(const ConnectionPtr& waits) {
   waiting_.push_back(waits);
+  if (waiting_.size() == 1)
+    for (const ConnectionPtr& connection : connections_) connection->press();
   resume_waiting();
 }
 
@@ -129,23 +132,17 @@ void Server::Loop::give_memory(std::size_t bytes) {
 // Those that wait go on in their order. If nobody else who holds a body can come to an end, the first goes on beyond
 // the limit: it, and so all, get done.
 void Server::Loop::resume_waiting() {
-  std::deque<ConnectionPtr> waited = std::move(waiting_);
-  waiting_.clear();
-  while (!waited.empty()) {
-    const ConnectionPtr first = waited.front();
-    waited.pop_front();
-    if (first->state() != Connection::State::starved) continue;  // it was given up
-    if (!first->resume(false)) {
-      waited.push_front(first);
-      break;
-    }
+  const auto resume_first = [this](Claim claim) {
+    const ConnectionPtr first = waiting_.front();
+    if (first->state() == Connection::State::starved && !first->resume(claim)) return false;
+    waiting_.pop_front();
+    return true;
+  };
+  while (!waiting_.empty() && resume_first(Claim::first_in_line)) {
   }
-  waiting_ = std::move(waited);
   const auto moves = [](const ConnectionPtr& c) { return c->holds_body() && c->state() != Connection::State::starved; };
-  if (waiting_.empty() || std::any_of(connections_.begin(), connections_.end(), moves)) return;
-  const ConnectionPtr first = waiting_.front();
-  waiting_.pop_front();
-  first->resume(true);
+  if (!waiting_.empty() && std::none_of(connections_.begin(), connections_.end(), moves))
+    resume_first(Claim::beyond_limit);
 }
 
 void Server::Loop::work_on(const ConnectionPtr& whole) {

@@ -23,6 +23,9 @@ using Clock = std::chrono::steady_clock;
 class Connection;
 using ConnectionPtr = std::shared_ptr<Connection>;
 
+/// Who wants memory for a body.
+enum class Claim { newcomer, first_in_line, beyond_limit };
+
 /// The given seconds as the clock's.
 Clock::duration seconds_of(double seconds);
 
@@ -41,10 +44,10 @@ class Server::Loop {
   // What connections call.
   const Limits& limits() const { return limits_; }
   const Site& site() const { return *site_; }
-  bool take_memory(std::size_t bytes,
-                   bool beyond);  // for a body; false: it must wait, unless it may go beyond the limit
+  bool take_memory(std::size_t bytes, Claim claim);  // for a body; false: it must wait for it
   void wait_for_memory(const ConnectionPtr& waits);  // its resume() is called when there is some
   void give_memory(std::size_t bytes);
+  bool short_of_memory() const { return !waiting_.empty(); }
   void work_on(const ConnectionPtr& whole);  // its work() is called by a worker, and then its answer()
   void hold_reply(std::size_t bytes);        // until
   void release_reply(std::size_t bytes);     // is called

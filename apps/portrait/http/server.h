@@ -16,8 +16,8 @@ namespace oriel::portrait::http {
 struct Limits {
   std::size_t head_bytes = 16'384;  ///< of a request's line and headers
   std::size_t body_bytes = 25'000'000;
-  /// Bodies that are held take at most this many times body_bytes together (and up to two more for a moment); the
-  /// clients of others wait. While replies that nobody fetches take as much, no further request is worked on.
+  /// Bodies that are held take at most this many times body_bytes together (and one more, if nothing moves otherwise);
+  /// the clients of others wait. While replies that nobody fetches take as much, no further request is worked on.
   std::size_t bodies = 16;
   std::size_t connections =
       1000;         ///< more make those end that have sent least; fewer if the process may not have so many
