@@ -292,9 +292,8 @@ void parse_size(const std::string& text, PipeCommand& c) {
 void check_host(const std::string& option, const std::string& name) {
   const bool address = name.find(':') != std::string::npos && !name.starts_with('[');  // or there is a port
   if (!http::plain_host(address ? "[" + name + "]" : name) || name.find("]:") != std::string::npos)
-    throw Error(
-        fmt::format("{}: {} is neither a name nor an address; allowed: such as studio.example, without a port", option,
-                    detail::quoted(name)));
+    throw Error(fmt::format("{}: {} is neither a name nor an address; allowed: such as studio.example, without a port",
+                            option, detail::quoted(name)));
 }
 
 Command finish(const CLI::App& app, const std::string& command, Typed& t) {
