@@ -142,7 +142,7 @@ def portrait():
     Image.open(matplotlib.cbook.get_sample_data("grace_hopper.jpg", asfileobj=False)).save(OUT / "portrait.png")
     for name, options in (("portrait_gradient.png", ["--background", "gradient:#7fb2ff,#ffffff"]), ("portrait_blur.png", ["--background", "blur:20"]),
                           ("portrait_mask.png", ["--only-mask"])):
-        result = subprocess.run([PORTRAIT, "image", "portrait.png", name, *options], capture_output=True, text=True, cwd=OUT)
+        result = subprocess.run([PORTRAIT, "image", "portrait.png", name, "--reproducible", *options], capture_output=True, text=True, cwd=OUT)
         if result.returncode != 0:
             sys.exit(f"oriel-portrait image portrait.png {name}\n{result.stdout}{result.stderr}")
         print(f"  {result.stdout.strip() or result.stderr.strip()}")
