@@ -1,5 +1,7 @@
 #include "arguments.h"
 
+#include <nanobind/stl/string.h>
+
 #include <algorithm>
 #include <array>
 #include <string>
