@@ -222,6 +222,10 @@ AxesFolder::Row AxesFolder::fold_axis(int position, const Row& from) {
   for (index_t m = 2; m <= axis.kernel && !by_rows; m *= 2) {
     powers_[log2_of(m)] = take(places ? elems : kTurns * inner);
   }
+  if (places && axis.stride == 1 && apart_.value == nullptr && ends_ == nullptr && axis.kernel <= kMaxFold) {
+    fold_all_rows(axis, from, outer, inner, radix_[a], to);
+    return to;
+  }
   for (index_t b = 0; b < outer; ++b) {
     const Row source = moved(from, b * axis.in * inner), target = moved(to, b * axis.out * inner);
     if (places)
@@ -230,6 +234,17 @@ AxesFolder::Row AxesFolder::fold_axis(int position, const Row& from) {
       fold_outputs(axis, source, inner, radix_[a], target);
   }
   return to;
+}
+
+// Short windows that step by one: as if all rows were one, without the results that lie between two.
+void AxesFolder::fold_all_rows(const Axis& axis, const Row& from, index_t outer, index_t inner, index_t radix,
+                               const Row& to) {
+  const index_t row = axis.in * inner, move = axis.dilation * inner, results = axis.out * inner;
+  const Row all = outer == 1 ? to : take(outer * row);
+  const Row first = moved(from, axis.start(0) * inner);
+  const index_t n = (outer - 1) * row + results;
+  fold_powers(read(first, 0, 0), axis.kernel, move, n, radix, all);
+  for (index_t b = 0; outer > 1 && b < outer; ++b) copy(moved(all, b * row), results, moved(to, b * results));
 }
 
 // Windows at every place, of which those that step take some.
@@ -446,7 +461,7 @@ void AxesFolder::lower(const Row& row) const {
     }
     const RowIn acc = read(row, number * n * lanes_, 0);
     lower_row(acc, n, lanes_, lower_params(c), static_cast<std::byte*>(job_.y) + to[kY] * how_.out_bytes, pitch,
-          layout_.lanes.pitch[kY]);
+              layout_.lanes.pitch[kY]);
     if (job_.index == nullptr || acc.extra == nullptr) return;
     write_index_row(job_, index, acc.extra, how_.extra_bytes, n,
                     static_cast<std::byte*>(job_.index) + to[kIndex] * size_bytes(job_.index_dtype));

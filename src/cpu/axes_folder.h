@@ -19,8 +19,8 @@ AxesBox axes_box_size(const FoldJob& job, const RowReduction& how, const AxesBox
 
 class AxesFolder {
  public:
-  /// Takes its memory from `arena`, which it resets for every box. `scan_order`: axes are folded from the problem's last
-  /// on, else from its first.
+  /// Takes its memory from `arena`, which it resets for every box. `scan_order`: axes are folded from the problem's
+  /// last on, else from its first.
   AxesFolder(const FoldJob& job, const RowReduction& how, bool scan_order, Arena& arena);
   /// For values alone, in the exact way.
   AxesFolder(const FoldJob& job, const RowReduction& exact, Arena& arena);
@@ -51,6 +51,7 @@ class AxesFolder {
   bool lift(const Row& to) const;
   bool is_special(const std::byte* x, std::byte* raw) const;
   Row fold_axis(int position, const Row& from);
+  void fold_all_rows(const Axis& axis, const Row& from, index_t outer, index_t inner, index_t radix, const Row& to);
   void fold_places(const Axis& axis, const Row& from, index_t inner, index_t radix, const Row& to);
   void fold_first_places(const Axis& axis, const Row& first, index_t inner, index_t places, const Row& to) const;
   void fold_first_outputs(const Axis& axis, const Row& from, index_t inner, const Row& to) const;
@@ -67,10 +68,10 @@ class AxesFolder {
   const RowLayout& layout_;
   const RowReduction& how_;
   const bool scan_order_;
-  const bool repeats_;           // a tap that is folded twice changes nothing
+  const bool repeats_;                  // a tap that is folded twice changes nothing
   FoldFirstRows first_rows_ = nullptr;  // of extrema in the exact way
   Arena& arena_;
-  InlineList<int, kMaxPooledAxes> order_;  // axes by their place in a box, outermost first: the row axis last
+  InlineList<int, kMaxPooledAxes> order_;        // axes by their place in a box, outermost first: the row axis last
   std::array<index_t, kMaxPooledAxes> radix_{};  // what one tap adds to a code, by axis
 
   // The box being folded:
@@ -86,9 +87,9 @@ class AxesFolder {
   Row apart_, every_;           // with the places between and around inputs; results at every place
   std::array<Row, 64> powers_;  // folds of 2^i taps at every place, or kTurns of each one after the other
   std::array<std::uint8_t, 64> turns_{};
-  Row absent_;                  // taps that are not there
+  Row absent_;  // taps that are not there
   RowIn* taps_ = nullptr;
-  std::byte* ends_ = nullptr;   // of first_rows_
+  std::byte* ends_ = nullptr;  // of first_rows_
 };
 
 }  // namespace oriel::cpu

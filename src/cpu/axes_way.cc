@@ -60,11 +60,9 @@ bool takes_axes(const FoldJob& job) {
 
 bool takes_axes_exactly(const FoldJob& job) {
   if (job.problem == nullptr || job.index != nullptr) return false;
-  if (!is_floating_extremum(*job.problem)) return takes_axes(job);
-  for (int a = 0; a < job.layout.pooled(); ++a) {
-    if (a != job.layout.row_axis && job.layout.axis[at(a)].axis.kernel > kShortKernel) return true;
-  }
-  return false;
+  const bool lanes = job.layout.pooled() == 1 && job.layout.row_axis < 0;
+  const bool looked_through = lanes && job.layout.axis[0].axis.kernel > kShortKernel;
+  return takes_axes(job) || (looked_through && is_floating_extremum(*job.problem));
 }
 
 void run_axes(const FoldJob& job, int threads) {

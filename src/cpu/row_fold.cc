@@ -49,14 +49,17 @@ void run_rows(const FoldJob& job, int threads) {
 
 namespace {
 
-// Of values alone, in scan order only where that folds no row several times.
+// Of values alone, in scan order only where that folds no row several times, and all outputs of a row at once.
 RowReduction recipe_of(const FoldJob& job) {
   const RowReduction exact = exact_recipe(*job.problem);
   if (job.index != nullptr) return careful_recipe(*job.problem);
   if (!in_scan_order(exact)) return exact;
   const RowLayout& layout = job.layout;
-  const bool once = layout.pooled() == 2 && (layout.row_axis >= 0 || layout.axis[0].axis.kernel <= kFewRows);
-  return once ? exact : careful_recipe(*job.problem);
+  if (layout.pooled() != 2) return careful_recipe(*job.problem);
+  if (layout.row_axis < 0) return layout.axis[0].axis.kernel <= kFewRows ? exact : careful_recipe(*job.problem);
+  const Axis& row = layout.axis[static_cast<std::size_t>(layout.row_axis)].axis;
+  const bool at_once = !row.adaptive && (row.stride == 1 || row.kernel <= kMaxFold || slides(row));
+  return at_once ? exact : careful_recipe(*job.problem);
 }
 
 }  // namespace
@@ -70,12 +73,12 @@ struct CarefulRows::State {
 };
 
 void CarefulRows::fold(index_t plane, index_t tile, const Tiling& tiling, Range rows) {
-  const bool axes = takes_axes_exactly(job_);
-  if (axes || (job_.index == nullptr && can_seek(job_))) {
+  const bool seek = takes_seek_exactly(job_);
+  if (seek || takes_axes_exactly(job_)) {
     const RowTile part = tiling.tile(tile);
     const Range along = {part.out_begin, part.out_begin + part.axis.out};
     const Range lanes = {part.lane_begin, part.lane_begin + part.lanes};
-    return (can_seek(job_) ? seek_rows : fold_axes_exactly)(job_, plane, rows, along, lanes);
+    return (seek ? seek_rows : fold_axes_exactly)(job_, plane, rows, along, lanes);
   }
   static_assert(std::is_trivially_destructible_v<State>);  // it lies in the arena
   if (state_ == nullptr) {

@@ -12,8 +12,9 @@
 namespace oriel::cpu {
 namespace {
 
-constexpr index_t kFewLanes = 16;    // so many fill vectors side by side
-constexpr index_t kShortest = 64;    // elements of a run that is worth a search
+constexpr index_t kFewLanes = 16;       // so many fill vectors side by side
+constexpr index_t kShortest = 64;       // elements of a run that is worth a search,
+constexpr index_t kShortestExact = 24;  // and in place of a fold in the exact way
 constexpr std::size_t at(index_t i) { return static_cast<std::size_t>(i); }
 
 using Coords = std::array<index_t, kMaxPooledAxes>;
@@ -174,7 +175,7 @@ class Seeker {
   int inner_ = 0;
   bool found_ = false;
   T best_{};
-  Coords outer_{};  // the run of the best one,
+  Coords outer_{};     // the run of the best one,
   index_t place_ = 0;  // and where in it
 };
 
@@ -193,10 +194,8 @@ Coords output(const RowLayout& layout, index_t number) {
   return o;
 }
 
-}  // namespace
-
-bool can_seek(const FoldJob& job) {
-  if (job.problem == nullptr) return false;
+// Whether the windows can be looked through, in no more than n log k steps and runs of so many elements.
+bool can_seek(const FoldJob& job, index_t shortest) {
   const Pool& pool = job.problem->pool;
   const bool extremum = pool.op == Op::max || pool.op == Op::min || (pool.op == Op::lp && std::isinf(pool.norm));
   if (!extremum || exact_table().seek(kind_of(*job.problem), job.problem->dtype) == nullptr) return false;
@@ -204,14 +203,20 @@ bool can_seek(const FoldJob& job) {
   for (const PooledAxis& a : job.layout.axis) {
     if (a.axis.spacing != 1 || slides(a.axis)) return false;
   }
-  return run_length(job.layout) >= kShortest;
+  return run_length(job.layout) >= shortest;
+}
+
+}  // namespace
+
+bool takes_seek_exactly(const FoldJob& job) {
+  return job.problem != nullptr && job.index == nullptr && can_seek(job, kShortestExact);
 }
 
 bool takes_seek(const FoldJob& job) {
   if (job.problem == nullptr) return false;
   const Pool& pool = job.problem->pool;
   const bool omits = pool.nan == NanPolicy::omit && is_floating(job.problem->dtype);
-  return (job.index != nullptr || omits || pool.op == Op::lp) && can_seek(job);
+  return (job.index != nullptr || omits || pool.op == Op::lp) && can_seek(job, kShortest);
 }
 
 void run_seek(const FoldJob& job, int threads) {

@@ -9,8 +9,8 @@ namespace oriel::cpu {
 bool takes_seek(const FoldJob& job);
 void run_seek(const FoldJob& job, int threads);
 
-/// Whether the windows of a fold can be looked through in no more than n log k steps.
-bool can_seek(const FoldJob& job);
+/// Whether values alone, which hold NaN and zeros of two signs, are looked through so.
+bool takes_seek_exactly(const FoldJob& job);
 /// Outputs of one plane: rows, in row-major order over the pooled axes but the row axis, and parts of them.
 void seek_rows(const FoldJob& job, index_t plane, Range rows, Range along, Range lanes);
 
