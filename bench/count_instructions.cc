@@ -1,9 +1,15 @@
 // Runs problems under `valgrind --tool=callgrind --instr-atstart=no`, which counts the instructions of one call of
 // each, made after a first one, and dumps them under the problem's name. Usage: oriel_count_instructions NAME...
+// A name may end with what its input holds: @nan and @zero, one NaN or negative zero among other numbers; @nans, every
+// other number is a NaN; @zeros, nothing but zeros, every third negative; @falling, numbers that fall. @user: a sum that
+// is a reduction of the caller's instead of the op.
 #include <valgrind/callgrind.h>
 
+#include <algorithm>
 #include <cstdio>
+#include <limits>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "oriel/pool.h"
@@ -11,6 +17,17 @@
 namespace {
 
 using oriel::Problem;
+
+// A reduction of the caller's.
+struct UserSum {
+  using Input = float;
+  using Accumulator = double;
+  using Output = float;
+  static double identity() { return 0; }
+  static double lift(float x) { return x; }
+  static double combine(double a, double b) { return a + b; }
+  static float lower(double a, oriel::WindowCount) { return static_cast<float>(a); }
+};
 
 // A tensor's memory; bytes whose values, in any type, are finite and vary.
 struct Values {
@@ -23,29 +40,52 @@ struct Values {
       b = static_cast<std::byte>((state >> 24) & 0x3bU);
     }
   }
+
+  void put(std::string_view data) {
+    if (!oriel::is_floating(view.dtype)) return;
+    oriel::visit(view.dtype, [&]<class T>() {
+      const auto n = static_cast<std::size_t>(oriel::element_count(view.shape));
+      T* x = reinterpret_cast<T*>(memory.data());
+      const T nan = static_cast<T>(std::numeric_limits<float>::quiet_NaN());
+      if (data == "nan") x[n / 4 * 3] = nan;
+      if (data == "zero") x[n / 4 * 3] = static_cast<T>(-0.0F);
+      for (std::size_t i = 0; i < n; ++i) {
+        if (data == "nans" && i % 2 == 1) x[i] = nan;
+        if (data == "zeros") x[i] = static_cast<T>(i % 3 == 1 ? -0.0F : 0.0F);
+        if (data == "falling") x[i] = static_cast<T>(1 - static_cast<float>(i) / static_cast<float>(n));
+      }
+    });
+  }
+
   std::vector<std::byte> memory;
   oriel::Tensor view;
 };
 
 class Call {
  public:
-  explicit Call(const Problem& problem)
+  Call(const Problem& problem, std::string_view data)
       : problem_(problem),
+        user_(data == "user"),
         x_(problem, problem.shape, problem.dtype),
         y_(problem, problem.output_shape, problem.dtype),
         dx_(problem, problem.shape, problem.dtype),
         indices_(problem, problem.output_shape, problem.codes ? oriel::Dtype::u8 : oriel::Dtype::i64) {
+    x_.put(data);
     if (problem.codes) oriel::forward(problem.pool, x_.view, y_.view, indices_.view, oriel::IndexSpace::window);
+    if (problem.indices) oriel::forward(problem.pool, x_.view, y_.view, indices_.view);
   }
 
   void run() const {
     constexpr oriel::Options one_thread{.threads = 1};
     const oriel::Pool& pool = problem_.pool;
+    if (user_) return oriel::forward(pool, oriel::row_reduction<UserSum>(), x_.view, y_.view, one_thread);
     if (problem_.direction == oriel::Direction::backward) {
       const bool of_sum = pool.op == oriel::Op::sum || pool.op == oriel::Op::avg;
       if (problem_.codes)
         return oriel::backward(pool, y_.view, indices_.view, oriel::IndexSpace::window, dx_.view, one_thread);
-      if (of_sum) return oriel::backward(pool, y_.view, dx_.view, one_thread);
+      if (problem_.indices)
+        return oriel::backward(pool, y_.view, indices_.view, oriel::IndexSpace::plane, dx_.view, one_thread);
+      if (of_sum && pool.nan == oriel::NanPolicy::propagate) return oriel::backward(pool, y_.view, dx_.view, one_thread);
       return oriel::backward(pool, x_.view, y_.view, dx_.view, one_thread);
     }
     const oriel::IndexSpace space = problem_.codes ? oriel::IndexSpace::window : oriel::IndexSpace::plane;
@@ -56,6 +96,7 @@ class Call {
 
  private:
   const Problem& problem_;
+  const bool user_;
   Values x_, y_, dx_, indices_;
 };
 
@@ -63,8 +104,9 @@ class Call {
 
 int main(int argc, char** argv) try {
   for (const std::string& name : std::vector<std::string>(argv + 1, argv + argc)) {
-    const Problem problem = oriel::parse_problem(name);
-    const Call call(problem);
+    const std::size_t end = std::min(name.find('@'), name.size());
+    const Problem problem = oriel::parse_problem(name.substr(0, end));
+    const Call call(problem, std::string_view(name).substr(std::min(end + 1, name.size())));
     call.run();
     CALLGRIND_START_INSTRUMENTATION;
     CALLGRIND_ZERO_STATS;

@@ -1,6 +1,7 @@
 #include "cli/held_memory.h"
 
 #include <fmt/format.h>
+#include <malloc.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -24,6 +25,28 @@ index_t resident_bytes() {
   index_t pages = 0, resident = 0;
   std::ifstream("/proc/self/statm") >> pages >> resident;
   return resident * ::sysconf(_SC_PAGESIZE);
+}
+
+index_t peak_bytes() {
+  std::ifstream status("/proc/self/status");
+  for (std::string word; status >> word;) {
+    index_t kib = 0;
+    if (word == "VmHWM:" && status >> kib) return kib * 1024;
+  }
+  return resident_bytes();
+}
+
+void keep_memory_low() {
+  constexpr int at_once = 128 << 10;
+  ::mallopt(M_MMAP_THRESHOLD, at_once);
+  ::mallopt(M_TRIM_THRESHOLD, at_once);
+}
+
+index_t reserve_bytes(bool hdf5, index_t chunk_bytes) {
+  constexpr index_t kib = 1024, program = 3072 * kib, library = 2560 * kib;
+  // A filter has its input, its output, and its output while that grows; then HDF5 has the chunk.
+  constexpr index_t chunks = 4;
+  return program + (hdf5 ? library : 0) + chunks * chunk_bytes;
 }
 
 void bound_inputs(const PoolCommand& c) {

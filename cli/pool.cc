@@ -12,6 +12,7 @@
 #include "cli/pool_blocks.h"
 #include "cli/progress.h"
 #include "cli/stopwatch.h"
+#include "cli/window_options.h"
 #include "io/array.h"
 #include "io/npz_output.h"
 #include "io/output_file.h"
@@ -89,11 +90,11 @@ std::string report_json(const PoolCommand& c, const io::Array& x, const Problem&
     indices = fmt::format(", \"indices\": {}, \"index_space\": \"{}\"", json_string(c.indices),
                           c.index_space == IndexSpace::tensor ? "tensor" : "plane");
   return fmt::format(
-      "{{\"in\": {}{}, \"out\": {}, \"problem\": {}, \"dtype\": \"{}\", \"shape\": {}, \"output_shape\": {}{}, "
-      "\"target\": {}, "
+      "{{\"in\": {}{}, \"out\": {}, \"problem\": {}, \"dtype\": \"{}\", \"shape\": {}, \"axes\": {}, "
+      "\"output_shape\": {}{}, \"target\": {}, "
       "\"threads\": {}, \"seconds\": {{\"read\": {:.6f}, \"pool\": {:.6f}, \"write\": {:.6f}, \"all\": {:.6f}}}}}\n",
       json_string(c.in), taken_json(c, x.part, x.picture), json_string(c.out), json_string(to_string(p)), name(p.dtype),
-      json_list(p.shape), json_list(p.output_shape), indices, json_string(active_target()),
+      json_list(p.shape), json_list(pooled_axes(p)), json_list(p.output_shape), indices, json_string(active_target()),
       c.threads > 0 ? c.threads : default_threads(), s.read, s.pool, s.write, s.all);
 }
 
@@ -105,9 +106,9 @@ void report(Progress& progress, const PoolCommand& c, const io::Array& x, const 
     if (!note.empty()) progress.complain(fmt::format("{}: {}\n", detail::printable(c.in), note));
     return;
   }
-  progress.say(fmt::format("{}: {} {} -> {}: {} ({}){}{}\n", detail::printable(c.in), name(p.dtype), to_string(p.shape),
-                           detail::printable(c.out), to_string(p.output_shape), spent("pooled", s.pool, s.all),
-                           note.empty() ? "" : "; ", note));
+  progress.say(fmt::format("{}: {} {}, {} -> {}: {} ({}){}{}\n", detail::printable(c.in), name(p.dtype),
+                           to_string(p.shape), show_axes(p), detail::printable(c.out), to_string(p.output_shape),
+                           spent("pooled", s.pool, s.all), note.empty() ? "" : "; ", note));
 }
 
 }  // namespace

@@ -5,7 +5,8 @@
 
 #include <algorithm>
 #include <chrono>
-#include <fstream>
+#include <cstring>
+#include <limits>
 #include <memory>
 
 #include "cli/block_output.h"
@@ -15,6 +16,8 @@
 #include "cli/places.h"
 #include "cli/progress.h"
 #include "cli/stopwatch.h"
+#include "cli/window_options.h"
+#include "io/chunk_cache.h"
 #include "io/hdf5.h"
 #include "oriel/dist/local_pool.h"
 #include "quoted.h"
@@ -70,16 +73,19 @@ class Run {
                   dist::Partition::balanced(problem_->output_shape, Extents(problem_->shape.size(), 1)));
     const Extents chunk = output_chunk(*problem_, in_->chunk);
     const index_t memory = c_.memory > 0 ? c_.memory : kDefaultMemory;
-    // HDF5 holds a chunk of the input a few times while it takes off its filters.
-    const index_t chunks = in_->chunk.empty() ? 0 : 3 * element_count(in_->chunk) * size_bytes(in_->dtype);
-    const index_t held = team_.greatest(resident_bytes() + chunks);
-    const BlockRules rules{.memory = memory,
-                           .held = held,
-                           .parts = team_.size(),
-                           .indices = indices_.has_value(),
-                           .order = in_->order,
-                           .chunk = chunk};
+    const index_t chunk_bytes = in_->chunk.empty() ? 0 : element_count(in_->chunk) * size_bytes(in_->dtype);
+    const bool hdf5 = io::split_hdf5_path(c_.in) || io::split_hdf5_path(c_.out) || io::split_hdf5_path(c_.indices);
+    BlockRules rules{.memory = memory,
+                     .held = team_.greatest(resident_bytes() + reserve_bytes(hdf5, chunk_bytes)),
+                     .parts = team_.size(),
+                     .indices = indices_.has_value(),
+                     .order = in_->order,
+                     .chunk = chunk,
+                     .input_chunk = in_->chunk};
     together(team_, [&] { blocks_.emplace(*plan_, rules); });
+    rules.held += team_.greatest(pool_bytes(memory - rules.held));
+    together(team_, [&] { blocks_.emplace(*plan_, rules); });
+    keep_chunks();
     const std::string name = to_string(*problem_);
     team_.expect(result_bytes() + out_.bytes_there() + (indices_ ? indices_->bytes_there() : 0));
     out_.open({problem_->dtype, problem_->output_shape, chunk, name, in_.get()}, false);
@@ -93,11 +99,14 @@ class Run {
     const index_t begin = count * team_.rank() / ranks, end = count * (team_.rank() + 1) / ranks;
     const index_t rounds = ceil_div(count, ranks);
     team_.expect(block_bytes());
+    warn_of_reads(progress);
+    end_ = end;
     for (index_t round = 0; round < rounds; ++round) {
       progress.set(
           fmt::format("block {} of {}: {} %", std::min(round * ranks + 1, count), count, 100 * round / rounds));
       together(team_, [&] {
-        if (begin + round < end) make(blocks_->block(begin + round));
+        block_ = begin + round;
+        if (block_ < end) make(blocks_->block(block_));
       });
     }
     progress.set("bringing it to the disk");
@@ -109,6 +118,7 @@ class Run {
   }
 
   void report(Progress& progress) {
+    const index_t chunk_reads = chunks_ ? team_.sum(chunks_->reads()) : 0;
     if (team_.rank() != 0) return;
     const Problem& p = *problem_;
     if (c_.json) {
@@ -117,19 +127,23 @@ class Run {
         indices = fmt::format(", \"indices\": {}, \"index_space\": \"{}\"", json_string(c_.indices),
                               c_.index_space == IndexSpace::tensor ? "tensor" : "plane");
       progress.say(fmt::format(
-          "{{\"in\": {}{}, \"out\": {}, \"problem\": {}, \"dtype\": \"{}\", \"shape\": {}, \"output_shape\": {}{}, "
-          "\"ranks\": {}, \"blocks\": {}, \"memory\": {}, \"threads\": {}, \"seconds\": {{\"read\": {:.6f}, \"pool\": "
+          "{{\"in\": {}{}, \"out\": {}, \"problem\": {}, \"dtype\": \"{}\", \"shape\": {}, \"axes\": {}, "
+          "\"output_shape\": {}{}, "
+          "\"ranks\": {}, \"blocks\": {}, \"memory\": {}{}, \"threads\": {}, \"seconds\": {{\"read\": {:.6f}, "
+          "\"pool\": "
           "{:.6f}, \"write\": {:.6f}, \"all\": {:.6f}}}}}\n",
           json_string(c_.in), taken_json(c_, in_->part, in_->picture), json_string(c_.out), json_string(to_string(p)),
-          name(p.dtype), json_list(p.shape), json_list(p.output_shape), indices, team_.size(), blocks_->count(),
-          c_.memory > 0 ? c_.memory : kDefaultMemory, threads(), seconds_.read, seconds_.pool, seconds_.write,
-          watch_.in_all()));
+          name(p.dtype), json_list(p.shape), json_list(pooled_axes(p)), json_list(p.output_shape), indices,
+          team_.size(), blocks_->count(), c_.memory > 0 ? c_.memory : kDefaultMemory,
+          chunks_ ? fmt::format(", \"chunks\": {}, \"chunk_reads\": {}", blocks_->chunk_reads().chunks, chunk_reads)
+                  : "",
+          threads(), seconds_.read, seconds_.pool, seconds_.write, watch_.in_all()));
     } else if (!c_.quiet) {
       const std::string ranks = team_.size() == 1 ? "" : fmt::format(", {} ranks", team_.size());
       const std::string note = taken_note(c_, in_->picture);
-      progress.say(fmt::format("{}: {} {} -> {}: {} ({} block{}{}; {}){}{}\n", detail::printable(c_.in), name(p.dtype),
-                               to_string(p.shape), detail::printable(c_.out), to_string(p.output_shape),
-                               blocks_->count(), blocks_->count() == 1 ? "" : "s", ranks,
+      progress.say(fmt::format("{}: {} {}, {} -> {}: {} ({} block{}{}; {}){}{}\n", detail::printable(c_.in),
+                               name(p.dtype), to_string(p.shape), show_axes(p), detail::printable(c_.out),
+                               to_string(p.output_shape), blocks_->count(), blocks_->count() == 1 ? "" : "s", ranks,
                                spent("pooled", seconds_.pool, watch_.in_all()), note.empty() ? "" : "; ", note));
     }
   }
@@ -158,13 +172,95 @@ class Run {
     out_.commit();
   }
 
-  int threads() const { return c_.threads > 0 ? c_.threads : std::max(default_threads() / team_.local_size(), 1); }
+  int threads() const {
+    const int asked = c_.threads > 0 ? c_.threads : std::max(default_threads() / team_.local_size(), 1);
+    return std::min(asked, most_threads_);
+  }
+
+  // What the pool takes for itself, seen when it makes a small part of the first block: each thread has memory of its
+  // own for rows and planes. No more threads are used than half of what is `left` suffices for.
+  index_t pool_bytes(index_t left) {
+    constexpr index_t part = 4, least = index_t{1} << 18;  // stacks and the like
+    dist::Box one = blocks_->block(0);
+    for (int d = 0; d < one.begin.size(); ++d) one.end[d] = std::min(one.end[d], one.begin[d] + 1);
+    const index_t code = trial_bytes(one, left / part);
+    dist::Box some = blocks_->block(0);
+    for (int d = 0; d < some.begin.size(); ++d)
+      while (bytes_of(some) > left / part && some.end[d] > some.begin[d] + 1)
+        some.end[d] = some.begin[d] + (some.end[d] - some.begin[d]) / 2;
+    const index_t thread = std::max(trial_bytes(some, left / part) * 3 / 2, least);  // larger blocks take more
+    most_threads_ = static_cast<int>(std::clamp<index_t>(left / 2 / thread, 1, threads()));
+    return code + thread * threads();
+  }
+
+  // What this process holds more, and held more on its way, after the outputs of a box were made from zeros in one
+  // thread; 0 if the box itself takes more than `most`.
+  index_t trial_bytes(const dist::Box& box, index_t most) {
+    if (box.empty() || bytes_of(box) > most) return 0;
+    const index_t before = resident_bytes(), peak = peak_bytes();
+    {
+      const dist::Box needed = plan_->needs(box);
+      const io::Buffer x = io::allocate(problem_->dtype, {std::max<index_t>(needed.element_count(), 1)});
+      const io::Buffer y = io::allocate(problem_->dtype, {box.element_count()});
+      const io::Buffer places = io::allocate(Dtype::i64, {indices_ ? box.element_count() : 1});
+      for (const io::Buffer* buffer : {&x, &y, &places})
+        std::memset(buffer->view.data, 0,
+                    static_cast<std::size_t>(element_count(buffer->view.shape) * size_bytes(buffer->view.dtype)));
+      pool_block(box, operands_of(box, x, y, places), 1);
+    }
+    const index_t passing = peak_bytes() > peak ? peak_bytes() - before - bytes_of(box) : 0;
+    return std::max({resident_bytes() - before, passing, index_t{0}});
+  }
+
+  index_t bytes_of(const dist::Box& box) const {
+    return plan_->needs(box).element_count() * size_bytes(problem_->dtype) + box.element_count() * output_bytes();
+  }
+
+  dist::Operands operands_of(const dist::Box& block, const io::Buffer& x, const io::Buffer& y,
+                             const io::Buffer& places) const {
+    const Extents shape = plan_->needs(block).shape();
+    dist::Operands operands;
+    operands.x = Tensor(x.view.data, problem_->dtype, shape, dense_pitch(shape, in_->order));
+    operands.y = Tensor(y.view.data, problem_->dtype, block.shape());
+    if (indices_) operands.places = Tensor(places.view.data, Dtype::i64, block.shape());
+    operands.space = IndexSpace::window;
+    return operands;
+  }
+
+  void pool_block(const dist::Box& block, const dist::Operands& operands, int threads) const {
+    const Problem part = plan_->part(block);
+    const Extents one(part.shape.size(), 1);
+    // One rank's share of a division among one: it knows windows without any tap, too.
+    dist::LocalPool pool(part, dist::Partition::balanced(part.shape, one),
+                         dist::Partition::balanced(part.output_shape, one), 0);
+    pool.interior(dist::Pass::forward, operands, {.threads = threads});
+    pool.finish(dist::Pass::forward, operands, {.threads = threads});
+    if (indices_) dist::globalise(*plan_, block, operands.places, c_.index_space);
+  }
 
   // Bytes of an output, with its place where those are made.
   index_t output_bytes() const { return size_bytes(problem_->dtype) + (indices_ ? 8 : 0); }
   index_t result_bytes() const { return element_count(problem_->output_shape) * output_bytes(); }
   index_t block_bytes() const {
     return blocks_->most_inputs() * size_bytes(problem_->dtype) + blocks_->most_outputs() * output_bytes();
+  }
+
+  void keep_chunks() {
+    const ChunkReads& reads = blocks_->chunk_reads();
+    if (reads.chunks == 0) return;
+    chunks_.emplace(*in_, reads.slots, [this](const Extents& chunk) { return blocks_->next_use(chunk, block_, end_); });
+  }
+
+  // A reader who waits long should know what would be quicker.
+  void warn_of_reads(Progress& progress) const {
+    const ChunkReads& reads = blocks_->chunk_reads();
+    constexpr double worth_a_word = 1.25;
+    const double each = static_cast<double>(reads.reads) / static_cast<double>(std::max<index_t>(reads.chunks, 1));
+    if (team_.rank() != 0 || c_.quiet || each < worth_a_word) return;
+    progress.complain(
+        fmt::format("{}: in so little memory its chunks are read and decoded up to {:.3g} times; --memory "
+                    "{}MiB suffices for once\n",
+                    detail::printable(c_.in), each, ceil_div(reads.memory_for_one, index_t{1} << 20)));
   }
 
   void allocate() {
@@ -175,31 +271,21 @@ class Run {
 
   void make(const dist::Box& block) {
     if (block.empty()) return;
-    const dist::Box needed = plan_->needs(block);
-    const Tensor x(x_.view.data, problem_->dtype, needed.shape(), dense_pitch(needed.shape(), in_->order));
-    const Tensor y(y_.view.data, problem_->dtype, block.shape());
+    const dist::Operands operands = operands_of(block, x_, y_, places_);
+    const Tensor x(x_.view.data, problem_->dtype, plan_->needs(block).shape(), operands.x.pitch);
     {
       Timed timed(seconds_.read);
-      in_->read(needed.begin, x);
+      if (chunks_)
+        chunks_->read(plan_->needs(block).begin, x);
+      else
+        in_->read(plan_->needs(block).begin, x);
     }
-    dist::Operands operands;
-    operands.x = x;
-    operands.y = y;
-    if (indices_) operands.places = Tensor(places_.view.data, Dtype::i64, block.shape());
-    operands.space = IndexSpace::window;
     {
       Timed timed(seconds_.pool);
-      const Problem part = plan_->part(block);
-      const Extents one(part.shape.size(), 1);
-      // One rank's share of a division among one: it knows windows without any tap, too.
-      dist::LocalPool pool(part, dist::Partition::balanced(part.shape, one),
-                           dist::Partition::balanced(part.output_shape, one), 0);
-      pool.interior(dist::Pass::forward, operands, {.threads = threads()});
-      pool.finish(dist::Pass::forward, operands, {.threads = threads()});
-      if (indices_) dist::globalise(*plan_, block, operands.places, c_.index_space);
+      pool_block(block, operands, threads());
     }
     Timed timed(seconds_.write);
-    out_.write(block.begin, y);
+    out_.write(block.begin, operands.y);
     if (indices_) indices_->write(block.begin, operands.places);
   }
 
@@ -213,6 +299,9 @@ class Run {
   std::optional<Problem> problem_;
   std::optional<dist::HaloPlan> plan_;
   std::optional<Blocks> blocks_;
+  int most_threads_ = std::numeric_limits<int>::max();
+  std::optional<io::ChunkCache> chunks_;
+  index_t block_ = 0, end_ = 0;  // the block that is made, and the end of this rank's
   io::Buffer x_, y_, places_;
   Seconds seconds_;
   Stopwatch watch_;  // of the whole call
@@ -226,6 +315,7 @@ bool goes_in_blocks(const PoolCommand& c, const Team& team) {
 }
 
 int run_pool_in_blocks(const PoolCommand& c, Team& team, ReadWhole read_whole) {
+  keep_memory_low();
   Progress progress("oriel pool", c.progress && team.rank() == 0);
   progress.set("reading " + c.in);
   Run run(c, team, read_whole);

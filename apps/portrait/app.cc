@@ -2,10 +2,12 @@
 
 #include <CLI/CLI.hpp>
 
+#include "apps/portrait/http/host_rule.h"
 #include "apps/portrait/options.h"
 #include "apps/portrait/picture_file.h"
 #include "cli/command_line.h"
 #include "oriel/pool.h"
+#include "quoted.h"
 
 namespace oriel::portrait {
 namespace {
@@ -123,6 +125,9 @@ void add_source(CLI::App& app, Typed& t) {
       ->group(group)
       ->capture_default_str();
   add_device(app, t)->group(group);
+  app.add_flag("--reproducible", t.asked.source.reproducible,
+               "the same bytes in every run on this machine: the network's algorithms by rule, not by trial")
+      ->group(group);
 }
 
 void add_rest(CLI::App& app, Typed& t) {
@@ -229,6 +234,16 @@ void add_commands(CLI::App& app, Typed& t) {
   serve.add_option("--max-megabytes", t.serve.most_megabytes, "larger uploads are refused")
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();
+  serve.add_option("--timeout", t.serve.seconds, "seconds in which a client's headers come; no upload stalls longer")
+      ->check(CLI::Range(0.1, 3600.0))
+      ->type_name("SECONDS")
+      ->capture_default_str();
+  serve
+      .add_option("--allow-host", t.serve.more_hosts,
+                  "another name that it is reached under; other names than its own are refused")
+      ->type_name("NAME")
+      ->allow_extra_args(false)
+      ->take_all();
 
   add_compare(app, t);
   cli::add_completion(app, t.completion_shell);
@@ -247,7 +262,7 @@ CompareCommand finish_compare(Typed& t) {
 
 Asked finish_asked(Typed& t, bool film) {
   Asked a = t.asked;
-  a.look.background = parse_background(t.background.empty() ? "transparent" : t.background);
+  a.look.background = parse_background("--background", t.background.empty() ? "transparent" : t.background);
   if (a.look.background.kind == Background::Kind::picture) {
     a.background_file = t.background;
     a.look.background.first = parse_colour("--fill", t.fill);
@@ -282,6 +297,13 @@ void parse_size(const std::string& text, PipeCommand& c) {
   c.height = height;
 }
 
+void check_host(const std::string& option, const std::string& name) {
+  const bool address = name.find(':') != std::string::npos && !name.starts_with('[');  // or there is a port
+  if (!http::plain_host(address ? "[" + name + "]" : name) || name.find("]:") != std::string::npos)
+    throw Error(fmt::format("{}: {} is neither a name nor an address; allowed: such as studio.example, without a port",
+                            option, detail::quoted(name)));
+}
+
 Command finish(const CLI::App& app, const std::string& command, Typed& t) {
   const auto no_words = [](const std::string&) { return std::string(); };  // CLI11 checks all of them here
   if (command == "completion") return TextCommand{cli::completion_script(app, t.completion_shell, no_words)};
@@ -308,6 +330,7 @@ Command finish(const CLI::App& app, const std::string& command, Typed& t) {
     if (!t.serve.asked.background_file.empty())
       throw Error(
           "--background: a picture comes with a request; allowed here: transparent, a colour, blur, a gradient");
+    for (const std::string& name : t.serve.more_hosts) check_host("--allow-host", name);
     return t.serve;
   }
   if (command == "compare") return finish_compare(t);

@@ -57,6 +57,8 @@ struct ServeCommand {
   std::string host = "127.0.0.1";
   int port = 7000;  ///< 0: one that is free
   int most_megabytes = 25;
+  double seconds = 20;                  ///< that a client may take for its headers, and fall behind afterwards
+  std::vector<std::string> more_hosts;  ///< names that are answered to beside those of `host`
   Asked asked;
 };
 

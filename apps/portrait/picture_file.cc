@@ -5,9 +5,11 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <string_view>
 
 #include "io/image.h"
 #include "io/input_file.h"
+#include "quoted.h"
 
 namespace oriel::portrait {
 namespace {
@@ -25,10 +27,15 @@ std::vector<std::uint8_t> bytes_of(const ConstTensor& t) {
   return bytes;
 }
 
-// What is no picture is refused by its first bytes.
+// By its first bytes. What is no picture goes to no decoder: libvips has some for many more formats.
+void check_picture(std::span<const std::byte> bytes, const std::string& file) {
+  if (!io::is_image(bytes))
+    throw Error(fmt::format("{}: not an image that Oriel reads; allowed: PNG, JPEG, TIFF, WebP", file));
+}
+
 std::vector<std::byte> read_stream(const io::ReadBytes& stream, const std::string& file) {
   std::vector<std::byte> head = io::read_head(stream);
-  io::check_image_head(head, file);
+  check_picture(head, file);
   return io::read_all(io::put_back(std::move(head), stream), file);
 }
 
@@ -36,6 +43,7 @@ std::vector<std::byte> read_stream(const io::ReadBytes& stream, const std::strin
 
 PictureFile decode_picture(std::span<const std::byte> bytes, const std::string& file, index_t most_pixels,
                            const io::InputPath& place) {
+  check_picture(bytes, file);
   const io::Array array = io::read_image(bytes, file, {.most_pixels = most_pixels, .page = place.page});
   const index_t height = array.view.shape[0], width = array.view.shape[1];
   const index_t channels = array.view.rank() == 3 ? array.view.shape[2] : 1;
@@ -82,9 +90,9 @@ std::string picture_ending(const std::string& path, const std::string& format, i
                  [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
   const bool jpeg = ending == ".jpg" || ending == ".jpeg";
   if (!jpeg && ending != ".png" && ending != ".webp" && ending != ".tif" && ending != ".tiff")
-    throw Error(
-        fmt::format("{}: {}; allowed: .png, .jpg, .webp, .tif", path,
-                    ending.empty() ? "the name has no ending" : fmt::format("'{}' is no picture's ending", ending)));
+    throw Error(fmt::format(
+        "{}: {}; allowed: .png, .jpg, .webp, .tif", path,
+        ending.empty() ? "the name has no ending" : fmt::format("{} is no picture's ending", detail::quoted(ending))));
   if (jpeg && channels == 4)
     throw Error(
         fmt::format("{}: JPEG holds no transparency; allowed: .png, .webp, .tif, or another --background", path));

@@ -17,6 +17,7 @@ namespace {
 
 struct Report {
   FrameCount count;
+  FilmCut cut;
   std::vector<std::string> notes;
   double seconds = 0;
 };
@@ -32,15 +33,22 @@ FilmTarget target_of(const VideoCommand& c, const FilmReader& reader, int thread
           .threads = threads};
 }
 
+std::string ended_early(const Report& r) {
+  return fmt::format("the file ends early: {} of {}{} frames are in it, so the film is not whole", r.count.frames,
+                     r.cut.estimate ? "about " : "", r.cut.frames);
+}
+
 void say(const VideoCommand& c, const FilmReader& reader, const Report& r, cli::Progress& progress) {
   const double rate = static_cast<double>(r.count.frames) / r.seconds;
   if (c.asked.json)
     return progress.say(fmt::format(
         "{{\"in\": {}, \"out\": {}, \"width\": {}, \"height\": {}, \"frames\": {}, \"frames_without_person\": {}, "
-        "\"scene_cuts\": {}, \"broken_packets\": {}, \"notes\": {}, \"seconds\": {:.3f}, \"frames_per_second\": "
+        "\"scene_cuts\": {}, \"broken_packets\": {}, \"ended_early\": {}, \"notes\": {}, \"seconds\": {:.3f}, "
+        "\"frames_per_second\": "
         "{:.2f}}}\n",
         cli::json_string(c.in), cli::json_string(c.out), reader.width(), reader.height(), r.count.frames,
-        r.count.without_person, r.count.scene_cuts, reader.broken_packets(), cli::json_list(r.notes), r.seconds, rate));
+        r.count.without_person, r.count.scene_cuts, reader.broken_packets(), r.cut.early, cli::json_list(r.notes),
+        r.seconds, rate));
   if (c.asked.quiet) return;
   std::string more;
   if (r.count.without_person > 0) more += fmt::format("; no person in {} of them", r.count.without_person);
@@ -91,6 +99,12 @@ int run_video(VideoCommand c) {
                     c.in, reader.broken_packets()));
   writer.finish();
   report.seconds = passed();
+  report.cut = reader.cut();
+  if (report.cut.early) {
+    const std::string note = ended_early(report);
+    report.notes.push_back(note);
+    if (!c.asked.quiet) progress.complain(fmt::format("{}: {}\n", c.in, note));
+  }
   say(c, reader, report, progress);
   return cli::kExitDone;
 }

@@ -24,7 +24,7 @@ ORIEL_API Extents output_shape(const Pool& pool, const Extents& shape);
 /// with x or between its own elements. Follows docs/semantics.md S1-S8. Throws Error.
 /// Tensors whose device is Device::cuda are memory of the current CUDA device (docs/cuda.md): the call is put on
 /// options.stream and returns without waiting. All tensors of a call are on one device.
-/// Example: oriel::forward({.op = Op::max, .kernel = {2}}, ConstTensor(x, {1, 1, 4, 4}), Tensor(y, {1, 1, 2, 2}));
+/// Example: oriel::forward({.op = Op::max, .kernel = {2}}, ConstTensor(x, {4, 4}), Tensor(y, {2, 2})); all axes
 ORIEL_API void forward(const Pool& pool, const ConstTensor& x, const Tensor& y, const Options& options = {});
 
 /// The same for a problem that make_problem made, which saves a call that work; x has its dtype and shape. Every
@@ -66,7 +66,7 @@ ORIEL_API bool codes_pay(const Problem& problem);
 /// x = zeros, but x[indices[o]] = y[o]: the partial inverse of max pooling with indices. Where two outputs name one
 /// place the later one in row-major order stays. An index of -1 is skipped; others outside the output's own plane throw
 /// Error.
-/// `axes` are the pooled axes (empty: default_axes of a pool with single values).
+/// `axes` are the pooled axes (empty: all).
 ORIEL_API void unpool(const ConstTensor& y, const ConstTensor& indices, IndexSpace space, const Extents& axes,
                       const Tensor& x, const Options& options = {});
 

@@ -35,9 +35,15 @@ void fold_both(const RowIn* rows, int count, index_t n, RowOut out) {
 }
 
 template <class T, class Count>
+void fold_windows_of_both(RowIn row, int kernel, index_t n, RowOut out, bool slack) {
+  fold_windows<Sum, T>(row, kernel, n, out, slack);
+  fold_windows<Sum, Count>({row.extra, nullptr, 0}, kernel, n, {out.extra, nullptr}, slack);
+}
+
+template <class T, class Count>
 FoldKernels missing_sum_of() {
   return {&fold_both<&fold_rows<Sum, T>, &fold_rows<Sum, Count>>,
-          &fold_both<&fold_left<Sum, T>, &fold_left<Sum, Count>>, nullptr};
+          &fold_both<&fold_left<Sum, T>, &fold_left<Sum, Count>>, &fold_windows_of_both<T, Count>};
 }
 
 FoldKernels missing_sum(Lane lane) {

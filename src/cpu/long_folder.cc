@@ -223,7 +223,7 @@ void LongFolder::fold_class(Range rows, index_t first, CarefulRows& careful) {
       out_[i * step] = to_y ? y_ + (o + i * classes) * axes_.across_pitch[kY] * how_.out_bytes : folded_row(i);
     }
     const bool special = (!in_place && kernels_.across(b)) || known;
-    if (!to_y) {
+    if (!to_y && !special) {
       for (index_t i = 0; i < count; ++i) {
         fold_along(in_place ? static_cast<const std::byte*>(rows_[i * step]) : folded_row(i), o + i * classes);
       }

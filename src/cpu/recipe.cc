@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "cpu/exact_kernels.h"
 #include "cpu/kernels.h"
 
 namespace oriel::cpu {
@@ -190,6 +191,43 @@ RowReduction careful_recipe(const Problem& problem) {
   r.extra_bytes = r.value_bytes;
   const std::int64_t absent = wide ? kAbsent<std::int64_t> : kAbsent<std::int32_t>;
   std::memcpy(r.absent_extra.data(), &absent, sizeof absent);  // little endian: the low half is the 32-bit code
+  return r;
+}
+
+bool is_floating_extremum(const Problem& problem) { return is_extremum(problem) && is_floating(problem.dtype); }
+
+RowReduction exact_recipe(const Problem& problem) {
+  if (!is_floating_extremum(problem)) return careful_recipe(problem);
+  const KernelTable& k = kernels();
+  const Dtype dtype = problem.dtype;
+  const bool absolute = is_infinity_norm(problem), min = problem.pool.op == Op::min;
+  const Lane lane = float_lane(dtype);
+  RowReduction r = start(problem);
+  int long_axes = 0;
+  for (int a = 0; a < problem.pooled; ++a) long_axes += problem.axis[static_cast<std::size_t>(a)].kernel > 1 ? 1 : 0;
+  r.any_order = absolute || long_axes <= 1;  // magnitudes have one zero
+  r.counts = false;
+  r.fold = exact_table().first(problem.pool.op, lane);
+  if (lane == Lane::f64)
+    set_identity(r, min ? highest_value<double>() : lowest_value<double>());
+  else
+    set_identity(r, min ? highest_value<float>() : lowest_value<float>());
+  if (problem.pool.nan == NanPolicy::omit) {
+    const Extremum kind = absolute ? Extremum::magnitude : min ? Extremum::min : Extremum::max;
+    r.lift = exact_table().numbers(kind, dtype, lane);
+  } else if (absolute) {
+    r.lift = k.lift(Lift::absolute, dtype, lane);
+  } else if (size_bytes(dtype) == 2) {
+    r.lift = k.lift(Lift::widen, dtype, lane);
+  } else {
+    r.gather = k.lift(Lift::copy, dtype, lane);
+  }
+  if (absolute)
+    r.lower = k.lower(Lower::floor_zero, lane, dtype);
+  else if (size_bytes(dtype) == 2)
+    r.lower = k.lower(Lower::arg_max, lane, dtype);  // rounds nothing
+  else
+    r.store = k.lower(Lower::copy, lane, dtype);
   return r;
 }
 

@@ -10,6 +10,13 @@ namespace oriel::cpu {
 RowReduction plain_recipe(const Problem& problem);
 /// The exact way for any row: extrema with tap codes (S3, S4), sums that count what they leave out.
 RowReduction careful_recipe(const Problem& problem);
+/// The exact way for values alone: extrema without codes, whose axes are folded from the last on where `any_order` is
+/// not set; sums as above.
+RowReduction exact_recipe(const Problem& problem);
+/// A maximum, a minimum or a greatest magnitude of floats: what has NaN and zeros of two signs.
+bool is_floating_extremum(const Problem& problem);
+/// Whether an exact recipe holds only of taps in scan order.
+inline bool in_scan_order(const RowReduction& exact) { return !exact.any_order && exact.extra_bytes == 0; }
 /// The fold of a backward sum: accumulators in, gradients of `dtype` out.
 RowReduction gradient_recipe(Dtype dtype);
 /// The Dtype of the accumulators that gradient_recipe reads.

@@ -4,13 +4,17 @@
 #include <new>
 #include <type_traits>
 
+#include "cpu/axes_way.h"
 #include "cpu/parallel.h"
 #include "cpu/recipe.h"
 #include "cpu/row_folder.h"
+#include "cpu/seek_way.h"
 #include "cpu/ways.h"
 
 namespace oriel::cpu {
 namespace {
+
+constexpr index_t kFewRows = 3;  // of lanes, that are folded again for every row of outputs
 
 // Does tasks [begin, end) with folders that live as long as this call.
 void fold_tasks(const FoldJob& job, const Tiling& tiling, index_t begin, index_t end) {
@@ -43,15 +47,36 @@ void run_rows(const FoldJob& job, int threads) {
                [&](index_t begin, index_t end) { fold_tasks(job, tiling, begin, end); });
 }
 
+namespace {
+
+// Of values alone, in scan order only where that folds no row several times.
+RowReduction recipe_of(const FoldJob& job) {
+  const RowReduction exact = exact_recipe(*job.problem);
+  if (job.index != nullptr) return careful_recipe(*job.problem);
+  if (!in_scan_order(exact)) return exact;
+  const RowLayout& layout = job.layout;
+  const bool once = layout.pooled() == 2 && (layout.row_axis >= 0 || layout.axis[0].axis.kernel <= kFewRows);
+  return once ? exact : careful_recipe(*job.problem);
+}
+
+}  // namespace
+
 struct CarefulRows::State {
   State(const FoldJob& job, const Tiling& tiling, Arena& arena)
-      : how(careful_recipe(*job.problem)), folder(job, how, tiling, arena) {}
+      : how(recipe_of(job)), folder(job, how, tiling, arena, in_scan_order(how)) {}
 
   RowReduction how;
   RowFolder folder;
 };
 
 void CarefulRows::fold(index_t plane, index_t tile, const Tiling& tiling, Range rows) {
+  const bool axes = takes_axes_exactly(job_);
+  if (axes || (job_.index == nullptr && can_seek(job_))) {
+    const RowTile part = tiling.tile(tile);
+    const Range along = {part.out_begin, part.out_begin + part.axis.out};
+    const Range lanes = {part.lane_begin, part.lane_begin + part.lanes};
+    return (can_seek(job_) ? seek_rows : fold_axes_exactly)(job_, plane, rows, along, lanes);
+  }
   static_assert(std::is_trivially_destructible_v<State>);  // it lies in the arena
   if (state_ == nullptr) {
     Arena& arena = arena_.emplace();

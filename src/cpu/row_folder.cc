@@ -3,7 +3,7 @@
 #include <cstring>
 #include <memory>
 
-#include "cpu/codes.h"
+#include "cpu/index_rows.h"
 
 namespace oriel::cpu {
 namespace {
@@ -26,13 +26,15 @@ void fill(std::byte* to, const unsigned char* value, index_t bytes, index_t n) {
 
 }  // namespace
 
-RowFolder::RowFolder(const FoldJob& job, const RowReduction& reduction, const Tiling& tiling, Arena& arena)
+RowFolder::RowFolder(const FoldJob& job, const RowReduction& reduction, const Tiling& tiling, Arena& arena,
+                     bool scan_order)
     : job_(job),
       layout_(job.layout),
       how_(reduction),
       tiling_(tiling),
       arena_(arena),
-      counts_(reduction.lower != nullptr && reduction.counts) {
+      counts_(reduction.lower != nullptr && reduction.counts),
+      repeats_(job.problem != nullptr && (reduction.any_order || scan_order)) {  // extrema
   index_t radix = 1;
   std::uint64_t step = 1;
   for (int a = layout_.pooled() - 1; a >= 0; --a) {
@@ -48,7 +50,8 @@ RowFolder::RowFolder(const FoldJob& job, const RowReduction& reduction, const Ti
     if (a == layout_.row_axis) row_stage_ = stage_.size();
     stage_.push_back({a, &axis, radix_[at(a)], ring(axis), counts_ ? axis.full() : Range{}});
   };
-  for (int a = 0; a < layout_.pooled(); ++a) {
+  for (int i = 0; i < layout_.pooled(); ++i) {
+    const int a = scan_order ? layout_.pooled() - 1 - i : i;
     if (!(how_.any_order && a == layout_.row_axis)) add_stage(a);
   }
   if (how_.any_order && layout_.row_axis >= 0) add_stage(layout_.row_axis);
@@ -407,36 +410,18 @@ void RowFolder::finish(Coords& c) {
   const RowIn folded = {out.value, out.extra, 0};
   lower(folded, tile_.axis.out, tile_.lanes, lower_params(c), y, pitch, layout_.lanes.pitch[kY]);
   if (job_.index == nullptr || folded.extra == nullptr) return;
-  visit_index(job_.index_dtype, [&]<class Index>(Index*) { write_indices<Index>(c, folded); });
+  write_indices(c, folded);
 }
 
-// Tap codes into what the caller counts (S10).
-template <class Index>
 void RowFolder::write_indices(const Coords& c, RowIn row) {
-  const index_t absent = index_t{1} << (8 * how_.extra_bytes - 2);
-  const index_t pitch = layout_.row_axis >= 0 ? layout_.axis[at(layout_.row_axis)].pitch[kIndex] : 0;
-  Index* out = reinterpret_cast<Index*>(index_) + offset_of(c, kIndex);
-  for (index_t p = 0; p < tile_.axis.out; ++p) {
-    for (index_t l = 0; l < tile_.lanes; ++l) {
-      const index_t i = p * tile_.lanes + l;
-      index_t code = how_.extra_bytes == 4 ? static_cast<const std::int32_t*>(row.extra)[i]
-                                           : static_cast<const std::int64_t*>(row.extra)[i];
-      index_t value = code;
-      if (code >= absent) {
-        value = -1;
-      } else if (job_.space != IndexSpace::window) {
-        value = flat_ + l * layout_.lanes.pitch[kFlat];
-        for (int a = 0; a < layout_.pooled(); ++a) {
-          const index_t o = a == layout_.row_axis ? p : c[at(a)];
-          const Axis& axis = a == layout_.row_axis ? tile_.axis : layout_.axis[at(a)].axis;
-          const index_t input = axis.at(o, code / radix_[at(a)]);
-          value += (a == layout_.row_axis ? input + tile_.in_begin : input) * layout_.axis[at(a)].pitch[kFlat];
-          code %= radix_[at(a)];
-        }
-      }
-      out[p * pitch + l * layout_.lanes.pitch[kIndex]] = static_cast<Index>(value);
-    }
+  IndexRow where{.parts = {}, .origin = flat_, .lanes = tile_.lanes};
+  for (int a = 0; a < layout_.pooled(); ++a) {
+    const bool along = a == layout_.row_axis;
+    where.parts[at(a)] = {along ? &tile_.axis : &layout_.axis[at(a)].axis, along ? tile_.in_begin : 0, c[at(a)],
+                          radix_[at(a)]};
   }
+  std::byte* out = index_ + offset_of(c, kIndex) * size_bytes(job_.index_dtype);
+  write_index_row(job_, where, row.extra, how_.extra_bytes, tile_.axis.out, out);
 }
 
 bool RowFolder::fold(index_t plane, index_t tile, Range rows) {

@@ -10,8 +10,10 @@ namespace oriel::cpu {
 
 class RowFolder {
  public:
-  /// Takes its memory from `arena`, which must not be reset while it lives.
-  RowFolder(const FoldJob& job, const RowReduction& reduction, const Tiling& tiling, Arena& arena);
+  /// Takes its memory from `arena`, which must not be reset while it lives. `scan_order`: axes are folded from the
+  /// problem's last on, so that taps are combined in scan order.
+  RowFolder(const FoldJob& job, const RowReduction& reduction, const Tiling& tiling, Arena& arena,
+            bool scan_order = false);
 
   /// Folds the rows [begin, end) of a plane's tile. False when scan found a value that needs the careful reduction;
   /// then some of these rows are not, or not rightly, written.
@@ -63,6 +65,8 @@ class RowFolder {
   void make_levels();
   Parts make_parts(const Axis& axis, index_t elems);
   void make_window_scratch();
+  void make_window_powers();
+  void make_phases();
   static index_t ring(const Axis& axis);
   void set_tile(index_t number);
   void count_taps();
@@ -94,9 +98,13 @@ class RowFolder {
   RowIn with_margins(RowIn src);
   void join(const RowIn* parts, int count, index_t n, RowOut out) const;
   void fill_margins(Slots& slots, RowOut row) const;
-  void fold_step_one(RowIn origin, RowOut out);
+  void fold_step_one(RowIn origin, index_t kernel, index_t move, index_t n, RowOut out);
+  void fold_every_place(RowIn origin, RowOut out);
   void fold_phases(RowIn origin, RowOut out);
   void fold_each(RowIn origin, RowOut out);
+  void fold_each_alone(RowIn origin, RowOut out);
+  void fold_halves(RowIn row, index_t width, RowOut out);
+  void halve(RowIn row, index_t n, RowOut out);
   void fold_taps(const RowIn* taps, index_t count, index_t n, RowOut out);
   RowIn power(const RowIn* taps, index_t count, index_t n);
   LowerParams lower_params(const Coords& c) const;
@@ -106,7 +114,6 @@ class RowFolder {
   Coords first_row(index_t number) const;
   void next_row(Coords& c) const;
   void finish(Coords& c);
-  template <class Index>
   void write_indices(const Coords& c, RowIn row);
   index_t offset_of(const Coords& c, Operand operand) const;
 
@@ -115,7 +122,8 @@ class RowFolder {
   const RowReduction& how_;
   const Tiling& tiling_;
   Arena& arena_;
-  const bool counts_;  // taps and divisors are asked for
+  const bool counts_;   // taps and divisors are asked for
+  const bool repeats_;  // a tap that is folded twice changes nothing
 
   InlineList<Stage, kMaxPooledAxes> stage_;
   std::array<index_t, kMaxPooledAxes> radix_;              // of tap codes, by pooled axis
@@ -130,10 +138,15 @@ class RowFolder {
   // For the windows along rows:
   Slots* doubled_ = nullptr;  // folds of 2^i taps at every place
   Slots* powers_ = nullptr;   // folds of 2^i taps of one window, or of all windows at once
+  Slots every_;               // results at every place, of which windows that step take some
+  Slots halves_;              // of one window, and what it is halved to
+  Slots pairs_;               // the first of every two, and the second
+  Slots rests_;               // of a window's powers of two
+  bool slides_ = false;       // long windows that overlap much: folded at every place
+  bool alone_ = false;        // long windows that overlap little: halved one by one
   Slots phases_;
   index_t phase_count_ = 0;
   index_t* phase_residue_ = nullptr;  // of every phase that a tap reads
-  index_t* tap_phase_ = nullptr;      // of every tap
   RowIn* taps_ = nullptr;
   RowRun* runs_ = nullptr;
 

@@ -384,7 +384,10 @@ void indexed_backward(const Problem& problem, const ConstTensor& dy, const Const
   }
   const index_t n = problem.shape[static_cast<int>(walk.inner[0])];
   const index_t step_bytes = model.cells_per_step() * lanes * static_cast<index_t>(sizeof(accumulator_t<T>));
-  index_t band = std::clamp<index_t>(kBandBytes / std::max<index_t>(1, step_bytes), 1, n);
+  // Every band looks at all outputs that feed it: a long window's many, however few inputs a band has.
+  const Axis& across = problem.axis[at(walk.pooled_number[static_cast<int>(walk.inner[0])])];
+  const index_t wanted = std::max(kBandBytes / std::max<index_t>(1, step_bytes), across.extent());
+  index_t band = std::clamp<index_t>(wanted, 1, n);
   const bool worth_threads = n * step_bytes > 8 * task_bytes;
   if (threads != 1 && worth_threads && tasks < default_threads()) band = std::min(band, (n + 3) / 4);
   const index_t bands = (n + band - 1) / band;

@@ -8,6 +8,7 @@
 #include "cpu/code_gather.h"
 #include "cpu/code_kernels.h"
 #include "cpu/element_kernels.h"
+#include "cpu/exact_kernels.h"
 #include "cpu/kernels.h"
 #include "cpu/lane_rows.h"
 #include "cpu/overlap_kernels.h"
@@ -17,6 +18,7 @@
 #include "fmt/format.h"
 #include "fmt/ranges.h"
 #include "hwy/highway.h"
+#include "quoted.h"
 
 namespace oriel::cpu {
 namespace {
@@ -38,6 +40,7 @@ struct Tables {
   std::vector<CodeTable> codes;
   std::vector<CodeGatherTable> code_gathers;
   std::vector<RunningTable> runnings;
+  std::vector<ExactTable> exacts;
 };
 
 Tables all_tables() {
@@ -83,6 +86,7 @@ Tables all_tables() {
     fill_codes(tables.codes.emplace_back(), which);
     fill_code_gather(tables.code_gathers.emplace_back(), which);
     fill_running(tables.runnings.emplace_back(), which);
+    fill_exact(tables.exacts.emplace_back(), which);
   }
   return tables;
 }
@@ -100,7 +104,7 @@ const KernelTable* find(std::string_view name, const char* what) {
   for (const KernelTable& t : tables()) {
     if (lower_case(t.target) == lower_case(name)) return &t;
   }
-  throw Error(fmt::format("{}: '{}' is no instruction set that runs here; allowed: {}", what, name,
+  throw Error(fmt::format("{}: {} is no instruction set that runs here; allowed: {}", what, detail::quoted(name),
                           fmt::join(supported_targets(), ", ")));
 }
 
@@ -138,6 +142,7 @@ const ApartTable& apart_table() { return all().aparts[active_number()]; }
 
 const CodeGatherTable& code_gather_table() { return all().code_gathers[active_number()]; }
 const CodeTable& code_table() { return all().codes[active_number()]; }
+const ExactTable& exact_table() { return all().exacts[active_number()]; }
 const OverlapTable& overlap_table() { return all().overlaps[active_number()]; }
 const RunningTable& running_table() { return all().runnings[active_number()]; }
 const StackTable& stack_kernels() { return all().stacks[active_number()]; }

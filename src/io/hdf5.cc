@@ -131,7 +131,10 @@ class Hdf5In : public VolumeIn {
     }
     name_ = path.file + ":" + wanted;
     part = wanted;
-    dataset_ = Handle(H5Dopen2(file_.get(), wanted.c_str(), H5P_DEFAULT), H5Dclose, name_, "open");
+    // Who reads keeps the chunks that are worth it (chunk_cache.h).
+    const Handle access(H5Pcreate(H5P_DATASET_ACCESS), H5Pclose, name_, "open");
+    H5Pset_chunk_cache(access.get(), H5D_CHUNK_CACHE_NSLOTS_DEFAULT, 0, H5D_CHUNK_CACHE_W0_DEFAULT);
+    dataset_ = Handle(H5Dopen2(file_.get(), wanted.c_str(), access.get()), H5Dclose, name_, "open");
     describe(asked);
   }
 

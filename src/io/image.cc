@@ -240,14 +240,18 @@ std::string pages_note(const Picture& picture, const std::string& path) {
   return fmt::format("the first of {} pictures in the file was taken{}", picture.pages, other);
 }
 
-void check_image_head(std::span<const std::byte> head, const std::string& file) {
-  const std::string_view text(reinterpret_cast<const char*>(head.data()), head.size());
+bool is_image(std::span<const std::byte> bytes) {
+  const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   using namespace std::string_view_literals;
   for (const std::string_view magic :
        {"\x89PNG\r\n\x1a\n"sv, "\xff\xd8\xff"sv, "II*\0"sv, "MM\0*"sv, "II+\0"sv, "MM\0+"sv})
-    if (text.starts_with(magic)) return;
+    if (text.starts_with(magic)) return true;
   constexpr std::size_t kind = 8;  // after the file's length
-  if (!text.starts_with("RIFF") || text.substr(std::min(kind, text.size())) != "WEBP") refuse(file);
+  return text.starts_with("RIFF") && text.substr(std::min(kind, text.size())).starts_with("WEBP");
+}
+
+void check_image_head(std::span<const std::byte> head, const std::string& file) {
+  if (!is_image(head)) refuse(file);
 }
 
 void write_image(const WriteBytes& write, const std::string& ending, const std::string& file, const ConstTensor& t,

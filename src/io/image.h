@@ -25,8 +25,10 @@ Array read_image(std::span<const std::byte> bytes, const std::string& file, cons
 /// Else empty. `path` is the file as it was given.
 std::string pages_note(const Picture& picture, const std::string& path);
 
-/// Throws Error naming `file` when its first bytes (kFormatBytes, or all that there are) are not those of a PNG, JPEG,
-/// TIFF or WebP.
+/// Whether bytes begin as those of a PNG, JPEG, TIFF or WebP do; the first kFormatBytes are enough.
+bool is_image(std::span<const std::byte> bytes);
+
+/// Throws Error naming `file` if they do not.
 void check_image_head(std::span<const std::byte> head, const std::string& file);
 
 /// `t` as a picture in the format of `ending`, e.g. `.png`, keeping its depth: PNG and TIFF hold u8 and u16, JPEG and

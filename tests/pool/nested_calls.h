@@ -104,10 +104,12 @@ class CallMaker {
   }
 
   void add_of_extrema(const Held& dy) {
-    for (const auto& [dtype, space] : {std::pair{Dtype::i64, IndexSpace::plane},
-                                       {Dtype::i64, IndexSpace::tensor},
-                                       {Dtype::u8, IndexSpace::window},
-                                       {Dtype::i32, IndexSpace::window}}) {
+    for (const auto& kept : {std::pair{Dtype::i64, IndexSpace::plane},
+                             {Dtype::i64, IndexSpace::tensor},
+                             {Dtype::u8, IndexSpace::window},
+                             {Dtype::i32, IndexSpace::window}}) {
+      const Dtype dtype = kept.first;
+      const IndexSpace space = kept.second;
       if (dtype == Dtype::u8 && p_.taps() > kMostByteCodes) continue;
       const std::string kind = fmt::format("{} in space {}", oriel::name(dtype), static_cast<int>(space));
       add("forward with indices, " + kind, [p = p_, x = x_, out = out_, dtype, space](const Options& options) {

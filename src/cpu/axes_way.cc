@@ -1,0 +1,118 @@
+#include "cpu/axes_way.h"
+
+#include <algorithm>
+
+#include "cpu/axes_folder.h"
+#include "cpu/parallel.h"
+#include "cpu/recipe.h"
+
+namespace oriel::cpu {
+namespace {
+
+constexpr index_t kShortKernel = 64;  // of windows that RowFolder folds tap by tap, whatever they share
+constexpr std::size_t at(index_t i) { return static_cast<std::size_t>(i); }
+
+// The boxes that a whole is cut into.
+class Boxes {
+ public:
+  Boxes(const FoldJob& job, const RowReduction& how, const AxesBox& whole)
+      : axes_(job.layout.pooled()), whole_(whole), size_(axes_box_size(job, how, whole)) {
+    for (int a = 0; a < axes_; ++a) count_ *= parts(whole.outputs[at(a)], size_.outputs[at(a)]);
+    count_ *= parts(whole.lanes, size_.lanes);
+    bytes_ = job.plain.in_bytes * size_.lanes.size();
+    for (int a = 0; a < axes_; ++a) {
+      bytes_ *= std::max<index_t>(1, job.layout.axis[at(a)].axis.needs(size_.outputs[at(a)]).size());
+    }
+  }
+
+  index_t count() const { return count_; }
+  index_t bytes() const { return bytes_; }  // that one reads, about
+  AxesBox box(index_t number) const {
+    AxesBox box;
+    box.lanes = part(whole_.lanes, size_.lanes, number);
+    for (int a = axes_ - 1; a >= 0; --a) box.outputs[at(a)] = part(whole_.outputs[at(a)], size_.outputs[at(a)], number);
+    return box;
+  }
+
+ private:
+  static index_t parts(Range whole, Range size) { return size.empty() ? 0 : ceil_div(whole.size(), size.size()); }
+  static Range part(Range whole, Range size, index_t& number) {
+    const index_t count = parts(whole, size), begin = whole.begin + number % count * size.size();
+    number /= count;
+    return {begin, std::min(whole.end, begin + size.size())};
+  }
+
+  int axes_;
+  AxesBox whole_, size_;
+  index_t count_ = 1;
+  index_t bytes_ = 0;
+};
+
+}  // namespace
+
+bool takes_axes(const FoldJob& job) {
+  for (int a = 0; a < job.layout.pooled(); ++a) {
+    const Axis& axis = job.layout.axis[at(a)].axis;
+    if (a != job.layout.row_axis && axis.kernel > kShortKernel && slides(axis)) return true;
+  }
+  return false;
+}
+
+bool takes_axes_exactly(const FoldJob& job) {
+  if (job.problem == nullptr || job.index != nullptr) return false;
+  if (!is_floating_extremum(*job.problem)) return takes_axes(job);
+  for (int a = 0; a < job.layout.pooled(); ++a) {
+    if (a != job.layout.row_axis && job.layout.axis[at(a)].axis.kernel > kShortKernel) return true;
+  }
+  return false;
+}
+
+void run_axes(const FoldJob& job, int threads) {
+  const RowLayout& layout = job.layout;
+  AxesBox whole;
+  whole.lanes = {0, layout.lanes.n};
+  for (int a = 0; a < layout.pooled(); ++a) whole.outputs[at(a)] = {0, layout.axis[at(a)].axis.out};
+  const Boxes boxes(job, job.plain, whole);
+  parallel_for(layout.plane_count() * boxes.count(), boxes.bytes(), threads, [&](index_t begin, index_t end) {
+    Arena arena;
+    AxesFolder plain(job, job.plain, false, arena);
+    for (index_t i = begin; i < end; ++i) {
+      const AxesBox box = boxes.box(i % boxes.count());
+      if (plain.fold(i / boxes.count(), box)) continue;
+      const RowReduction exact = exact_recipe(*job.problem);
+      AxesFolder(job, exact, arena).fold(i / boxes.count(), box);
+    }
+  });
+}
+
+void fold_axes_exactly(const FoldJob& job, index_t plane, Range rows, Range along, Range lanes) {
+  const RowLayout& layout = job.layout;
+  Arena arena;
+  const RowReduction how = exact_recipe(*job.problem);
+  AxesFolder folder(job, how, arena);
+  int inner = layout.pooled() - 1;  // the axis that rows are counted by first
+  if (inner == layout.row_axis) --inner;
+  const index_t n = inner < 0 ? 1 : layout.axis[at(inner)].axis.out;
+  for (index_t r = rows.begin; r < rows.end;) {
+    const index_t end = std::min(rows.end, (r / n + 1) * n);
+    AxesBox whole;
+    whole.lanes = lanes;
+    index_t rest = r / n;
+    for (int a = layout.pooled() - 1; a >= 0; --a) {
+      if (a == layout.row_axis) {
+        whole.outputs[at(a)] = along;
+      } else if (a == inner) {
+        whole.outputs[at(a)] = {r % n, end - r / n * n};
+      } else {
+        const index_t o = rest % layout.axis[at(a)].axis.out;
+        rest /= layout.axis[at(a)].axis.out;
+        whole.outputs[at(a)] = {o, o + 1};
+      }
+    }
+    const Boxes boxes(job, how, whole);
+    for (index_t b = 0; b < boxes.count(); ++b) folder.fold(plane, boxes.box(b));
+    r = end;
+  }
+}
+
+}  // namespace oriel::cpu
