@@ -97,10 +97,11 @@ void Progress::run_plain() {
   using namespace std::chrono_literals;
   std::string said;
   std::unique_lock lock(mutex_);
-  while (!done_) {
+  for (;;) {
     if (!what_.empty() && what_ != said) fmt::print(stderr, "{}: {}\n", command_, what_);
     std::fflush(stderr);
     said = what_;
+    if (done_) return;  // a short call has said something too
     wake_.wait_for(lock, 1s, [this] { return done_; });
   }
 }
