@@ -103,6 +103,7 @@ void Progress::run_plain() {
     said = what_;
     wake_.wait_for(lock, 1s, [this] { return done_; });
   }
+  if (said.empty() && !what_.empty()) fmt::print(stderr, "{}: {}\n", command_, what_);  // over before it began to look
 }
 
 }  // namespace oriel::cli
