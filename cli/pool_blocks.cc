@@ -83,7 +83,9 @@ class Run {
                      .chunk = chunk,
                      .input_chunk = in_->chunk};
     together(team_, [&] { blocks_.emplace(*plan_, rules); });
-    rules.held += team_.greatest(pool_bytes(memory - rules.held));
+    const PoolMemory pool = pool_memory(memory - rules.held);
+    rules.held += team_.greatest(pool.own);
+    rules.memory = -team_.greatest(-std::min(memory, rules.held + pool.blocks));
     together(team_, [&] { blocks_.emplace(*plan_, rules); });
     keep_chunks();
     const std::string name = to_string(*problem_);
@@ -177,20 +179,32 @@ class Run {
     return std::min(asked, most_threads_);
   }
 
-  // What the pool takes for itself, seen when it makes a small part of the first block: each thread has memory of its
-  // own for rows and planes. No more threads are used than half of what is `left` suffices for.
-  index_t pool_bytes(index_t left) {
-    constexpr index_t part = 4, least = index_t{1} << 18;  // stacks and the like
+  // What the pool takes for itself, and the most that a block may take beside it.
+  struct PoolMemory {
+    index_t own = 0, blocks = 0;
+  };
+
+  // Seen when it makes small parts of the first block, from `left` bytes: each thread has memory of its own for rows
+  // and planes, more for larger blocks. Larger parts are tried as long as half of what is left will do; no more threads
+  // are used than it does for.
+  PoolMemory pool_memory(index_t left) {
+    constexpr index_t least = index_t{1} << 18;  // stacks and the like
+    constexpr index_t larger = 4, smallest_part = 64;
     dist::Box one = blocks_->block(0);
     for (int d = 0; d < one.begin.size(); ++d) one.end[d] = std::min(one.end[d], one.begin[d] + 1);
-    const index_t code = trial_bytes(one, left / part);
-    dist::Box some = blocks_->block(0);
-    for (int d = 0; d < some.begin.size(); ++d)
-      while (bytes_of(some) > left / part && some.end[d] > some.begin[d] + 1)
-        some.end[d] = some.begin[d] + (some.end[d] - some.begin[d]) / 2;
-    const index_t thread = std::max(trial_bytes(some, left / part) * 3 / 2, least);  // larger blocks take more
+    const index_t code = trial_bytes(one, left / larger);
+    index_t thread = least, part = smallest_part;
+    for (index_t next = smallest_part; next >= larger && (next == smallest_part || thread * larger <= left / 2);
+         next /= larger) {
+      part = next;
+      dist::Box some = blocks_->block(0);
+      for (int d = 0; d < some.begin.size(); ++d)
+        while (bytes_of(some) > left / part && some.end[d] > some.begin[d] + 1)
+          some.end[d] = some.begin[d] + (some.end[d] - some.begin[d]) / 2;
+      thread = std::max(thread, trial_bytes(some, left / part) * 3 / 2);  // larger blocks take more
+    }
     most_threads_ = static_cast<int>(std::clamp<index_t>(left / 2 / thread, 1, threads()));
-    return code + thread * threads();
+    return {.own = code + thread * threads(), .blocks = left / part * larger};
   }
 
   // What this process holds more, and held more on its way, after the outputs of a box were made from zeros in one

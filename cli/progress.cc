@@ -104,6 +104,7 @@ void Progress::run_plain() {
     if (done_) return;  // a short call has said something too
     wake_.wait_for(lock, 1s, [this] { return done_; });
   }
+  if (said.empty() && !what_.empty()) fmt::print(stderr, "{}: {}\n", command_, what_);  // over before it began to look
 }
 
 }  // namespace oriel::cli
