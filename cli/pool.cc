@@ -75,10 +75,8 @@ void name_files(Target& out, Target* indices) {
 }
 
 Problem make_pool_problem(const PoolCommand& command, const io::Array& x) {
-  Pool pool = command.pool;
-  if (x.picture && pool.axes.empty()) pool.axes = {0, 1};
   try {
-    return make_problem(pool, x.view.dtype, x.view.shape);
+    return make_problem(on_input(command.pool, x.picture.has_value()), x.view.dtype, x.view.shape);
   } catch (const Error& e) {
     throw UsageError("oriel pool", e.what());
   }

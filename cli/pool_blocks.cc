@@ -153,7 +153,7 @@ class Run {
  private:
   Problem resolve() const {
     try {
-      return make_problem(c_.pool, in_->dtype, in_->shape);
+      return make_problem(on_input(c_.pool, in_->picture.has_value()), in_->dtype, in_->shape);
     } catch (const Error& e) {
       throw UsageError("oriel pool", fmt::format("{}: {}", c_.in, e.what()));
     }
