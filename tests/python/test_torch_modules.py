@@ -310,6 +310,58 @@ def test_bad_arguments_without_the_engine(call, error, text):
         call(X.to("meta"))
 
 
+# -- What differs, as docs/semantics.md says
+
+
+def test_differs_index_of_no_element():
+    y, indices = torch.tensor([[[5.0, 7.0]]]), torch.tensor([[[-1, 2]]])
+    with pytest.raises(RuntimeError, match="invalid max index: -1"):
+        nn.functional.max_unpool1d(y, indices, 2)
+    assert ot.max_unpool1d(y, indices, 2).tolist() == [[[0, 0, 7, 0]]]
+
+
+@pytest.mark.parametrize("name", ["adaptive_max_pool2d", "adaptive_avg_pool2d"])
+def test_differs_no_output(name):
+    x = torch.ones(1, 2, 4, 4, requires_grad=True)
+    empty = getattr(nn.functional, name)(x, (0, 2))
+    assert empty.shape == (1, 2, 0, 2)
+    with pytest.raises(RuntimeError, match="non-zero size"):
+        empty.sum().backward()
+    with pytest.raises(ValueError, match="output_size must be >= 1, but axis 2 has 0"):
+        getattr(ot, name)(x, (0, 2))
+
+
+def test_differs_channels_last_without_a_batch():
+    image = rand(2, 4, 6, 6).contiguous(memory_format=torch.channels_last)[0]
+    volume = rand(2, 4, 6, 6, 6).contiguous(memory_format=torch.channels_last_3d)[0]
+    F = nn.functional
+    kept = [pool(x).is_contiguous() for pool, x in [
+        (lambda x: F.max_pool2d(x, 2), image), (lambda x: F.avg_pool2d(x, 2), image),
+        (lambda x: F.avg_pool3d(x, 2), volume), (lambda x: F.max_pool3d(x, 2), volume)]]
+    assert kept == [True, True, True, False]
+    assert ot.max_pool2d(image, 2).is_contiguous() and ot.max_pool3d(volume, 2).is_contiguous()
+    assert ot.max_pool2d(image.requires_grad_(), 2).is_contiguous()
+
+
+def test_default_axes_are_named():
+    """What a function of any axes pools is said by oriel.torch alone: the engine is told each axis."""
+    seen = []
+    real = ot.run._eager
+    ot.run._eager = lambda x, *pool: seen.append(pool[6]) or real(x, *pool)
+    try:
+        for shape in [(8,), (8, 8), (2, 8, 8), (2, 3, 8, 8), (2, 2, 2, 8, 8), (2, 2, 2, 2, 8, 8)]:
+            x = rand(*shape)
+            assert torch.equal(ot.max_pool(x, 2), ot.max_pool(x, 2, axes=seen[-1]))
+            ot.global_avg_pool(x)
+            assert seen[-1] == seen[-2]
+            if len(shape) > 1:
+                ot.min_pool(x, (1, 2))
+                assert seen[-1] == (-2, -1)
+    finally:
+        ot.run._eager = real
+    assert seen[0] == (-1,) and (-6, -5, -4, -3, -2, -1) in seen and (-3, -2, -1) in seen
+
+
 # -- Import
 
 

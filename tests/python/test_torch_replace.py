@@ -229,7 +229,8 @@ def test_a_printed_model_shows_whose_layers_it_has():
 def test_profilers_see_pools_without_gradients(mode):
     x = rand(1, 2, 8, 8).requires_grad_()
     y, indices = ot.max_pool2d(x, 2, return_indices=True)
-    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU], record_shapes=True) as profile, mode():
+    cpu = [torch.profiler.ProfilerActivity.CPU]
+    with torch.profiler.profile(activities=cpu, record_shapes=True) as profile, mode():
         ot.max_pool2d(x, 2)
         ot.AvgPool2d(2)(x)
         ot.max_pool2d(x, 2, return_indices=True)

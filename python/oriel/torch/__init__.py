@@ -2,7 +2,8 @@
 
 Functions and modules have gradients (any order), work under `torch.compile`, `torch.export`, `torch.func.vmap` and
 `torch.func.grad`, keep the channels-last memory formats and are deterministic. They take CPU tensors; a tensor's dtype
-is that of the result, under autocast too. Operators are registered as `torch.ops.oriel.*`.
+is that of the result, under autocast too. Operators are registered as `torch.ops.oriel.*`; models with them can be
+exported to ONNX, to AOTInductor and, after `decompositions`, to everything that reads operators of PyTorch.
 
 >>> import torch
 >>> import oriel.torch

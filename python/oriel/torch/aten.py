@@ -55,8 +55,8 @@ def translate(operator: Any, arguments: tuple) -> Any:
         return result
     x, op = arguments[:2]
     sentence = (
-        f"{function_name(op, 0)}: this pool of {str(x.dtype).removeprefix('torch.')} values cannot be exported to ONNX: "
-        "PyTorch's operators do not express it (docs/python.md lists what they do)")
+        f"{function_name(op, 0)}: this pool of {str(x.dtype).removeprefix('torch.')} values cannot be exported to "
+        "ONNX: PyTorch's operators do not express it (docs/python.md lists what they do)")
     if torch._C._is_tracing():
         raise ValueError(sentence)
     warnings.warn(sentence, stacklevel=2)  # an error would make the exporter try another way, and be forgotten

@@ -17,7 +17,9 @@ __all__ = ["find_functional_pools"]
 _POOL = re.compile(r"_?((adaptive_)?(max|avg)_pool|lp_pool|fractional_max_pool|max_unpool)[123]d(_with_indices)?")
 _OVER_AXES = {"mean", "amax", "amin"}  # pools everything where it takes two axes and more
 _RUNNERS = (run.pool, run.pool_with_indices, run.unpool)  # what functions of oriel.torch are in a graph
-_OURS = tuple(getattr(modules, name) for name in modules.__all__)
+# They, and what is derived from them, are reported as layers.
+_LAYERS = (*(getattr(of, name) for of in (modules, nn) for name in modules.__all__ if hasattr(of, name)),
+           nn.FractionalMaxPool2d, nn.FractionalMaxPool3d)
 _CONTAINERS = (nn.ModuleList, nn.ModuleDict)  # have no forward
 
 
@@ -25,7 +27,7 @@ class _Tracer(fx.Tracer):
     proxy_buffer_attributes = True  # what a forward does to a buffer is recorded, not done
 
     def is_leaf_module(self, m: nn.Module, module_qualified_name: str) -> bool:
-        return isinstance(m, (*_OURS, torch.jit.ScriptModule)) or super().is_leaf_module(m, module_qualified_name)
+        return isinstance(m, (*_LAYERS, torch.jit.ScriptModule)) or super().is_leaf_module(m, module_qualified_name)
 
 
 def _shell(model: nn.Module) -> nn.Module:

@@ -34,7 +34,8 @@ _dispatch_keys = torch._C._dispatch_keys
 _CPU = torch._C.DispatchKey.CPU
 
 # Answers for plain calls without a gradient what is_plain asks, and runs them: 1 us less.
-_eager = _core.EagerPool((Tensor, Parameter), (_transform_level, _dispatch_modes, _function_modes, _is_traced, _is_profiled),
+_eager = _core.EagerPool((Tensor, Parameter),
+                         (_transform_level, _dispatch_modes, _function_modes, _is_traced, _is_profiled),
                          forward_ad.__dict__, "_current_level", torch.get_num_threads)
 
 
