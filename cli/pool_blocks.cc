@@ -192,7 +192,8 @@ class Run {
     constexpr index_t larger = 4, smallest_part = 64;
     dist::Box one = blocks_->block(0);
     for (int d = 0; d < one.begin.size(); ++d) one.end[d] = std::min(one.end[d], one.begin[d] + 1);
-    const index_t code = trial_bytes(one, left / larger);
+    // Most of the reserve is for code that is not loaded yet; what this has loaded is no longer.
+    const index_t code = std::max<index_t>(trial_bytes(one, left / larger) - (index_t{2} << 20), 0);
     index_t thread = least, part = smallest_part;
     for (index_t next = smallest_part; next >= larger && (next == smallest_part || thread * larger <= left / 2);
          next /= larger) {
@@ -202,6 +203,10 @@ class Run {
         while (bytes_of(some) > left / part && some.end[d] > some.begin[d] + 1)
           some.end[d] = some.begin[d] + (some.end[d] - some.begin[d]) / 2;
       thread = std::max(thread, trial_bytes(some, left / part) * 3 / 2);  // larger blocks take more
+    }
+    if (code + thread > left / 4 * 3 && part < smallest_part) {  // that was too large; its memory is there already
+      most_threads_ = 1;
+      return {.own = code + thread / 3 * 2, .blocks = left / part};
     }
     most_threads_ = static_cast<int>(std::clamp<index_t>(left / 2 / thread, 1, threads()));
     return {.own = code + thread * threads(), .blocks = left / part * larger};

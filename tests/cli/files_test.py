@@ -82,7 +82,7 @@ def test_layouts(oriel, tmp_path, layout):
         assert file["deep/er/y"].attrs["oriel_problem"] == "avg:f32:22x24x26:k3x2x5s2p1x1x2:exclude"
 
 
-# A volume of 16 MiB, in 40 MiB of which the program takes most; each of these goes in many blocks.
+# A volume of 24 MiB, in 40 MiB of which the program takes most; each of these goes in many blocks.
 @pytest.mark.parametrize("options", [
     ["--op", "avg", "--kernel", "2x2x2"],
     ["--op", "max", "--kernel", "3x3x3", "--stride", "2", "--padding", "1", "--ceil"],
@@ -92,7 +92,7 @@ def test_layouts(oriel, tmp_path, layout):
     ["--op", "lp", "--kernel", "31x1x1", "--stride", "1"],
 ])
 def test_blocks_give_the_bits_of_one_call(oriel, tmp_path, options):
-    x = sample((160, 161, 162))
+    x = sample((240, 161, 162))
     x[3, 5, 7] = np.nan
     np.save(tmp_path / "x.npy", x)
     np.save(tmp_path / "f.npy", np.asfortranarray(x))
