@@ -76,7 +76,7 @@ int run_video(VideoCommand c) {
   load_background(c.asked);
   FilmReader reader(c.in, c.asked.most_pixels, threads);
   const NamedSegmenter segmenter = make_segmenter(c.asked.source);
-  Report report{.count = {}, .notes = c.asked.notes};
+  Report report{.count = {}, .cut = {}, .notes = c.asked.notes};
   report.notes.insert(report.notes.end(), segmenter.notes.begin(), segmenter.notes.end());
   FilmWriter writer(target_of(c, reader, threads), reader, report.notes);
 
@@ -103,7 +103,7 @@ int run_video(VideoCommand c) {
   if (report.cut.early) {
     const std::string note = ended_early(report);
     report.notes.push_back(note);
-    if (!c.asked.quiet) progress.complain(fmt::format("{}: {}\n", c.in, note));
+    if (!c.asked.quiet) progress.complain(fmt::format("{}: {}\n", detail::printable(c.in), note));
   }
   say(c, reader, report, progress);
   return cli::kExitDone;
