@@ -43,7 +43,7 @@ void keep_memory_low() {
 }
 
 index_t reserve_bytes(bool hdf5, index_t chunk_bytes) {
-  constexpr index_t kib = 1024, program = 3072 * kib, library = 2560 * kib;
+  constexpr index_t kib = 1024, program = 4608 * kib, library = 2560 * kib;
   // A filter has its input, its output, and its output while that grows; then HDF5 has the chunk.
   constexpr index_t chunks = 4;
   return program + (hdf5 ? library : 0) + chunks * chunk_bytes;
