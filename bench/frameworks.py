@@ -161,7 +161,7 @@ def measure_overhead(rounds, calls):
     last = jnp.zeros((1, 8, 8, 1), jnp.float32)
     small = jax.jit(lambda x: x + 1)
     ours, theirs = jax.jit(oriel_jax_pool("max", 2, 2, 0)), jax.jit(jax_pool("max", 2, 2, 0))
-    pool, layer = oriel.Pool("max", 2), oriel.torch.MaxPool2d(2)
+    pool, layer = oriel.Pool("max", 2, axes=(2, 3)), oriel.torch.MaxPool2d(2)
     return in_turns({
         "numpy.add": lambda: np.add(x, x),
         "oriel.max_pool2d": lambda: oriel.max_pool2d(x, 2),

@@ -154,9 +154,7 @@ def _pairs(text, n):
 
 def _default_axes(rank, lists):
     longest = max((text.count("x") + 1 for text in lists), default=1)
-    if longest > 1:
-        return tuple(range(rank - longest, rank))
-    return tuple(range(2, rank)) if 3 <= rank <= 5 else tuple(range(rank))
+    return tuple(range(rank - longest if longest > 1 else 0, rank))
 
 
 def parse(name, cropped=False):

@@ -17,7 +17,7 @@ namespace {
 struct Typed {
   PoolCommand pool;
   WindowOptions window;
-  std::string pool_dtype, pool_memory, index_space = "plane";
+  std::string pool_dtype, pool_memory, pool_deadline, index_space = "plane";
   CheckCommand check;
   ExplainCommand explain;
   std::string explain_name, explain_output, explain_ranks;
@@ -35,25 +35,29 @@ struct Typed {
 
 constexpr const char* kPoolExamples = R"(Examples:
   oriel pool photo.jpg small.png --op avg --kernel 4          every 4x4 block becomes its mean
-  oriel pool x.npy y.npy --kernel 3x3 --stride 2 --padding 1  as in ResNet, over the last two axes
+  oriel pool x.npy y.npy --kernel 3 --stride 2 --padding 1 --axes -2,-1  as in ResNet, over the last two axes
   oriel pool x.npy y.npy --kernel 2 --ceil --indices where.npy
-  oriel pool x.npy y.npy --op avg --kernel 3 --padding 0:1x2:3 --exclude-pad
+  oriel pool x.npy y.npy --op avg --kernel 3 --padding 0:1x2:3 --axes 0,1 --exclude-pad
   oriel pool volume.npz:t1 y.npy --op min --kernel 5x5x5 --padding same
-  oriel pool x.npy y.npy --op avg --output-size 7x7           adaptive windows
+  oriel pool x.npy y.npy --op avg --output-size 7 --axes 2,3  adaptive windows
   oriel pool v.h5:/data out.h5:/pooled --kernel 2x2x2 --memory 512MiB    larger than memory
   mpirun -n 4 oriel pool v.h5:/data out.h5:/pooled --kernel 2x2x2        by four ranks
   cat x.npy | oriel pool - - --kernel 2 > y.npy
 
-One number stands for all pooled axes. Files: .npy, .npz, FILE.npz:NAME, FILE.h5:/NAME, .png, .jpg, .tif, .webp; - is
-a stream. HDF5 files, and .npy files with --memory or under mpirun, pass through memory in blocks: same bits. Other
-datasets of an HDF5 file OUT stay.
+All axes are pooled unless --axes names some; of a picture, height and width. One number stands for all pooled axes,
+3x5 is one for each. Files: .npy, .npz, FILE.npz:NAME, FILE.h5:/NAME, .png, .jpg, .tif, .webp; - is a stream.
+FILE.tif:2 is the second picture of a TIFF or an animated WebP. HDF5 files, and .npy files with --memory or under
+mpirun, pass through memory in blocks: same bits.
+Other arrays of an archive or HDF5 file OUT stay, those of other writers too; one of the same name is replaced. IN is
+replaced only with --replace-input.
 NumPy has no bfloat16 of its own: --dtype bf16 reads and writes it as ml_dtypes does (descr <V2).)";
 
 constexpr const char* kNameHelp = R"(
 A problem's name is words joined by colons: op, dtype, shape, window, options. For example
-  max:f32:8x64x112x112:k3s2p1     kernel 3, stride 2, padding 1
+  max:f32:8x64x112x112:k3x3s2p1   kernel 3, stride 2, padding 1
   avg:f16:1x3x64x64:k3x5p1x2:ceil:exclude
   sum:i32:100:k5s1p0+2            padding 0 before, 2 after
+3x3 after 8x64x112x112 stands for the last two axes; one number, and global, for all axes unless axes2,3 names some.
 Words: k3s2p1d1 global out7x7 same same_lower ceil exclude div9 omit axes1,2 order0,2,3,1 indices codes backward.
 Ops: max min avg sum lp1 lp2 lpinf. Dtypes: f64 f32 f16 bf16 i8 u8 i16 u16 i32 u32 i64 u64 bool.)";
 
@@ -73,7 +77,7 @@ void add_window(CLI::App& pool, WindowOptions& w) {
       ->group(group);
   pool.add_flag("--global", w.global, "one window over everything")->group(group);
   pool.add_flag("--ceil", w.ceil, "round the output size up: a last window may be partial")->group(group);
-  pool.add_option("--axes", w.axes, "pooled axes, e.g. -2,-1 (default: the last ones; height and width of an image)")
+  pool.add_option("--axes", w.axes, "pooled axes, e.g. -2,-1 (default: all; height and width of a picture)")
       ->type_name("A[,A...]")
       ->group(group);
   const char* const values = "Values";
@@ -91,7 +95,10 @@ void add_pool(CLI::App& app, Typed& t) {
       ->type_name("")
       ->required();
   add_window(pool, t.window);
-  pool.add_option("--indices", c.indices, "also write where each maximum or minimum was (int64)")->type_name("FILE");
+  pool.add_option(
+          "--indices", c.indices,
+          "also write where each maximum or minimum was (int64); may be another array of OUT's archive or HDF5 file")
+      ->type_name("FILE");
   pool.add_option("--index-space", t.index_space, "what indices count: plane (as PyTorch) or tensor (as ONNX)")
       ->type_name("SPACE")
       ->check(CLI::IsMember({"plane", "tensor"}))
@@ -100,12 +107,17 @@ void add_pool(CLI::App& app, Typed& t) {
   pool.add_option("--format", c.format, "format of OUT where its name does not tell (default for -: npy)")
       ->type_name("FORMAT")
       ->check(CLI::IsMember({"npy", "npz", "png", "jpg", "tif", "webp"}));
+  pool.add_flag("--replace-input", c.replace_input, "let OUT be IN, which is then lost");
   pool.add_option("-t,--threads", c.threads, "threads at most (default: all)")
       ->check(CLI::Range(1, 4096))
       ->type_name("N");
-  pool.add_option("--memory", t.pool_memory,
-                  "bytes that each process may hold, e.g. 512MiB: .npy and .h5 files in blocks (.h5: 1GiB)")
+  pool.add_option(
+          "--memory", t.pool_memory,
+          "bytes that each process may hold, e.g. 512MiB: .npy and .h5 files go in blocks (.h5: 1GiB), others must fit")
       ->type_name("BYTES");
+  pool.add_option("--deadline", t.pool_deadline,
+                  "under mpirun: end when a rank lets the others wait longer than this in one step (default: 600s)")
+      ->type_name("SECONDS");
   pool.add_flag("--progress", c.progress, "say how far it is on standard error, even where that is no terminal");
   pool.add_flag("--json", c.json, "say what was done as JSON on standard output");
   pool.add_flag("-q,--quiet", c.quiet, "say nothing");
@@ -118,7 +130,7 @@ void add_check(CLI::App& app, Typed& t) {
   check.add_option("NAME", t.check_names, "names of problems")->required();
   check.add_option("--seed", t.check.seed, "of the random inputs")->type_name("N")->capture_default_str();
   check.add_flag("--json", t.check.json, "print JSON");
-  check.footer(std::string("Exit code 1 when anything differs. Example:\n  oriel check max:f32:2x3x16x16:k3s2p1 "
+  check.footer(std::string("Exit code 1 when anything differs. Example:\n  oriel check max:f32:2x3x16x16:k3x3s2p1 "
                            "avg:u8:100x90:k5s1:same\n") +
                kNameHelp);
 }
@@ -140,7 +152,7 @@ void add_explain(CLI::App& app, Typed& t) {
   explain.add_flag("--plan", c.plan,
                    "say how it is carried out on dense tensors, and the bytes and operations of that");
   explain.footer(std::string("Examples:\n  oriel explain max:f32:7:k3s2\n  oriel explain max:f32:7:k3s2:ceil\n"
-                             "  oriel explain avg:f32:1x1x6x7:k3s2p1 --output 0x3 --svg windows.svg\n") +
+                             "  oriel explain avg:f32:1x1x6x7:k3x3s2p1 --output 0x3 --svg windows.svg\n") +
                  kNameHelp);
 }
 
@@ -163,7 +175,7 @@ void add_bench(CLI::App& app, Typed& t) {
       ->capture_default_str();
   bench.add_flag("--json", c.json, "print JSON");
   bench.footer(std::string("Every result is verified before it is timed. Example:\n  oriel bench "
-                           "max:f32:8x64x112x112:k2s2 max:f32:8x64x112x112:k3s2p1\n") +
+                           "max:f32:8x64x112x112:k2x2s2 max:f32:8x64x112x112:k3x3s2p1\n") +
                kNameHelp);
 }
 
@@ -193,7 +205,7 @@ void add_plan(CLI::App& app, Typed& t) {
   plan.add_flag("--json", c.json, "print JSON");
   plan.footer(
       std::string("Counts are those of the plan that runs; times are a model's (docs/distributed.md). Example:\n"
-                  "  oriel plan max:f32:1x32x1024x1024x1024:k3s2p1 --grid 64x64x64 --ranks-per-node 64\n") +
+                  "  oriel plan max:f32:1x32x1024x1024x1024:k3x3x3s2p1 --grid 64x64x64 --ranks-per-node 64\n") +
       kNameHelp);
 }
 
@@ -236,6 +248,8 @@ PoolCommand finish_pool(Typed& t) {
   PoolCommand& c = t.pool;
   c.pool = make_pool(t.window);
   if (!t.pool_memory.empty()) c.memory = parse_bytes("--memory", t.pool_memory);
+  if (!t.pool_deadline.empty()) c.deadline = parse_seconds("--deadline", t.pool_deadline);
+  if (!(c.deadline > 0)) throw Error(fmt::format("--deadline: must be > 0 s, but is '{}'", t.pool_deadline));
   if (!t.pool_dtype.empty()) c.dtype = parse_dtype(t.pool_dtype);
   c.index_space = t.index_space == "tensor" ? IndexSpace::tensor : IndexSpace::plane;
   if (!c.indices.empty() && c.pool.op != Op::max && c.pool.op != Op::min)

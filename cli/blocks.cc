@@ -6,6 +6,9 @@
 #include <limits>
 #include <numeric>
 
+#include "cli/chunk_search.h"
+#include "oriel/tensor.h"
+
 namespace oriel::cli {
 namespace {
 
@@ -33,7 +36,7 @@ class Search {
           fmt::format("--memory: {} MiB do not suffice: one result needs {} inputs at once, {} bytes, and the "
                       "program itself {} MiB; allowed: at least {}MiB",
                       rules_.memory / mib, product(inputs_), bytes(), rules_.held / mib,
-                      (rules_.held + bytes() / 3 * 4) / mib + 2));
+                      (rules_.held + with_scratch(bytes())) / mib + 2));
     }
     return size_;
   }
@@ -92,8 +95,7 @@ class Search {
     if (inputs > most || outputs > most) return most;
     return inputs * element + outputs * (element + (rules_.indices ? index_t{8} : 0));
   }
-  // A quarter is for what the pool and the file libraries take for themselves.
-  bool fits() const { return bytes() <= (rules_.memory - rules_.held) / 4 * 3; }
+  bool fits() const { return with_scratch(bytes()) <= rules_.memory - rules_.held; }
 
   index_t count() const {
     index_t all = 1;
@@ -109,8 +111,24 @@ class Search {
   Extents size_, inputs_;
 };
 
-dist::Partition grid_of(const dist::HaloPlan& plan, const BlockRules& rules) {
-  const Extents size = Search(plan, rules).find();
+ChunkRules chunk_rules(const dist::HaloPlan& plan, const BlockRules& rules) {
+  return {.memory = rules.memory - rules.held,
+          .parts = rules.parts,
+          .each = size_bytes(plan.problem().dtype) + (rules.indices ? index_t{8} : 0),
+          .chunk = rules.input_chunk};
+}
+
+dist::Partition grid_of(const dist::HaloPlan& plan, const BlockRules& rules, ChunkReads& chunks) {
+  Extents size;
+  if (!rules.input_chunk.empty()) {
+    if (const auto choice = choose_blocks(plan, chunk_rules(plan, rules))) {
+      size = choice->size;
+      chunks.chunks = choice->chunks;
+      chunks.reads = choice->reads;
+      chunks.slots = choice->kept;
+    }
+  }
+  if (size.empty()) size = Search(plan, rules).find();
   const Extents& outputs = plan.problem().output_shape;
   std::vector<dist::Cuts> cuts;
   for (int d = 0; d < outputs.size(); ++d) {
@@ -124,7 +142,7 @@ dist::Partition grid_of(const dist::HaloPlan& plan, const BlockRules& rules) {
 
 }  // namespace
 
-Blocks::Blocks(const dist::HaloPlan& plan, const BlockRules& rules) : grid_(grid_of(plan, rules)) {
+Blocks::Blocks(const dist::HaloPlan& plan, const BlockRules& rules) : grid_(grid_of(plan, rules, chunk_reads_)) {
   most_outputs_ = most_inputs_ = 1;
   dist::Box box{Extents(grid_.rank(), 0), plan.problem().output_shape};
   for (int d = 0; d < grid_.rank(); ++d) {
@@ -142,6 +160,66 @@ Blocks::Blocks(const dist::HaloPlan& plan, const BlockRules& rules) : grid_(grid
     most_outputs_ *= outputs;
     most_inputs_ *= inputs;
   }
+  if (chunk_reads_.chunks > 0) describe_chunks(plan, rules);
+}
+
+void Blocks::describe_chunks(const dist::HaloPlan& plan, const BlockRules& rules) {
+  const ChunkRules chunks = chunk_rules(plan, rules);
+  if (chunk_reads_.reads > chunk_reads_.chunks) {  // some can be kept, if not all
+    chunk_reads_.memory_for_one = rules.held + memory_for_one_read(plan, chunks);
+    const index_t element = size_bytes(plan.problem().dtype);
+    const index_t left = chunks.memory - with_scratch(most_inputs_ * element + most_outputs_ * chunks.each);
+    const index_t slots = left / std::max<index_t>(element_count(chunks.chunk) * element, 1);
+    chunk_reads_.slots = slots < 2 ? 0 : std::min(slots, chunk_reads_.chunks);
+  }
+  dist::Box box{Extents(grid_.rank(), 0), plan.problem().output_shape};
+  for (int d = 0; d < grid_.rank(); ++d) {
+    std::vector<Range> users(static_cast<std::size_t>(ceil_div(plan.problem().shape[d], chunks.chunk[d])));
+    const Range whole = box.along(d);
+    for (index_t part = 0; part < grid_.along(d).parts(); ++part) {
+      const Range range = grid_.along(d).part(part);
+      box.begin[d] = range.begin;
+      box.end[d] = range.end;
+      const Range needed = plan.needs(box).along(d);
+      for (index_t c = needed.begin / chunks.chunk[d]; !needed.empty() && c * chunks.chunk[d] < needed.end; ++c) {
+        Range& of_chunk = users[static_cast<std::size_t>(c)];
+        if (of_chunk.empty()) of_chunk.begin = part;
+        of_chunk.end = part + 1;
+      }
+    }
+    box.begin[d] = whole.begin;
+    box.end[d] = whole.end;
+    users_.push_back(std::move(users));
+  }
+}
+
+// Blocks are numbered with the last axis fastest, so the next one keeps as many of its leading places as it can.
+index_t Blocks::next_use(const Extents& chunk, index_t block, index_t end) const {
+  const int rank = grid_.rank();
+  std::vector<Range> use;
+  Extents place(rank, 0);
+  for (int d = rank - 1; d >= 0; --d) {
+    place[d] = block % grid_.along(d).parts();
+    block /= grid_.along(d).parts();
+  }
+  int within = 0;  // leading places of this block that are places of blocks that need the chunk
+  for (int d = 0; d < rank; ++d) {
+    use.push_back(users_[static_cast<std::size_t>(d)][static_cast<std::size_t>(chunk[d])]);
+    if (use.back().empty()) return -1;
+    if (within == d && use.back().contains(place[d])) ++within;
+  }
+  for (int d = std::min(within, rank - 1); d >= 0; --d) {
+    const Range& range = use[static_cast<std::size_t>(d)];
+    const index_t later = std::max(range.begin, place[d] + 1);
+    if (later >= range.end) continue;
+    index_t next = 0;
+    for (int e = 0; e < rank; ++e)
+      next = next * grid_.along(e).parts() + (e < d    ? place[e]
+                                              : e == d ? later
+                                                       : use[static_cast<std::size_t>(e)].begin);
+    return next < end ? next : -1;
+  }
+  return -1;
 }
 
 Extents output_chunk(const Problem& problem, const Extents& chunk) {

@@ -15,6 +15,15 @@ struct BlockRules {
   bool indices = false;  ///< whether places of maxima are made too
   Extents order;         ///< axes from outermost to innermost in the input's file
   Extents chunk;         ///< of the output's file: blocks end where its chunks do, as far as they can; empty: none
+  Extents input_chunk;   ///< of the input's file: blocks are cut so that few chunks are read twice; empty: none
+};
+
+/// How often the chunks of an input's file are read, and thus decoded.
+struct ChunkReads {
+  index_t chunks = 0;          ///< that are needed; 0: the file has none
+  index_t reads = 0;           ///< of them, at most
+  index_t slots = 0;           ///< chunks to hold for later blocks, one of them on its way
+  index_t memory_for_one = 0;  ///< bytes that the process must be allowed to hold to read each of them once
 };
 
 /// A result as a grid of blocks of one size, but for the last ones along each axis.
@@ -28,10 +37,17 @@ class Blocks {
   /// Elements of the largest block, and of the inputs that one needs at most.
   index_t most_outputs() const { return most_outputs_; }
   index_t most_inputs() const { return most_inputs_; }
+  const ChunkReads& chunk_reads() const { return chunk_reads_; }
+  /// The first block after `block` and before `end` that needs inputs of a chunk; -1: none.
+  index_t next_use(const Extents& chunk, index_t block, index_t end) const;
 
  private:
+  void describe_chunks(const dist::HaloPlan& plan, const BlockRules& rules);
+
+  ChunkReads chunk_reads_;
   dist::Partition grid_;
   index_t most_outputs_ = 0, most_inputs_ = 0;
+  std::vector<std::vector<Range>> users_;  // along each axis the parts that need inputs of each chunk
 };
 
 /// Chunks for a result whose input has chunks of `chunk`: as many, but of 256 KiB at least. Empty for an input in one

@@ -13,6 +13,9 @@
 
 namespace oriel::cli {
 
+/// Seconds that a rank waits for the others in one step, as the library's own ranks do (dist::MpiOptions).
+inline constexpr double kDefaultDeadline = 600;
+
 /// `oriel pool`: pools a file into a file.
 struct PoolCommand {
   std::string in, out;
@@ -21,8 +24,10 @@ struct PoolCommand {
   IndexSpace index_space = IndexSpace::plane;
   std::optional<Dtype> dtype;  // what the input must hold
   std::string format;          // of OUT; empty: its name tells, standard output is .npy
+  bool replace_input = false;  // OUT may be IN
   int threads = 0;
-  index_t memory = 0;  // bytes that the process may hold; 0: what it takes
+  index_t memory = 0;                  // bytes that the process may hold; 0: what it takes
+  double deadline = kDefaultDeadline;  // under mpirun
   bool progress = false;
   bool json = false;
   bool quiet = false;

@@ -3,20 +3,26 @@
 #include <fmt/format.h>
 
 #include <memory>
+#include <optional>
 
+#include "cli/held_memory.h"
 #include "cli/json.h"
 #include "cli/options.h"
+#include "cli/places.h"
 #include "cli/pool_blocks.h"
 #include "cli/progress.h"
 #include "cli/stopwatch.h"
+#include "cli/window_options.h"
 #include "io/array.h"
+#include "io/npz_output.h"
 #include "io/output_file.h"
+#include "quoted.h"
 
 namespace oriel::cli {
 namespace {
 
 struct Seconds {
-  double read = 0, pool = 0, write = 0;
+  double read = 0, pool = 0, write = 0, all = 0;
 };
 
 // What tells the format of OUT: --format, else its name. A name that tells nothing is the command line's fault.
@@ -31,35 +37,76 @@ std::string ending_of(const std::string& path, const std::string& format) {
   return path;
 }
 
+// A file that one call writes arrays to: an archive, whose other arrays stay, or all of the file.
+class Target {
+ public:
+  explicit Target(const Place& place) {
+    if (place.kind == Place::Kind::npz)
+      npz_ = std::make_unique<io::NpzOutput>(place.file);
+    else
+      whole_ = std::make_unique<io::OutputFile>(place.file);
+  }
+
+  // `ending` tells the format; `values` must stay until prepare has returned.
+  void put(const Place& place, const std::string& ending, const ConstTensor& values,
+           const std::optional<io::Picture>& picture) {
+    if (npz_) return npz_->add(place.part, values);
+    io::write_array(whole_->writer(), ending, place.path == "-" ? "standard output" : place.path, values, picture);
+  }
+  // All is on the disk, but for its name.
+  void prepare() { npz_ ? npz_->prepare() : whole_->finish(); }
+  void commit() { npz_ ? npz_->commit() : whole_->commit(); }
+  const std::string& name() const { return npz_ ? npz_->target() : whole_->target(); }
+
+ private:
+  std::unique_ptr<io::NpzOutput> npz_;
+  std::unique_ptr<io::OutputFile> whole_;
+};
+
+// Both are whole before either has its name. Locks are taken in the order of names, so that no two calls wait for each
+// other.
+void name_files(Target& out, Target* indices) {
+  const bool out_first = indices == nullptr || out.name() < indices->name();
+  if (out_first) out.prepare();
+  if (indices != nullptr) indices->prepare();
+  if (!out_first) out.prepare();
+  if (indices != nullptr) indices->commit();
+  out.commit();
+}
+
 Problem make_pool_problem(const PoolCommand& command, const io::Array& x) {
-  Pool pool = command.pool;
-  if (x.picture && pool.axes.empty()) pool.axes = {0, 1};
   try {
-    return make_problem(pool, x.view.dtype, x.view.shape);
+    return make_problem(on_input(command.pool, x.picture.has_value()), x.view.dtype, x.view.shape);
   } catch (const Error& e) {
     throw UsageError("oriel pool", e.what());
   }
 }
 
-std::string report_json(const PoolCommand& c, const Problem& p, const Seconds& s) {
+std::string report_json(const PoolCommand& c, const io::Array& x, const Problem& p, const Seconds& s) {
   std::string indices;
   if (!c.indices.empty())
     indices = fmt::format(", \"indices\": {}, \"index_space\": \"{}\"", json_string(c.indices),
                           c.index_space == IndexSpace::tensor ? "tensor" : "plane");
   return fmt::format(
-      "{{\"in\": {}, \"out\": {}, \"problem\": {}, \"dtype\": \"{}\", \"shape\": {}, \"output_shape\": {}{}, "
-      "\"target\": {}, "
-      "\"threads\": {}, \"seconds\": {{\"read\": {:.6f}, \"pool\": {:.6f}, \"write\": {:.6f}}}}}\n",
-      json_string(c.in), json_string(c.out), json_string(to_string(p)), name(p.dtype), json_list(p.shape),
-      json_list(p.output_shape), indices, json_string(active_target()), c.threads > 0 ? c.threads : default_threads(),
-      s.read, s.pool, s.write);
+      "{{\"in\": {}{}, \"out\": {}, \"problem\": {}, \"dtype\": \"{}\", \"shape\": {}, \"axes\": {}, "
+      "\"output_shape\": {}{}, \"target\": {}, "
+      "\"threads\": {}, \"seconds\": {{\"read\": {:.6f}, \"pool\": {:.6f}, \"write\": {:.6f}, \"all\": {:.6f}}}}}\n",
+      json_string(c.in), taken_json(c, x.part, x.picture), json_string(c.out), json_string(to_string(p)), name(p.dtype),
+      json_list(p.shape), json_list(pooled_axes(p)), json_list(p.output_shape), indices, json_string(active_target()),
+      c.threads > 0 ? c.threads : default_threads(), s.read, s.pool, s.write, s.all);
 }
 
-void report(Progress& progress, const PoolCommand& c, const Problem& p, const Seconds& s) {
-  if (c.json) return progress.say(report_json(c, p, s));
-  if (c.quiet || c.out == "-") return;
-  progress.say(fmt::format("{}: {} {} -> {}: {} ({:.3g} ms)\n", c.in, name(p.dtype), to_string(p.shape), c.out,
-                           to_string(p.output_shape), s.pool * 1e3));
+void report(Progress& progress, const PoolCommand& c, const io::Array& x, const Problem& p, const Seconds& s) {
+  if (c.json) return progress.say(report_json(c, x, p, s));
+  if (c.quiet) return;
+  const std::string note = taken_note(c, x.picture);
+  if (c.out == "-") {
+    if (!note.empty()) progress.complain(fmt::format("{}: {}\n", detail::printable(c.in), note));
+    return;
+  }
+  progress.say(fmt::format("{}: {} {}, {} -> {}: {} ({}){}{}\n", detail::printable(c.in), name(p.dtype),
+                           to_string(p.shape), show_axes(p), detail::printable(c.out), to_string(p.output_shape),
+                           spent("pooled", s.pool, s.all), note.empty() ? "" : "; ", note));
 }
 
 }  // namespace
@@ -73,21 +120,27 @@ int run_pool(const PoolCommand& c) {
   Stopwatch watch;
   Seconds seconds;
 
+  bound_inputs(c);
   progress.set("reading " + c.in);
   const io::Array x = io::read_array(c.in, c.dtype);
+  check_places(c, x.part);
   const Problem problem = make_pool_problem(c, x);
   seconds.read = watch.seconds();
+  check_whole(c, problem);
 
   // Opened before the work: a folder that cannot be written is not worth waiting for.
-  io::OutputFile out(io::split_npz_path(c.out).file);
-  std::unique_ptr<io::OutputFile> indices_out;
-  if (!c.indices.empty()) indices_out = std::make_unique<io::OutputFile>(io::split_npz_path(c.indices).file);
+  const Place place = output_place(c.out, c.format);
+  Target out(place);
+  std::optional<Place> indices_place;
+  if (!c.indices.empty()) indices_place = output_place(c.indices, "");
+  std::optional<Target> other;
+  if (indices_place && !share_file(*indices_place, place)) other.emplace(*indices_place);
 
   progress.set("pooling " + to_string(problem));
   const io::Buffer y = io::allocate(problem.dtype, problem.output_shape);
   const Options options{.threads = c.threads};
   io::Buffer indices;
-  if (indices_out) {
+  if (indices_place) {
     indices = io::allocate(Dtype::i64, problem.output_shape);
     forward(problem.pool, x.view, y.view, indices.view, c.index_space, options);
   } else {
@@ -96,13 +149,12 @@ int run_pool(const PoolCommand& c) {
   seconds.pool = watch.seconds();
 
   progress.set("writing " + c.out);
-  io::write_array(out.writer(), ending, c.out == "-" ? "standard output" : c.out, y.view, x.picture);
-  if (indices_out) io::write_array(indices_out->writer(), indices_ending, c.indices, indices.view);
-  out.finish();
-  if (indices_out) indices_out->commit();
-  out.commit();
+  out.put(place, ending, y.view, x.picture);
+  if (indices_place) (other ? *other : out).put(*indices_place, indices_ending, indices.view, std::nullopt);
+  name_files(out, other ? &*other : nullptr);
   seconds.write = watch.seconds();
-  report(progress, c, problem, seconds);
+  seconds.all = watch.in_all();
+  report(progress, c, x, problem, seconds);
   return kExitDone;
 }
 

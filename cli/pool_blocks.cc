@@ -5,124 +5,53 @@
 
 #include <algorithm>
 #include <chrono>
-#include <filesystem>
-#include <fstream>
+#include <cstring>
+#include <limits>
 #include <memory>
 
+#include "cli/block_output.h"
 #include "cli/blocks.h"
+#include "cli/held_memory.h"
 #include "cli/json.h"
+#include "cli/places.h"
 #include "cli/progress.h"
+#include "cli/stopwatch.h"
+#include "cli/window_options.h"
+#include "io/chunk_cache.h"
 #include "io/hdf5.h"
-#include "io/output_file.h"
 #include "oriel/dist/local_pool.h"
+#include "quoted.h"
 
 namespace oriel::cli {
 namespace {
 
 constexpr index_t kDefaultMemory = index_t{1} << 30;
-constexpr const char* kDefaultDataset = "/data";
 
 bool is_npy(const std::string& path) { return path.ends_with(".npy") || path.ends_with(".NPY"); }
 
-class Stopwatch {
+class Timed {
  public:
-  explicit Stopwatch(double& seconds) : seconds_(seconds) {}
-  ~Stopwatch() { seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count(); }
+  explicit Timed(double& seconds) : seconds_(seconds) {}
+  ~Timed() { seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count(); }
 
  private:
   double& seconds_;
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
-// What the process holds already: itself, its libraries, MPI.
-index_t resident_bytes() {
-  index_t pages = 0, resident = 0;
-  std::ifstream("/proc/self/statm") >> pages >> resident;
-  return resident * ::sysconf(_SC_PAGESIZE);
-}
-
 std::unique_ptr<io::VolumeIn> open_input(const PoolCommand& c, ReadWhole read_whole) {
   if (const auto hdf5 = io::split_hdf5_path(c.in)) return io::open_hdf5_volume(*hdf5, c.dtype);
   if (is_npy(c.in)) return io::open_npy_volume(c.in, c.dtype);
-  if (c.memory > 0 || read_whole == nullptr) {
+  if (read_whole == nullptr) {
     throw UsageError("oriel pool",
-                     fmt::format("IN: '{}' cannot be read in parts, as --memory and mpirun need; allowed: .npy, .h5, "
-                                 ".hdf5",
-                                 c.in));
+                     fmt::format("IN: '{}' cannot be read in parts, as mpirun needs; allowed: .npy, .h5, .hdf5", c.in));
   }
+  bound_inputs(c);
   return io::volume_of(read_whole(c.in, c.dtype));
 }
 
-// A file that results go to: made by rank 0 beside its target, written by all, named at the end.
-class Output {
- public:
-  // `format` as --format says; empty: the name tells.
-  Output(const std::string& path, const std::string& format, Team& team) : path_(path), team_(team) {
-    if (!format.empty() && format != "npy") {
-      throw UsageError("oriel pool", fmt::format("--format: '{}' cannot be written in parts, as HDF5 inputs, --memory "
-                                                 "and mpirun need; allowed: npy",
-                                                 format));
-    }
-    if (format.empty()) hdf5_ = io::split_hdf5_path(path);
-    if (hdf5_ && hdf5_->dataset.empty()) hdf5_->dataset = kDefaultDataset;
-    if (path == "-" || (!hdf5_ && format.empty() && !is_npy(path))) {
-      throw UsageError("oriel pool", fmt::format("OUT: '{}' cannot be written in parts, as HDF5 inputs, --memory and "
-                                                 "mpirun need; allowed: .npy, .h5, .hdf5",
-                                                 path));
-    }
-  }
-
-  // Rank 0 makes the file, then all open it.
-  void open(const io::VolumeSpec& spec) {
-    const std::string file = hdf5_ ? hdf5_->file : path_;
-    together(team_, [&] {
-      if (team_.rank() != 0) return;
-      const bool there = hdf5_ && std::filesystem::exists(file);
-      if (there) io::check_hdf5_output(file, *hdf5_);
-      file_ = std::make_unique<io::OutputFile>(file);
-      if (file_->place().empty())
-        throw Error(fmt::format("{}: a pipe or a device; allowed: a file, whose parts can be written", file));
-      if (there) file_->begin_with(file);
-      if (hdf5_)
-        io::create_hdf5_volume(file_->place(), *hdf5_, spec, !there);
-      else
-        io::create_npy_volume(file_->place(), file, spec);
-    });
-    const std::string place = team_.from_first(file_ ? file_->place() : "");
-    if (team_.rank() != 0) watched_ = std::make_unique<io::WatchedFile>(place);
-    together(team_, [&] {
-      volume_ =
-          hdf5_ ? io::open_hdf5_output(place, *hdf5_, spec, team_.use_ranks()) : io::open_npy_output(place, file, spec);
-    });
-  }
-
-  void write(const Extents& begin, const ConstTensor& from) { volume_->write(begin, from); }
-
-  // All that was written is on the disk, under its temporary name.
-  void finish() {
-    together(team_, [&] { volume_->close(); });
-    together(team_, [&] {
-      if (file_) file_->finish();
-    });
-  }
-  void commit() {
-    together(team_, [&] {
-      if (file_) file_->commit();
-    });
-  }
-  std::string file() const { return hdf5_ ? hdf5_->file : path_; }
-
- private:
-  std::string path_;
-  Team& team_;
-  std::optional<io::Hdf5Path> hdf5_;
-  std::unique_ptr<io::OutputFile> file_;  // of rank 0
-  std::unique_ptr<io::WatchedFile> watched_;
-  std::unique_ptr<io::VolumeOut> volume_;
-};
-
 struct Seconds {
-  double read = 0, pool = 0, write = 0;
+  double read = 0, pool = 0, write = 0;  // of these, what took how long
 };
 
 // Everything that one call needs while it runs.
@@ -131,15 +60,12 @@ class Run {
   Run(const PoolCommand& c, Team& team, ReadWhole read_whole)
       : c_(c), team_(team), read_whole_(read_whole), out_(c.out, c.format, team) {
     if (!c.indices.empty()) indices_.emplace(c.indices, "", team);
-    if (indices_ && indices_->file() == out_.file()) {
-      throw UsageError("oriel pool",
-                       fmt::format("--indices: '{}' is the file of OUT; allowed: another file", c.indices));
-    }
   }
 
   void prepare() {
     together(team_, [&] {
       in_ = open_input(c_, read_whole_);
+      check_places(c_, in_->part);
       problem_.emplace(resolve());
     });
     const dist::Partition inputs = dist::Partition::balanced(problem_->shape, Extents(problem_->shape.size(), 1));
@@ -147,19 +73,26 @@ class Run {
                   dist::Partition::balanced(problem_->output_shape, Extents(problem_->shape.size(), 1)));
     const Extents chunk = output_chunk(*problem_, in_->chunk);
     const index_t memory = c_.memory > 0 ? c_.memory : kDefaultMemory;
-    // HDF5 holds a chunk of the input a few times while it takes off its filters.
-    const index_t chunks = in_->chunk.empty() ? 0 : 3 * element_count(in_->chunk) * size_bytes(in_->dtype);
-    const index_t held = team_.greatest(resident_bytes() + chunks);
-    const BlockRules rules{.memory = memory,
-                           .held = held,
-                           .parts = team_.size(),
-                           .indices = indices_.has_value(),
-                           .order = in_->order,
-                           .chunk = chunk};
+    const index_t chunk_bytes = in_->chunk.empty() ? 0 : element_count(in_->chunk) * size_bytes(in_->dtype);
+    const bool hdf5 = io::split_hdf5_path(c_.in) || io::split_hdf5_path(c_.out) || io::split_hdf5_path(c_.indices);
+    BlockRules rules{.memory = memory,
+                     .held = team_.greatest(resident_bytes() + reserve_bytes(hdf5, chunk_bytes)),
+                     .parts = team_.size(),
+                     .indices = indices_.has_value(),
+                     .order = in_->order,
+                     .chunk = chunk,
+                     .input_chunk = in_->chunk};
     together(team_, [&] { blocks_.emplace(*plan_, rules); });
+    const PoolMemory pool = pool_memory(memory - rules.held);
+    rules.held += team_.greatest(pool.own);
+    rules.memory = -team_.greatest(-std::min(memory, rules.held + pool.blocks));
+    together(team_, [&] { blocks_.emplace(*plan_, rules); });
+    keep_chunks();
     const std::string name = to_string(*problem_);
-    out_.open({problem_->dtype, problem_->output_shape, chunk, name, in_.get()});
-    if (indices_) indices_->open({Dtype::i64, problem_->output_shape, chunk, name, nullptr});
+    team_.expect(result_bytes() + out_.bytes_there() + (indices_ ? indices_->bytes_there() : 0));
+    out_.open({problem_->dtype, problem_->output_shape, chunk, name, in_.get()}, false);
+    together_ = indices_ && share_file(indices_->place(), out_.place());
+    if (indices_) indices_->open({Dtype::i64, problem_->output_shape, chunk, name, nullptr}, together_);
     together(team_, [&] { allocate(); });
   }
 
@@ -167,22 +100,27 @@ class Run {
     const index_t ranks = team_.size(), count = blocks_->count();
     const index_t begin = count * team_.rank() / ranks, end = count * (team_.rank() + 1) / ranks;
     const index_t rounds = ceil_div(count, ranks);
+    team_.expect(block_bytes());
+    warn_of_reads(progress);
+    end_ = end;
     for (index_t round = 0; round < rounds; ++round) {
       progress.set(
           fmt::format("block {} of {}: {} %", std::min(round * ranks + 1, count), count, 100 * round / rounds));
       together(team_, [&] {
-        if (begin + round < end) make(blocks_->block(begin + round));
+        block_ = begin + round;
+        if (block_ < end) make(blocks_->block(block_));
       });
     }
     progress.set("bringing it to the disk");
-    Stopwatch watch(seconds_.write);
+    team_.expect(result_bytes() + out_.bytes_there() + (indices_ ? indices_->bytes_there() : 0));
+    Timed timed(seconds_.write);
     out_.finish();
     if (indices_) indices_->finish();
-    if (indices_) indices_->commit();
-    out_.commit();
+    name_files();
   }
 
   void report(Progress& progress) {
+    const index_t chunk_reads = chunks_ ? team_.sum(chunks_->reads()) : 0;
     if (team_.rank() != 0) return;
     const Problem& p = *problem_;
     if (c_.json) {
@@ -191,30 +129,158 @@ class Run {
         indices = fmt::format(", \"indices\": {}, \"index_space\": \"{}\"", json_string(c_.indices),
                               c_.index_space == IndexSpace::tensor ? "tensor" : "plane");
       progress.say(fmt::format(
-          "{{\"in\": {}, \"out\": {}, \"problem\": {}, \"dtype\": \"{}\", \"shape\": {}, \"output_shape\": {}{}, "
-          "\"ranks\": {}, \"blocks\": {}, \"memory\": {}, \"threads\": {}, \"seconds\": {{\"read\": {:.6f}, \"pool\": "
-          "{:.6f}, \"write\": {:.6f}}}}}\n",
-          json_string(c_.in), json_string(c_.out), json_string(to_string(p)), name(p.dtype), json_list(p.shape),
-          json_list(p.output_shape), indices, team_.size(), blocks_->count(),
-          c_.memory > 0 ? c_.memory : kDefaultMemory, threads(), seconds_.read, seconds_.pool, seconds_.write));
+          "{{\"in\": {}{}, \"out\": {}, \"problem\": {}, \"dtype\": \"{}\", \"shape\": {}, \"axes\": {}, "
+          "\"output_shape\": {}{}, "
+          "\"ranks\": {}, \"blocks\": {}, \"memory\": {}{}, \"threads\": {}, \"seconds\": {{\"read\": {:.6f}, "
+          "\"pool\": "
+          "{:.6f}, \"write\": {:.6f}, \"all\": {:.6f}}}}}\n",
+          json_string(c_.in), taken_json(c_, in_->part, in_->picture), json_string(c_.out), json_string(to_string(p)),
+          name(p.dtype), json_list(p.shape), json_list(pooled_axes(p)), json_list(p.output_shape), indices,
+          team_.size(), blocks_->count(), c_.memory > 0 ? c_.memory : kDefaultMemory,
+          chunks_ ? fmt::format(", \"chunks\": {}, \"chunk_reads\": {}", blocks_->chunk_reads().chunks, chunk_reads)
+                  : "",
+          threads(), seconds_.read, seconds_.pool, seconds_.write, watch_.in_all()));
     } else if (!c_.quiet) {
       const std::string ranks = team_.size() == 1 ? "" : fmt::format(", {} ranks", team_.size());
-      progress.say(fmt::format("{}: {} {} -> {}: {} ({} block{}{}, {:.3g} ms)\n", c_.in, name(p.dtype),
-                               to_string(p.shape), c_.out, to_string(p.output_shape), blocks_->count(),
-                               blocks_->count() == 1 ? "" : "s", ranks, seconds_.pool * 1e3));
+      const std::string note = taken_note(c_, in_->picture);
+      progress.say(fmt::format("{}: {} {}, {} -> {}: {} ({} block{}{}; {}){}{}\n", detail::printable(c_.in),
+                               name(p.dtype), to_string(p.shape), show_axes(p), detail::printable(c_.out),
+                               to_string(p.output_shape), blocks_->count(), blocks_->count() == 1 ? "" : "s", ranks,
+                               spent("pooled", seconds_.pool, watch_.in_all()), note.empty() ? "" : "; ", note));
     }
   }
 
  private:
   Problem resolve() const {
     try {
-      return make_problem(c_.pool, in_->dtype, in_->shape);
+      return make_problem(on_input(c_.pool, in_->picture.has_value()), in_->dtype, in_->shape);
     } catch (const Error& e) {
       throw UsageError("oriel pool", fmt::format("{}: {}", c_.in, e.what()));
     }
   }
 
-  int threads() const { return c_.threads > 0 ? c_.threads : std::max(default_threads() / team_.local_size(), 1); }
+  // Both are whole before either has its name. Locks are taken in the order of names, so that no two calls wait for
+  // each other.
+  void name_files() {
+    if (!indices_ || together_) {
+      out_.prepare(indices_ ? &*indices_ : nullptr);
+      return out_.commit();
+    }
+    const bool out_first = out_.target() < indices_->target();
+    if (out_first) out_.prepare(nullptr);
+    indices_->prepare(nullptr);
+    if (!out_first) out_.prepare(nullptr);
+    indices_->commit();
+    out_.commit();
+  }
+
+  int threads() const {
+    const int asked = c_.threads > 0 ? c_.threads : std::max(default_threads() / team_.local_size(), 1);
+    return std::min(asked, most_threads_);
+  }
+
+  // What the pool takes for itself, and the most that a block may take beside it.
+  struct PoolMemory {
+    index_t own = 0, blocks = 0;
+  };
+
+  // Seen when it makes small parts of the first block, from `left` bytes: each thread has memory of its own for rows
+  // and planes, more for larger blocks. Larger parts are tried as long as half of what is left will do; no more threads
+  // are used than it does for.
+  PoolMemory pool_memory(index_t left) {
+    constexpr index_t least = index_t{1} << 18;  // stacks and the like
+    constexpr index_t larger = 4, smallest_part = 64;
+    dist::Box one = blocks_->block(0);
+    for (int d = 0; d < one.begin.size(); ++d) one.end[d] = std::min(one.end[d], one.begin[d] + 1);
+    // Most of the reserve is for code that is not loaded yet; what this has loaded is no longer.
+    const index_t code = std::max<index_t>(trial_bytes(one, left / larger) - (index_t{2} << 20), 0);
+    index_t thread = least, part = smallest_part;
+    for (index_t next = smallest_part; next >= larger && (next == smallest_part || thread * larger <= left / 2);
+         next /= larger) {
+      part = next;
+      dist::Box some = blocks_->block(0);
+      for (int d = 0; d < some.begin.size(); ++d)
+        while (bytes_of(some) > left / part && some.end[d] > some.begin[d] + 1)
+          some.end[d] = some.begin[d] + (some.end[d] - some.begin[d]) / 2;
+      thread = std::max(thread, trial_bytes(some, left / part) * 3 / 2);  // larger blocks take more
+    }
+    if (code + thread > left / 4 * 3 && part < smallest_part) {  // that was too large; its memory is there already
+      most_threads_ = 1;
+      return {.own = code + thread / 3 * 2, .blocks = left / part};
+    }
+    most_threads_ = static_cast<int>(std::clamp<index_t>(left / 2 / thread, 1, threads()));
+    return {.own = code + thread * threads(), .blocks = left / part * larger};
+  }
+
+  // What this process holds more, and held more on its way, after the outputs of a box were made from zeros in one
+  // thread; 0 if the box itself takes more than `most`.
+  index_t trial_bytes(const dist::Box& box, index_t most) {
+    if (box.empty() || bytes_of(box) > most) return 0;
+    const index_t before = resident_bytes(), peak = peak_bytes();
+    {
+      const dist::Box needed = plan_->needs(box);
+      const io::Buffer x = io::allocate(problem_->dtype, {std::max<index_t>(needed.element_count(), 1)});
+      const io::Buffer y = io::allocate(problem_->dtype, {box.element_count()});
+      const io::Buffer places = io::allocate(Dtype::i64, {indices_ ? box.element_count() : 1});
+      for (const io::Buffer* buffer : {&x, &y, &places})
+        std::memset(buffer->view.data, 0,
+                    static_cast<std::size_t>(element_count(buffer->view.shape) * size_bytes(buffer->view.dtype)));
+      pool_block(box, operands_of(box, x, y, places), 1);
+    }
+    const index_t passing = peak_bytes() > peak ? peak_bytes() - before - bytes_of(box) : 0;
+    return std::max({resident_bytes() - before, passing, index_t{0}});
+  }
+
+  index_t bytes_of(const dist::Box& box) const {
+    return plan_->needs(box).element_count() * size_bytes(problem_->dtype) + box.element_count() * output_bytes();
+  }
+
+  dist::Operands operands_of(const dist::Box& block, const io::Buffer& x, const io::Buffer& y,
+                             const io::Buffer& places) const {
+    const Extents shape = plan_->needs(block).shape();
+    dist::Operands operands;
+    operands.x = Tensor(x.view.data, problem_->dtype, shape, dense_pitch(shape, in_->order));
+    operands.y = Tensor(y.view.data, problem_->dtype, block.shape());
+    if (indices_) operands.places = Tensor(places.view.data, Dtype::i64, block.shape());
+    operands.space = IndexSpace::window;
+    return operands;
+  }
+
+  void pool_block(const dist::Box& block, const dist::Operands& operands, int threads) const {
+    const Problem part = plan_->part(block);
+    const Extents one(part.shape.size(), 1);
+    // One rank's share of a division among one: it knows windows without any tap, too.
+    dist::LocalPool pool(part, dist::Partition::balanced(part.shape, one),
+                         dist::Partition::balanced(part.output_shape, one), 0);
+    pool.interior(dist::Pass::forward, operands, {.threads = threads});
+    pool.finish(dist::Pass::forward, operands, {.threads = threads});
+    if (indices_) dist::globalise(*plan_, block, operands.places, c_.index_space);
+  }
+
+  // Bytes of an output, with its place where those are made.
+  index_t output_bytes() const { return size_bytes(problem_->dtype) + (indices_ ? 8 : 0); }
+  index_t result_bytes() const { return element_count(problem_->output_shape) * output_bytes(); }
+  index_t block_bytes() const {
+    return blocks_->most_inputs() * size_bytes(problem_->dtype) + blocks_->most_outputs() * output_bytes();
+  }
+
+  void keep_chunks() {
+    const ChunkReads& reads = blocks_->chunk_reads();
+    if (reads.chunks == 0) return;
+    chunks_.emplace(*in_, reads.slots, [this](const Extents& chunk) { return blocks_->next_use(chunk, block_, end_); });
+  }
+
+  // A reader who waits long should know what would be quicker.
+  void warn_of_reads(Progress& progress) const {
+    const ChunkReads& reads = blocks_->chunk_reads();
+    constexpr double worth_a_word = 1.25;
+    const double each = static_cast<double>(reads.reads) / static_cast<double>(std::max<index_t>(reads.chunks, 1));
+    if (team_.rank() != 0 || c_.quiet || each < worth_a_word) return;
+    progress.complain(
+        fmt::format("{}: in so little memory its chunks are read and decoded up to {:.3g} times; --memory "
+                    "{}MiB suffices for once\n",
+                    detail::printable(c_.in), each, ceil_div(reads.memory_for_one, index_t{1} << 20)));
+  }
 
   void allocate() {
     x_ = io::allocate(problem_->dtype, {blocks_->most_inputs()});
@@ -224,31 +290,21 @@ class Run {
 
   void make(const dist::Box& block) {
     if (block.empty()) return;
-    const dist::Box needed = plan_->needs(block);
-    const Tensor x(x_.view.data, problem_->dtype, needed.shape(), dense_pitch(needed.shape(), in_->order));
-    const Tensor y(y_.view.data, problem_->dtype, block.shape());
+    const dist::Operands operands = operands_of(block, x_, y_, places_);
+    const Tensor x(x_.view.data, problem_->dtype, plan_->needs(block).shape(), operands.x.pitch);
     {
-      Stopwatch watch(seconds_.read);
-      in_->read(needed.begin, x);
+      Timed timed(seconds_.read);
+      if (chunks_)
+        chunks_->read(plan_->needs(block).begin, x);
+      else
+        in_->read(plan_->needs(block).begin, x);
     }
-    dist::Operands operands;
-    operands.x = x;
-    operands.y = y;
-    if (indices_) operands.places = Tensor(places_.view.data, Dtype::i64, block.shape());
-    operands.space = IndexSpace::window;
     {
-      Stopwatch watch(seconds_.pool);
-      const Problem part = plan_->part(block);
-      const Extents one(part.shape.size(), 1);
-      // One rank's share of a division among one: it knows windows without any tap, too.
-      dist::LocalPool pool(part, dist::Partition::balanced(part.shape, one),
-                           dist::Partition::balanced(part.output_shape, one), 0);
-      pool.interior(dist::Pass::forward, operands, {.threads = threads()});
-      pool.finish(dist::Pass::forward, operands, {.threads = threads()});
-      if (indices_) dist::globalise(*plan_, block, operands.places, c_.index_space);
+      Timed timed(seconds_.pool);
+      pool_block(block, operands, threads());
     }
-    Stopwatch watch(seconds_.write);
-    out_.write(block.begin, y);
+    Timed timed(seconds_.write);
+    out_.write(block.begin, operands.y);
     if (indices_) indices_->write(block.begin, operands.places);
   }
 
@@ -256,23 +312,29 @@ class Run {
   Team& team_;
   ReadWhole read_whole_;
   std::unique_ptr<io::VolumeIn> in_;
-  Output out_;
-  std::optional<Output> indices_;
+  BlockOutput out_;
+  std::optional<BlockOutput> indices_;
+  bool together_ = false;  // both in one file
   std::optional<Problem> problem_;
   std::optional<dist::HaloPlan> plan_;
   std::optional<Blocks> blocks_;
+  int most_threads_ = std::numeric_limits<int>::max();
+  std::optional<io::ChunkCache> chunks_;
+  index_t block_ = 0, end_ = 0;  // the block that is made, and the end of this rank's
   io::Buffer x_, y_, places_;
   Seconds seconds_;
+  Stopwatch watch_;  // of the whole call
 };
 
 }  // namespace
 
 bool goes_in_blocks(const PoolCommand& c, const Team& team) {
-  return c.memory > 0 || team.size() > 1 || io::split_hdf5_path(c.in) || io::split_hdf5_path(c.out) ||
+  return (c.memory > 0 && is_npy(c.in)) || team.size() > 1 || io::split_hdf5_path(c.in) || io::split_hdf5_path(c.out) ||
          io::split_hdf5_path(c.indices);
 }
 
 int run_pool_in_blocks(const PoolCommand& c, Team& team, ReadWhole read_whole) {
+  keep_memory_low();
   Progress progress("oriel pool", c.progress && team.rank() == 0);
   progress.set("reading " + c.in);
   Run run(c, team, read_whole);

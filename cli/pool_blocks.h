@@ -7,7 +7,8 @@
 
 namespace oriel::cli {
 
-/// Whether a call goes block by block: HDF5 files do, and whatever --memory or several ranks are asked for.
+/// Whether a call goes block by block: HDF5 files do, .npy files with --memory, and
+/// whatever several ranks are asked for.
 bool goes_in_blocks(const PoolCommand& command, const Team& team);
 
 /// Reads a file that cannot be read in parts.

@@ -10,6 +10,7 @@
 #include <cstring>
 
 #include "oriel/types.h"
+#include "quoted.h"
 
 namespace oriel::cli {
 
@@ -52,9 +53,9 @@ Progress::~Progress() {
   if (thread_.joinable()) thread_.join();
 }
 
-void Progress::set(std::string what) {
+void Progress::set(std::string_view what) {
   const std::lock_guard lock(mutex_);
-  what_ = std::move(what);
+  what_ = detail::printable(what);
 }
 
 void Progress::say(std::string_view text) {
@@ -96,12 +97,14 @@ void Progress::run_plain() {
   using namespace std::chrono_literals;
   std::string said;
   std::unique_lock lock(mutex_);
-  while (!done_) {
+  for (;;) {
     if (!what_.empty() && what_ != said) fmt::print(stderr, "{}: {}\n", command_, what_);
     std::fflush(stderr);
     said = what_;
+    if (done_) return;  // a short call has said something too
     wake_.wait_for(lock, 1s, [this] { return done_; });
   }
+  if (said.empty() && !what_.empty()) fmt::print(stderr, "{}: {}\n", command_, what_);  // over before it began to look
 }
 
 }  // namespace oriel::cli

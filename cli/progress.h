@@ -26,7 +26,7 @@ class Progress {
   ~Progress();
 
   /// What is being done now, e.g. `pooling` or `3 of 12: max:f32:8x8:k2`.
-  void set(std::string what);
+  void set(std::string_view what);
   /// Prints on standard output; a line that is shown makes room.
   void say(std::string_view text);
   /// The same on standard error.

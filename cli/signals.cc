@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <vector>
 
 #include "cli/usage.h"
 #include "io/output_file.h"
@@ -22,14 +23,24 @@ extern "C" void end_by_signal(int signal) {
   std::raise(signal);
 }
 
+// All that end a process unless they are caught, but for those of a program that has gone wrong (SIGSEGV, SIGABRT,
+// SIGFPE, SIGILL, SIGSYS, SIGTRAP), which had better touch nothing, and SIGKILL.
+std::vector<int> ending_signals() {
+  std::vector<int> signals = {SIGHUP,  SIGINT,  SIGQUIT,   SIGBUS,  SIGUSR1,   SIGUSR2, SIGPIPE, SIGALRM,
+                              SIGTERM, SIGXCPU, SIGVTALRM, SIGPROF, SIGSTKFLT, SIGIO,   SIGPWR};
+  for (int signal = SIGRTMIN; signal <= SIGRTMAX; ++signal) signals.push_back(signal);
+  return signals;
+}
+
 }  // namespace
 
 void handle_signals() {
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGBUS}) {
+  for (const int signal : ending_signals()) {
     struct sigaction action {};
     struct sigaction before {};
-    if (::sigaction(signal, nullptr, &before) == 0 && before.sa_handler == SIG_IGN) continue;  // nohup
+    if (::sigaction(signal, nullptr, &before) != 0 || before.sa_handler != SIG_DFL) continue;  // nohup ignores some
     action.sa_handler = end_by_signal;
+    sigfillset(&action.sa_mask);
     ::sigaction(signal, &action, nullptr);
   }
   std::signal(SIGXFSZ, SIG_IGN);  // a file beyond the limit is an error of write, not a death

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 
 #include "cli/options.h"
@@ -25,6 +26,12 @@ class Team {
   /// The greatest and the sum of what the ranks give.
   virtual index_t greatest(index_t mine) { return mine; }
   virtual index_t sum(index_t mine) { return mine; }
+  /// A rank waits for the others as long as --deadline says, and a second more for each 10 MB of what one of them reads
+  /// or writes before they next meet, which this says.
+  virtual void expect(index_t) {}
+  /// As long as what it gives lives, all ranks do the same thing in calls that wait for each other, which the deadline
+  /// ends. `what` is for its error, e.g. `closing the file`.
+  virtual std::shared_ptr<void> watch(const std::string&) { return nullptr; }
   /// Makes an HDF5 file access property list one for ranks that open a file together; null where there is one rank.
   using UseRanks = void (*)(std::int64_t list);
   virtual UseRanks use_ranks() const { return nullptr; }

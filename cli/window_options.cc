@@ -137,4 +137,23 @@ Pool make_pool(const WindowOptions& options) {
   return pool;
 }
 
+Pool on_input(const Pool& pool, bool is_picture) {
+  Pool result = pool;
+  if (is_picture && pool.axes.empty()) result.axes = {0, 1};
+  return result;
+}
+
+Extents pooled_axes(const Problem& problem) {
+  Extents axes;
+  for (int i = 0; i < problem.pooled; ++i) axes.push_back(problem.axes[static_cast<std::size_t>(i)]);
+  return axes;
+}
+
+std::string show_axes(const Problem& problem) {
+  const Extents axes = pooled_axes(problem);
+  std::string text = axes.size() == 1 ? "axis" : "axes";
+  for (int i = 0; i < axes.size(); ++i) text += fmt::format("{}{}", i == 0 ? " " : ", ", axes[i]);
+  return text + fmt::format(" of {}", problem.shape.size());
+}
+
 }  // namespace oriel::cli

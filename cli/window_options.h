@@ -23,4 +23,11 @@ Pool make_pool(const WindowOptions& options);
 /// Whole numbers joined by `separator`, e.g. `3x5` or `-2,-1`. `option` is what an error calls them.
 Extents parse_numbers(std::string_view option, std::string_view text, char separator);
 
+/// `pool` on an input: of a picture, height and width if it names no axes.
+Pool on_input(const Pool& pool, bool is_picture);
+/// The axes that the problem pools, in its order.
+Extents pooled_axes(const Problem& problem);
+/// The same to read: `axes 0, 1 of 3`.
+std::string show_axes(const Problem& problem);
+
 }  // namespace oriel::cli

@@ -16,7 +16,7 @@ from frameworks_page import IMAGES, ROOT, THEMES, write_whole  # noqa: E402
 
 COMMAND = sys.argv[1] if len(sys.argv) > 1 else str(ROOT / "build/bin/oriel")
 GRIDS = [4, 6, 8, 12, 16, 24, 32, 48, 64, 80, 100]  # of n^3 ranks
-POOL, CHANNELS, STRONG = "k3s2p1", 32, 1024
+POOL, CHANNELS, STRONG = "k3x3x3s2p1", 32, 1024
 PARTS = (128, 32, 16)
 COLORS = {"light": ["#0550ae", "#d4763b", "#1a7f37"], "dark": ["#4493f8", "#db8a55", "#56d364"]}
 

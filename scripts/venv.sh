@@ -17,10 +17,12 @@ find_python() {
 [ $# -gt 0 ] || { echo "usage: venv.sh NAME..." >&2; exit 2; }
 for name in "$@"; do
   list=scripts/requirements-$name.txt
+  alone=scripts/requirements-$name-alone.txt  # if there is one: packages without what they require
   folder=.venv
   [ "$name" = bench ] && folder=.venv-bench
   stamp=$folder/installed-$name
-  hash=$(sha256sum "$list")
+  [ -f "$alone" ] || alone=
+  hash=$(sha256sum "$list" $alone)
   [ -x $folder/bin/python ] && [ "$(cat "$stamp" 2>/dev/null)" = "$hash" ] && continue
   if [ ! -x $folder/bin/python ]; then
     python=$(find_python)
@@ -29,5 +31,6 @@ for name in "$@"; do
   fi
   echo "Installing the Python packages of $list"
   $folder/bin/python -m pip install -qq --disable-pip-version-check -r "$list"
+  [ -z "$alone" ] || $folder/bin/python -m pip install -qq --disable-pip-version-check --no-deps -r "$alone"
   echo "$hash" > "$stamp"
 done

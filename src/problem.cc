@@ -18,14 +18,27 @@ struct Checker {
 
   [[noreturn]] void fail(const std::string& text) const { throw Error(std::string(op) + "_pool: " + text); }
 
-  void check_count(const char* what, const Extents& list, int pooled) const {
-    if (list.size() > 1 && list.size() != pooled)
-      fail(std::string(what) + " must have 1 value or one per pooled axis (" + std::to_string(pooled) + "), but has " +
-           std::to_string(list.size()));
+  // What an error adds where the caller may not have thought of an axis.
+  std::string of_all_axes(int rank) const {
+    if (!pool.axes.empty() || rank < 2) return {};
+    return "; no axes are named, so all " + std::to_string(rank) + " are pooled";
+  }
+
+  void check_count(const char* what, const Extents& list, const Problem& p) const {
+    const int count = list.size(), rank = p.shape.size();
+    if (count <= 1 || count == p.pooled) return;
+    std::string hint = of_all_axes(rank);
+    if (!hint.empty() && count < rank) {
+      hint += " (axes ";
+      for (int a = -count; a < 0; ++a) hint += std::to_string(a) + (a < -1 ? ", " : " ");
+      hint += "are the last " + std::to_string(count) + ")";
+    }
+    fail(std::string(what) + " must have 1 value or one per pooled axis (" + std::to_string(p.pooled) + "), but has " +
+         std::to_string(count) + hint);
   }
 
   void check_least(const char* what, const Extents& list, index_t least, const Problem& p) const {
-    check_count(what, list, p.pooled);
+    check_count(what, list, p);
     for (int i = 0; i < list.size(); ++i)
       if (list[i] < least)
         fail(std::string(what) + " must be >= " + std::to_string(least) + ", but axis " +
@@ -43,7 +56,7 @@ struct Checker {
   void resolve_axes(Problem& p) const;
   void check_lists(const Problem& p) const;
   void resolve(Problem& p, int i) const;
-  Axis resolve_uniform(index_t in, int i, int number) const;
+  Axis resolve_uniform(const Problem& p, int i) const;
 };
 
 index_t value_of(const Extents& list, int i, index_t otherwise) {
@@ -97,10 +110,10 @@ void Checker::check_options() const {
 
 void Checker::resolve_axes(Problem& p) const {
   const int rank = p.shape.size();
-  const Extents axes = pool.axes.empty() ? default_axes(pool, rank) : pool.axes;
+  const Extents axes = default_axes(pool, rank);
   if (axes.size() > kMaxPooledAxes)
     fail("1 to " + std::to_string(kMaxPooledAxes) + " axes can be pooled, but there are " +
-         std::to_string(axes.size()));
+         std::to_string(axes.size()) + of_all_axes(rank));
   for (index_t asked : axes) {
     if (asked < -rank || asked >= rank)
       fail("axes must be in " + std::to_string(-rank) + " to " + std::to_string(rank - 1) + ", but one is " +
@@ -110,7 +123,8 @@ void Checker::resolve_axes(Problem& p) const {
       if (p.axes[static_cast<std::size_t>(i)] == axis)
         fail("axes must each be named once, but " + std::to_string(axis) + " is named twice");
     p.axes[static_cast<std::size_t>(p.pooled++)] = axis;
-    if (p.shape[axis] < 1) fail("pooled axes must have extent >= 1, but axis " + std::to_string(axis) + " has 0");
+    if (p.shape[axis] < 1)
+      fail("pooled axes must have extent >= 1, but axis " + std::to_string(axis) + " has 0" + of_all_axes(rank));
   }
 }
 
@@ -123,7 +137,9 @@ void Checker::check_lists(const Problem& p) const {
   check_least("output_size", pool.output_size, 1, p);
 }
 
-Axis Checker::resolve_uniform(index_t in, int i, int number) const {
+Axis Checker::resolve_uniform(const Problem& p, int i) const {
+  const int number = p.axes[static_cast<std::size_t>(i)];
+  const index_t in = p.shape[number];
   const index_t kernel = value_of(pool.kernel, i, 1);
   const index_t stride = value_of(pool.stride, i, kernel);
   const index_t dilation = value_of(pool.dilation, i, 1);
@@ -146,7 +162,8 @@ Axis Checker::resolve_uniform(index_t in, int i, int number) const {
          std::to_string(dilation));
   if (span > in + lo + hi)
     fail("the window must fit in the padded input, but on axis " + std::to_string(number) + " it spans " +
-         std::to_string(span) + " and the padded input is " + std::to_string(in + lo + hi));
+         std::to_string(span) + " and the padded input is " + std::to_string(in + lo + hi) +
+         of_all_axes(p.shape.size()));
   return Axis::uniform(in, kernel, stride, lo, hi, dilation, pool.ceil_mode);
 }
 
@@ -155,7 +172,7 @@ void Checker::resolve(Problem& p, int i) const {
   const index_t in = p.shape[number];
   Axis& axis = p.axis[static_cast<std::size_t>(i)];
   if (pool.kind == WindowKind::uniform) {
-    axis = resolve_uniform(in, i, number);
+    axis = resolve_uniform(p, i);
   } else {
     axis = Axis::make_even(in, pool.kind == WindowKind::global ? 1 : value_of(pool.output_size, i, 1));
   }
@@ -171,16 +188,9 @@ index_t Problem::taps() const {
 }
 
 Extents default_axes(const Pool& pool, int rank) {
-  int count = 1;
-  for (const Extents* list :
-       {&pool.kernel, &pool.stride, &pool.pad_lo, &pool.pad_hi, &pool.dilation, &pool.output_size})
-    count = std::max(count, list->size());
-  if (count > rank)
-    throw Error(std::string(name(pool.op)) + "_pool: there must be an axis for each of the " + std::to_string(count) +
-                " values, but the input has rank " + std::to_string(rank));
-  const int first = count > 1 ? rank - count : (rank >= 3 && rank <= 5 ? 2 : 0);
-  Extents axes;
-  for (int a = first; a < rank; ++a) axes.push_back(a);
+  Extents axes = pool.axes;
+  if (!axes.empty()) return axes;
+  for (int a = 0; a < rank; ++a) axes.push_back(a);
   return axes;
 }
 

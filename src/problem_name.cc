@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <charconv>
 #include <utility>
 
@@ -15,6 +16,12 @@ constexpr std::string_view kWords =
     "codes, backward";
 
 [[noreturn]] void fail(const std::string& text) { throw Error("problem name: " + text); }
+
+Extents last_axes(int rank, int count) {
+  Extents axes;
+  for (int a = rank - count; a < rank; ++a) axes.push_back(a);
+  return axes;
+}
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
@@ -75,6 +82,7 @@ class Parser {
     shape_ = shape.list('x', "a shape such as 8x64x112x112");
     shape.end("a shape such as 8x64x112x112");
     while (!name.empty() || more_) parse_word(next(name, "a word"));
+    if (pool_.axes.empty()) pool_.axes = listed_axes();
     Problem p = make_problem(pool_, dtype_, shape_);
     p.order = order_;
     p.indices = seen_indices_;
@@ -87,7 +95,7 @@ class Parser {
  private:
   // The next word; the rest stays in `name`.
   std::string_view next(std::string_view& name, const char* what) {
-    if (!more_) fail("must go on with " + std::string(what) + ", as in max:f32:8x64x112x112:k3s2p1, but ends");
+    if (!more_) fail("must go on with " + std::string(what) + ", as in max:f32:8x64x112x112:k3x3s2p1, but ends");
     const std::size_t colon = name.find(':');
     const std::string_view word = name.substr(0, colon);
     more_ = colon != std::string_view::npos;
@@ -183,6 +191,15 @@ class Parser {
     if (!both) pool_.pad_hi = {};
   }
 
+  // k3x5 on a tensor of more axes is over the last two; with single values alone the pool is over all, as everywhere.
+  Extents listed_axes() const {
+    int count = 1;
+    for (const Extents* list :
+         {&pool_.kernel, &pool_.stride, &pool_.pad_lo, &pool_.pad_hi, &pool_.dilation, &pool_.output_size})
+      count = std::max(count, list->size());
+    return count > 1 && count < shape_.size() ? last_axes(shape_.size(), count) : Extents{};
+  }
+
   static bool flag(std::string_view word, std::string_view text, bool& seen) {
     if (word != text) return false;
     if (seen) fail(std::string(text) + " is there twice");
@@ -223,9 +240,9 @@ index_t value_of(const Extents& list, int i, index_t otherwise) {
   return list[list.size() == 1 ? 0 : i];
 }
 
-// One letter of the window word: a pair of values (low, high; equal but for padding) per pooled axis.
+// One list of the window word: a pair of values (low, high; equal but for padding) per pooled axis.
 struct Letter {
-  char letter = 'k';
+  std::string_view letter = "k";
   Extents lo, hi;
   bool needed = true;  // false: the default, which may stay unsaid
 
@@ -240,18 +257,18 @@ struct Letter {
     if (!needed && !expand) return out;
     const int count = uniform() && !expand ? 1 : lo.size();
     for (int i = 0; i < count; ++i) {
-      out.append(i == 0 ? std::string(1, letter) : "x").append(std::to_string(lo[i]));
+      out.append(i == 0 ? letter : "x").append(std::to_string(lo[i]));
       if (hi[i] != lo[i]) out.append("+").append(std::to_string(hi[i]));
     }
     return out;
   }
 };
 
-using Letters = std::array<Letter, 4>;  // k s p d; adaptive: one, whose letter stands for `out`
+using Letters = std::array<Letter, 4>;  // k s p d
 
 Letters letters_of(const Problem& p) {
   Letters letters;
-  const char names[] = {'k', 's', 'p', 'd'};
+  constexpr std::array<std::string_view, 4> names = {"k", "s", "p", "d"};
   for (std::size_t l = 0; l < letters.size(); ++l) letters[l] = {names[l], {}, {}, l == 0};
   for (int i = 0; i < p.pooled; ++i) {
     const index_t k = value_of(p.pool.kernel, i, 1), s = value_of(p.pool.stride, i, k);
@@ -275,58 +292,38 @@ std::string numbers(const char* word, const Extents& values) {
   return out;
 }
 
-// `:axes1,2`, or nothing where `pool_axes`, what a reader of the rest would take, are the problem's.
-std::string axes_word(const Problem& p, const Extents& pool_axes) {
-  Extents axes;
-  for (int i = 0; i < p.pooled; ++i) axes.push_back(p.axes[static_cast<std::size_t>(i)]);
-  return axes == pool_axes ? std::string() : ":" + numbers("axes", axes);
-}
-
-// The axes that a name takes whose longest list has `count` values.
-Extents axes_of_count(const Problem& p, int count) {
-  Pool pool;
-  pool.kernel = Extents(count, 1);
-  return default_axes(pool, p.shape.size());
-}
-
 struct WindowText {
   std::string window, axes;
-  std::size_t size() const { return window.size() + axes.size(); }
 };
 
-WindowText adaptive_text(const Problem& p) {
-  Letter out{'o', {}, {}, true};
-  for (int i = 0; i < p.pooled; ++i) {
-    out.lo.push_back(value_of(p.pool.output_size, i, 1));
-    out.hi.push_back(out.lo[i]);
-  }
-  WindowText best;
-  for (bool expand : {false, true}) {
-    const int count = expand || !out.uniform() ? p.pooled : 1;
-    const WindowText text{":out" + out.text(expand).substr(1), axes_word(p, axes_of_count(p, count))};
-    if (best.window.empty() || text.size() < best.size()) best = text;
-  }
-  return best;
+// The words of the windows, whose lists are `letters`, and of their axes: k3x3 rather than k3:axes2,3, as it says which
+// axes are meant.
+WindowText window_text(const Problem& p, std::string_view word, const Letter* letters, std::size_t count) {
+  const int rank = p.shape.size();
+  Extents axes;
+  for (int i = 0; i < p.pooled; ++i) axes.push_back(p.axes[static_cast<std::size_t>(i)]);
+  const Extents last = last_axes(rank, p.pooled);
+  bool listed = false;
+  for (std::size_t l = 0; l < count; ++l) listed |= letters[l].needed && !letters[l].uniform();
+  const bool expand = count > 0 && !listed && axes == last && p.pooled > 1 && p.pooled < rank;
+  WindowText text{":" + std::string(word), {}};
+  for (std::size_t l = 0; l < count; ++l) text.window += letters[l].text(expand && l == 0);
+  if (axes != (listed || expand ? last : last_axes(rank, rank))) text.axes = ":" + numbers("axes", axes);
+  return text;
 }
 
-// Saying one value per axis can be shorter than naming the axes: k3x3x3 rather than k3:axes1,2,3.
+WindowText adaptive_text(const Problem& p) {
+  Letter sizes{"out", {}, {}, true};
+  for (int i = 0; i < p.pooled; ++i) {
+    sizes.lo.push_back(value_of(p.pool.output_size, i, 1));
+    sizes.hi.push_back(sizes.lo[i]);
+  }
+  return window_text(p, "", &sizes, 1);
+}
+
 WindowText uniform_text(const Problem& p) {
   const Letters letters = letters_of(p);
-  WindowText best;
-  for (std::size_t expanded = letters.size() + 1; expanded-- > 0;) {
-    // letters.size() stands for no letter; k is tried last and wins ties.
-    WindowText text{":", {}};
-    int count = 1;
-    for (std::size_t l = 0; l < letters.size(); ++l) {
-      const bool expand = l == expanded;
-      text.window += letters[l].text(expand);
-      if (expand || (letters[l].needed && !letters[l].uniform())) count = p.pooled;
-    }
-    text.axes = axes_word(p, axes_of_count(p, count));
-    const bool plain = expanded == letters.size();
-    if (plain || text.size() < best.size() || (text.size() == best.size() && !best.axes.empty())) best = text;
-  }
-  return best;
+  return window_text(p, "", letters.data(), letters.size());
 }
 
 }  // namespace
@@ -344,7 +341,7 @@ std::string to_string(const Problem& problem) {
   out.append(":").append(name(problem.dtype)).append(":").append(to_string(problem.shape));
   WindowText window;
   if (pool.kind == WindowKind::global)
-    window = {":global", axes_word(problem, axes_of_count(problem, 1))};
+    window = window_text(problem, "global", nullptr, 0);
   else
     window = pool.kind == WindowKind::adaptive ? adaptive_text(problem) : uniform_text(problem);
   out += window.window;

@@ -2,10 +2,12 @@
 
 #include <CLI/CLI.hpp>
 
+#include "apps/portrait/http/host_rule.h"
 #include "apps/portrait/options.h"
 #include "apps/portrait/picture_file.h"
 #include "cli/command_line.h"
 #include "oriel/pool.h"
+#include "quoted.h"
 
 namespace oriel::portrait {
 namespace {
@@ -14,8 +16,8 @@ using cli::UsageError, cli::one_line;
 
 constexpr const char* kExamples = R"(Examples:
   oriel-portrait image me.jpg me.png                              transparent around
-  oriel-portrait image me.jpg me.jpg --background blur:25
-  oriel-portrait image me.jpg me.jpg --background beach.jpg --fit cover
+  oriel-portrait image me.jpg blurred.jpg --background blur:25
+  oriel-portrait image me.jpg away.jpg --background beach.jpg --fit cover
   oriel-portrait folder staff/ cut/ --background gradient:#fff,#9ab
   oriel-portrait video call.mp4 call.webm                         VP9 with alpha
   ffmpeg -i in.mp4 -f rawvideo -pix_fmt rgb24 - | oriel-portrait pipe --size 1280x720 --background blur |
@@ -123,6 +125,9 @@ void add_source(CLI::App& app, Typed& t) {
       ->group(group)
       ->capture_default_str();
   add_device(app, t)->group(group);
+  app.add_flag("--reproducible", t.asked.source.reproducible,
+               "the same bytes in every run on this machine: the network's algorithms by rule, not by trial")
+      ->group(group);
 }
 
 void add_rest(CLI::App& app, Typed& t) {
@@ -134,6 +139,10 @@ void add_rest(CLI::App& app, Typed& t) {
       ->capture_default_str();
   app.add_flag("--json", t.asked.json, "say what was done as JSON on standard output");
   app.add_flag("-q,--quiet", t.asked.quiet, "say nothing");
+}
+
+void add_replace_input(CLI::App& app, Typed& t) {
+  app.add_flag("--replace-input", t.asked.replace_input, "let OUT be IN, which is then lost");
 }
 
 void add_film(CLI::App& app, Typed& t) {
@@ -187,9 +196,12 @@ void add_commands(CLI::App& app, Typed& t) {
   const CLI::IsMember formats({"png", "jpg", "webp", "tif"});
 
   CLI::App& image = *add_command(app, t, "image", "One picture");
-  image.add_option("IN", t.image.in, "PNG, JPEG, TIFF or WebP; - is standard input")->type_name("")->required();
+  image.add_option("IN", t.image.in, "PNG, JPEG, TIFF or WebP; FILE.tif:2 is its second picture, - standard input")
+      ->type_name("")
+      ->required();
   image.add_option("OUT", t.image.out, "appears whole or not at all; - is standard output")->type_name("")->required();
   image.add_option("--format", t.image.format, "of OUT where its name does not tell")->check(formats);
+  add_replace_input(image, t);
 
   CLI::App& folder = *add_command(app, t, "folder", "Every picture of a folder that has no result yet");
   folder.add_option("IN", t.folder.in, "folder of pictures")->type_name("")->required();
@@ -210,6 +222,7 @@ void add_commands(CLI::App& app, Typed& t) {
       ->required();
   video.add_option("--quality", t.video.quality, "the encoder's crf: less is better (default: 20, VP9: 30)")
       ->check(CLI::Range(1, 63));
+  add_replace_input(video, t);
   add_film(video, t);
 
   CLI::App& serve = *add_command(app, t, "serve", "A web page and an HTTP interface, on this machine");
@@ -221,6 +234,16 @@ void add_commands(CLI::App& app, Typed& t) {
   serve.add_option("--max-megabytes", t.serve.most_megabytes, "larger uploads are refused")
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();
+  serve.add_option("--timeout", t.serve.seconds, "seconds in which a client's headers come; no upload stalls longer")
+      ->check(CLI::Range(0.1, 3600.0))
+      ->type_name("SECONDS")
+      ->capture_default_str();
+  serve
+      .add_option("--allow-host", t.serve.more_hosts,
+                  "another name that it is reached under; other names than its own are refused")
+      ->type_name("NAME")
+      ->allow_extra_args(false)
+      ->take_all();
 
   add_compare(app, t);
   cli::add_completion(app, t.completion_shell);
@@ -239,7 +262,7 @@ CompareCommand finish_compare(Typed& t) {
 
 Asked finish_asked(Typed& t, bool film) {
   Asked a = t.asked;
-  a.look.background = parse_background(t.background.empty() ? "transparent" : t.background);
+  a.look.background = parse_background("--background", t.background.empty() ? "transparent" : t.background);
   if (a.look.background.kind == Background::Kind::picture) {
     a.background_file = t.background;
     a.look.background.first = parse_colour("--fill", t.fill);
@@ -274,6 +297,13 @@ void parse_size(const std::string& text, PipeCommand& c) {
   c.height = height;
 }
 
+void check_host(const std::string& option, const std::string& name) {
+  const bool address = name.find(':') != std::string::npos && !name.starts_with('[');  // or there is a port
+  if (!http::plain_host(address ? "[" + name + "]" : name) || name.find("]:") != std::string::npos)
+    throw Error(fmt::format("{}: {} is neither a name nor an address; allowed: such as studio.example, without a port",
+                            option, detail::quoted(name)));
+}
+
 Command finish(const CLI::App& app, const std::string& command, Typed& t) {
   const auto no_words = [](const std::string&) { return std::string(); };  // CLI11 checks all of them here
   if (command == "completion") return TextCommand{cli::completion_script(app, t.completion_shell, no_words)};
@@ -300,6 +330,7 @@ Command finish(const CLI::App& app, const std::string& command, Typed& t) {
     if (!t.serve.asked.background_file.empty())
       throw Error(
           "--background: a picture comes with a request; allowed here: transparent, a colour, blur, a gradient");
+    for (const std::string& name : t.serve.more_hosts) check_host("--allow-host", name);
     return t.serve;
   }
   if (command == "compare") return finish_compare(t);
@@ -344,6 +375,7 @@ void load_background(Asked& asked) {
       throw Error(fmt::format("--background: {}", e.what()));
     }
   }();
+  if (file.first_of_several) asked.notes.push_back("--background: " + file.notes.back());
   asked.look.background.picture = std::make_shared<const Image>(std::move(file.image));
 }
 

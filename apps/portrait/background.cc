@@ -41,12 +41,13 @@ std::optional<Colour> colour_of(std::string_view text) {
   return Colour{parts[0], parts[1], parts[2]};
 }
 
-double number(const std::string& text, std::string_view part, std::string_view what, double least, double most) {
+double number(const std::string& option, const std::string& text, std::string_view part, std::string_view what,
+              double least, double most) {
   double value = 0;
   const char* const end = part.data() + part.size();
   const auto [at, error] = std::from_chars(part.data(), end, value);
   if (error != std::errc() || at != end || !(value >= least && value <= most))
-    throw Error(fmt::format("--background: the {} of '{}' is not understood; allowed: a number from {} to {}", what,
+    throw Error(fmt::format("{}: the {} of '{}' is not understood; allowed: a number from {} to {}", option, what,
                             printable(text), least, most));
   return value;
 }
@@ -61,17 +62,16 @@ std::vector<std::string> split(const std::string& text) {
   return parts;
 }
 
-Background parse_gradient(const std::string& text, const std::string& values) {
+Background parse_gradient(const std::string& option, const std::string& text, const std::string& values) {
   const std::vector<std::string> parts = split(values);
   if (parts.size() < 2 || parts.size() > 3)
     throw Error(
-        fmt::format("--background: '{}' is no gradient; allowed: gradient:COLOUR,COLOUR or "
-                    "gradient:COLOUR,COLOUR,DEGREES",
-                    printable(text)));
+        fmt::format("{}: '{}' is no gradient; allowed: gradient:COLOUR,COLOUR or gradient:COLOUR,COLOUR,DEGREES",
+                    option, printable(text)));
   Background b{.kind = Background::Kind::gradient,
-               .first = parse_colour("--background", parts[0]),
-               .second = parse_colour("--background", parts[1])};
-  if (parts.size() == 3) b.angle = number(text, parts[2], "angle", -360, 360);
+               .first = parse_colour(option, parts[0]),
+               .second = parse_colour(option, parts[1])};
+  if (parts.size() == 3) b.angle = number(option, text, parts[2], "angle", -360, 360);
   return b;
 }
 
@@ -163,14 +163,15 @@ Colour parse_colour(const std::string& option, const std::string& text) {
                           printable(text)));
 }
 
-Background parse_background(const std::string& text) {
+Background parse_background(const std::string& option, const std::string& text) {
   using Kind = Background::Kind;
   if (text == "transparent") return {.kind = Kind::transparent};
   if (text == "blur") return {.kind = Kind::blur};
   if (text.starts_with("blur:"))
-    return {.kind = Kind::blur, .radius = number(text, std::string_view(text).substr(5), "radius", 1, kMostRadius)};
-  if (text.starts_with("gradient:")) return parse_gradient(text, text.substr(9));
-  if (text.starts_with('#')) return {.kind = Kind::colour, .first = parse_colour("--background", text)};
+    return {.kind = Kind::blur,
+            .radius = number(option, text, std::string_view(text).substr(5), "radius", 1, kMostRadius)};
+  if (text.starts_with("gradient:")) return parse_gradient(option, text, text.substr(9));
+  if (text.starts_with('#')) return {.kind = Kind::colour, .first = parse_colour(option, text)};
   if (const auto colour = colour_of(text)) return {.kind = Kind::colour, .first = *colour};
   return {.kind = Kind::picture};
 }

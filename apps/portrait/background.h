@@ -25,8 +25,9 @@ struct Background {
 Colour parse_colour(const std::string& option, const std::string& text);
 
 /// `transparent`, a colour, `blur`, `blur:RADIUS`, `gradient:COLOUR,COLOUR[,DEGREES]`; anything else is the name of a
-/// picture's file, which the caller reads: then `kind` is picture and `picture` is null. Throws Error.
-Background parse_background(const std::string& text);
+/// picture's file, which the caller reads: then `kind` is picture and `picture` is null. Throws Error calling it
+/// `option`.
+Background parse_background(const std::string& option, const std::string& text);
 
 /// The background of a picture, RGB of its size; `image` and `alpha` (1 plane of its size) are what a blur is made of:
 /// the old background alone, blurred, without the person's colours in it. Not for transparent ones.

@@ -23,6 +23,13 @@ class SoundQueue {
   std::deque<AvPacket> packets_;
 };
 
+/// How much of a film is missing at its end, as far as the file says how much there should be.
+struct FilmCut {
+  bool early = false;     ///< the file ended before what it says of itself
+  index_t frames = 0;     ///< that it should have had
+  bool estimate = false;  ///< `frames` follows from a duration
+};
+
 /// A film being read. Broken packets are skipped and counted.
 class FilmReader {
  public:
@@ -41,6 +48,9 @@ class FilmReader {
   AVColorSpace colour_space() const { return space_; }
   /// Frames as the file says, or as its length lets expect; 0: unknown.
   index_t expected_frames() const;
+  /// After the last frame: whether the file ended early. By the samples that its index lists (.mp4, .mov), else by the
+  /// duration that its header holds; without either nothing is known and nothing said.
+  FilmCut cut() const;
   std::vector<const AVStream*> sound() const;
   SoundQueue& sound_queue() { return queue_; }
   index_t broken_packets() const { return broken_; }
@@ -48,8 +58,9 @@ class FilmReader {
 
  private:
   void open_decoder(index_t most_pixels, int threads);
-  bool decode();               // into frame_; false at the end
-  bool feed();                 // one packet; false at the end of the file
+  bool decode();  // into frame_; false at the end
+  bool feed();    // one packet; false at the end of the file
+  void note_time(const AVPacket& packet);
   void convert(Image& image);  // frame_ to RGB as it lies in the file
   bool turned() const { return quarter_turns_ % 2 != 0; }
 
@@ -67,6 +78,8 @@ class FilmReader {
   std::vector<int> kept_;
   SoundQueue queue_;
   index_t broken_ = 0;
+  index_t packets_ = 0;  // of the moving pictures
+  double last_end_ = 0;  // seconds, of any stream
   bool ended_ = false;
 };
 

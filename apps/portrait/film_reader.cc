@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <string_view>
 
 #include "apps/portrait/film.h"
 #include "apps/portrait/turn.h"
@@ -86,11 +87,33 @@ index_t FilmReader::expected_frames() const {
   return rate_.num > 0 ? std::llround(seconds * av_q2d(rate_)) : 0;
 }
 
+FilmCut FilmReader::cut() const {
+  const bool indexed = std::string_view(format_->iformat->name).find("mov") != std::string_view::npos;
+  if (indexed) {
+    const int samples = avformat_index_get_entries_count(stream_);
+    if (samples > 0) return {.early = packets_ < samples, .frames = samples, .estimate = false};
+  }
+  if (format_->duration <= 0 || format_->duration_estimation_method != AVFMT_DURATION_FROM_STREAM) return {};
+  // Headers round, a last packet need not say how long it is shown, and some count from 0, others from the first frame.
+  const double end = static_cast<double>(format_->duration) / AV_TIME_BASE;
+  const double frame = rate_.num > 0 ? av_q2d(av_inv_q(rate_)) : 0;
+  return {.early = last_end_ + 0.25 + 2 * frame < end, .frames = expected_frames(), .estimate = true};
+}
+
 std::vector<const AVStream*> FilmReader::sound() const {
   std::vector<const AVStream*> streams;
   for (unsigned i = 0; i < format_->nb_streams; ++i)
     if (format_->streams[i]->codecpar->codec_type == AVMEDIA_TYPE_AUDIO) streams.push_back(format_->streams[i]);
   return streams;
+}
+
+void FilmReader::note_time(const AVPacket& packet) {
+  if (packet.stream_index == stream_->index) ++packets_;
+  const std::int64_t time = packet.pts != AV_NOPTS_VALUE ? packet.pts : packet.dts;
+  if (time == AV_NOPTS_VALUE) return;
+  const AVRational base = format_->streams[packet.stream_index]->time_base;
+  last_end_ =
+      std::max(last_end_, static_cast<double>(time + std::max<std::int64_t>(packet.duration, 0)) * av_q2d(base));
 }
 
 bool FilmReader::feed() {
@@ -100,6 +123,7 @@ bool FilmReader::feed() {
     if (got != AVERROR_EOF) ++broken_;
     return false;
   }
+  note_time(*packet);
   if (packet->stream_index != stream_->index) {
     if (std::find(kept_.begin(), kept_.end(), packet->stream_index) != kept_.end()) queue_.put(std::move(packet));
     return true;

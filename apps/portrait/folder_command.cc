@@ -10,10 +10,12 @@
 #include <thread>
 
 #include "apps/portrait/options.h"
+#include "apps/portrait/output_check.h"
 #include "apps/portrait/picture_job.h"
 #include "cli/json.h"
 #include "cli/progress.h"
 #include "oriel/pool.h"
+#include "quoted.h"
 
 namespace oriel::portrait {
 namespace {
@@ -76,14 +78,18 @@ class Run {
   std::size_t written() const { return written_; }
   std::size_t without_person() const { return without_person_; }
   std::size_t failed() const { return failed_; }
+  // Files with several pictures, of which the first was taken.
+  std::size_t several() const { return several_; }
 
  private:
   void one(const Job& job) {
     std::string failure, json;
-    bool person = true;
+    bool person = true, several = false;
     try {
+      check_output("oriel-portrait folder", job.in, job.out, c_.asked);
       const PictureDone done = make_picture(job.in, job.out, "." + c_.format, c_.asked, segmenter_);
       person = done.written;
+      several = done.first_of_several;
       json = json_of(done);
       if (!person)
         failure = fmt::format("{}: no person found: {}", job.in, why_no_person(done.person, c_.asked.look.chain.mask));
@@ -93,6 +99,7 @@ class Run {
       failure = e.what();
     }
     const std::lock_guard lock(mutex_);
+    several_ += several ? 1 : 0;
     (failure.empty() ? written_ : person ? failed_ : without_person_) += 1;
     tell(job, failure, json);
   }
@@ -108,10 +115,7 @@ class Run {
       progress_.say(fmt::format("{{\"in\": {}, \"out\": {}{}{}{}}}\n", cli::json_string(job.in),
                                 cli::json_string(job.out), json.empty() ? "" : ", ", json, more));
     } else if (!failure.empty()) {
-      std::string line = failure;
-      std::replace_if(
-          line.begin(), line.end(), [](char ch) { return static_cast<unsigned char>(ch) < ' '; }, '?');
-      progress_.complain(line + "\n");
+      progress_.complain(detail::printable(failure) + "\n");
     }
   }
 
@@ -121,7 +125,7 @@ class Run {
   cli::Progress& progress_;
   std::mutex mutex_;
   std::atomic<std::size_t> next_{0};
-  std::size_t written_ = 0, without_person_ = 0, failed_ = 0;
+  std::size_t several_ = 0, written_ = 0, without_person_ = 0, failed_ = 0;
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
@@ -143,8 +147,11 @@ int run_folder(FolderCommand c) {
   run.work();
   for (std::thread& worker : workers) worker.join();
   if (!c.asked.json && !c.asked.quiet)
-    progress.say(fmt::format("{}: {} written, {} were there, {} without a person, {} failed\n", c.out, run.written(),
-                             skipped, run.without_person(), run.failed()));
+    progress.say(fmt::format(
+        "{}: {} written, {} were there, {} without a person, {} failed{}\n", detail::printable(c.out), run.written(),
+        skipped, run.without_person(), run.failed(),
+        run.several() == 0 ? ""
+                           : fmt::format("; {} held several pictures, of which the first was taken", run.several())));
   return run.failed() + run.without_person() > 0 ? cli::kExitFailure : cli::kExitDone;
 }
 

@@ -82,11 +82,13 @@ FrameCount run_frames(const std::function<bool(Frame&)>& read, const Segmenter& 
     write(std::move(token->frame));
   };
   { const Handed ready; }
-  tbb::parallel_pipeline(tokens, tbb::make_filter<void, Token*>(filter_mode::serial_in_order, next) &
-                                     tbb::make_filter<Token*, Token*>(filter_mode::parallel, segment) &
-                                     tbb::make_filter<Token*, Token*>(filter_mode::serial_in_order, steady) &
-                                     tbb::make_filter<Token*, Token*>(filter_mode::parallel, compose) &
-                                     tbb::make_filter<Token*, void>(filter_mode::serial_in_order, last));
+  const auto stages = tbb::make_filter<void, Token*>(filter_mode::serial_in_order, next) &
+                      tbb::make_filter<Token*, Token*>(filter_mode::parallel, segment) &
+                      tbb::make_filter<Token*, Token*>(filter_mode::serial_in_order, steady) &
+                      tbb::make_filter<Token*, Token*>(filter_mode::parallel, compose) &
+                      tbb::make_filter<Token*, void>(filter_mode::serial_in_order, last);
+  // A thread that waits takes no other work of the caller's.
+  tbb::this_task_arena::isolate([&] { tbb::parallel_pipeline(tokens, stages); });
   const Handed ended;
   count.scene_cuts = smoother.cuts();
   return count;

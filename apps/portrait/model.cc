@@ -55,6 +55,7 @@ NamedSegmenter open_model(const MaskSource& source) {
   const std::string file = source.model.empty() ? demo_model() : source.model;
   nn::UNet net = nn::UNet::load(file, {.threads = source.threads,
                                        .arithmetic = source.fast ? nn::Arithmetic::bf16 : nn::Arithmetic::fp32,
+                                       .trial = !source.reproducible,
                                        .device = source.device});
   if (net.description().input_channels != 3 || net.description().classes != 1)
     throw Error(fmt::format("{}: the network takes {} channels and gives {}; allowed: 3 and 1", file,

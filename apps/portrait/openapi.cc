@@ -34,11 +34,13 @@ std::string openapi_text() {
    "responses": {
     "200": {"description": "the picture", "content": {"image/png": {}, "image/jpeg": {}, "image/webp": {}, "image/tiff": {}}},
     "400": {"description": "a parameter or the picture is wrong"},
-    "403": {"description": "asked for under another name than this machine's"},
+    "403": {"description": "asked for under a name that the server does not answer to, or by a page of another site"},
+    "408": {"description": "it came too slowly"},
     "411": {"description": "the length was not said"},
     "413": {"description": "larger than the server takes"},
     "422": {"description": "no person found"},
-    "503": {"description": "too busy"}}}},
+    "431": {"description": "its headers are too large"},
+    "503": {"description": "there is not enough memory for it"}}}},
   "/api/health": {"get": {"summary": "Whether it works", "responses": {"200": {"description": "it does"}}}},
   "/api/models": {"get": {"summary": "Models that there are", "responses": {"200": {"description": "their names"}}}},
   "/api/openapi.json": {"get": {"summary": "This text", "responses": {"200": {"description": "OpenAPI"}}}}

@@ -19,6 +19,8 @@ struct Asked {
   Look look;
   std::string background_file;  ///< a picture to read as background; empty: none
   index_t most_pixels = 200'000'000;
+  bool replace_input = false;        ///< OUT may be IN
+  std::vector<std::string> notes{};  ///< on what was read beside IN, for people
   bool json = false, quiet = false;
 };
 
@@ -55,6 +57,8 @@ struct ServeCommand {
   std::string host = "127.0.0.1";
   int port = 7000;  ///< 0: one that is free
   int most_megabytes = 25;
+  double seconds = 20;                  ///< that a client may take for its headers, and fall behind afterwards
+  std::vector<std::string> more_hosts;  ///< names that are answered to beside those of `host`
   Asked asked;
 };
 

@@ -5,9 +5,11 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <string_view>
 
 #include "io/image.h"
 #include "io/input_file.h"
+#include "quoted.h"
 
 namespace oriel::portrait {
 namespace {
@@ -25,18 +27,36 @@ std::vector<std::uint8_t> bytes_of(const ConstTensor& t) {
   return bytes;
 }
 
+// By its first bytes. What is no picture goes to no decoder: libvips has some for many more formats.
+void check_picture(std::span<const std::byte> bytes, const std::string& file) {
+  if (!io::is_image(bytes))
+    throw Error(fmt::format("{}: not an image that Oriel reads; allowed: PNG, JPEG, TIFF, WebP", file));
+}
+
+std::vector<std::byte> read_stream(const io::ReadBytes& stream, const std::string& file) {
+  std::vector<std::byte> head = io::read_head(stream);
+  check_picture(head, file);
+  return io::read_all(io::put_back(std::move(head), stream), file);
+}
+
 }  // namespace
 
-PictureFile decode_picture(std::span<const std::byte> bytes, const std::string& file, index_t most_pixels) {
-  const io::Array array = io::read_image(bytes, file, std::nullopt, most_pixels);
+PictureFile decode_picture(std::span<const std::byte> bytes, const std::string& file, index_t most_pixels,
+                           const io::InputPath& place) {
+  check_picture(bytes, file);
+  const io::Array array = io::read_image(bytes, file, {.most_pixels = most_pixels, .page = place.page});
   const index_t height = array.view.shape[0], width = array.view.shape[1];
   const index_t channels = array.view.rank() == 3 ? array.view.shape[2] : 1;
   if (channels > 4) throw Error(fmt::format("{}: the picture has {} channels; allowed: 1 to 4", file, channels));
-  PictureFile picture{
-      .image = Image(height, width, 3), .opacity = {}, .meta = array.picture.value_or(io::Picture{}), .notes = {}};
+  PictureFile picture{.image = Image(height, width, 3),
+                      .opacity = {},
+                      .meta = array.picture.value_or(io::Picture{}),
+                      .first_of_several = false,
+                      .notes = {}};
   if (array.view.dtype == Dtype::u16) picture.notes.emplace_back("16 bits a sample became 8");
-  if (picture.meta.pages > 1)
-    picture.notes.push_back(fmt::format("the first of {} pictures in the file was taken", picture.meta.pages));
+  const std::string pages = io::pages_note(picture.meta, place.file);
+  picture.first_of_several = !pages.empty();
+  if (!pages.empty()) picture.notes.push_back(pages);
   if (channels < 3) picture.meta.icc_profile.clear();  // a profile of greys does not fit a picture in colours
   const std::vector<std::uint8_t> samples = bytes_of(array.view);
   const bool grey = channels < 3, see_through = channels % 2 == 0;
@@ -52,11 +72,14 @@ PictureFile decode_picture(std::span<const std::byte> bytes, const std::string& 
 
 PictureFile read_picture(const std::string& path, index_t most_pixels) {
   if (path == "-") {
-    const std::vector<std::byte> bytes = io::read_all(io::read_descriptor(STDIN_FILENO, "standard input"));
-    return decode_picture(bytes, "standard input", most_pixels);
+    const io::ReadBytes stream = io::read_descriptor(STDIN_FILENO, "standard input");
+    return decode_picture(read_stream(stream, "standard input"), "standard input", most_pixels);
   }
-  if (!io::is_regular(path)) return decode_picture(io::read_all(io::open_stream(path)), path, most_pixels);
-  return decode_picture(io::map_file(path).bytes, path, most_pixels);
+  io::InputPath from = io::split_input_path(path);
+  if (!from.page) from.file = path;  // arrays of archives are no pictures
+  const std::string& file = from.file;
+  if (!io::is_regular(file)) return decode_picture(read_stream(io::open_stream(file), file), file, most_pixels, from);
+  return decode_picture(io::map_file(file).bytes, file, most_pixels, from);
 }
 
 std::string picture_ending(const std::string& path, const std::string& format, index_t channels) {
@@ -67,9 +90,9 @@ std::string picture_ending(const std::string& path, const std::string& format, i
                  [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
   const bool jpeg = ending == ".jpg" || ending == ".jpeg";
   if (!jpeg && ending != ".png" && ending != ".webp" && ending != ".tif" && ending != ".tiff")
-    throw Error(
-        fmt::format("{}: {}; allowed: .png, .jpg, .webp, .tif", path,
-                    ending.empty() ? "the name has no ending" : fmt::format("'{}' is no picture's ending", ending)));
+    throw Error(fmt::format(
+        "{}: {}; allowed: .png, .jpg, .webp, .tif", path,
+        ending.empty() ? "the name has no ending" : fmt::format("{} is no picture's ending", detail::quoted(ending))));
   if (jpeg && channels == 4)
     throw Error(
         fmt::format("{}: JPEG holds no transparency; allowed: .png, .webp, .tif, or another --background", path));

@@ -16,12 +16,15 @@ struct PictureFile {
   Image image;                     ///< RGB, upright
   Planes opacity;                  ///< 1 plane, where the file holds transparency; else empty
   io::Picture meta;                ///< resolution and colour profile, which a result is written with
+  bool first_of_several = false;   ///< pictures in the file, of which none was named
   std::vector<std::string> notes;  ///< what was not taken over, for people: `16 bits a sample became 8`
 };
 
-/// A PNG, JPEG, TIFF or WebP of at most `most_pixels`; `file` is what errors call it. Throws Error.
-PictureFile decode_picture(std::span<const std::byte> bytes, const std::string& file, index_t most_pixels);
-/// The same of a file; `-` is standard input.
+/// A PNG, JPEG, TIFF or WebP of at most `most_pixels`; `file` is what errors call it. Throws Error. `place` is where it
+/// lies, if it is a file, and says which of several pictures is meant.
+PictureFile decode_picture(std::span<const std::byte> bytes, const std::string& file, index_t most_pixels,
+                           const io::InputPath& place = {"-", ""});
+/// The same of a file, or of picture N of FILE:N; `-` is standard input.
 PictureFile read_picture(const std::string& path, index_t most_pixels);
 
 /// The ending that says how a picture is written: of --format where that is given, else of the path; `.png` for `-`.

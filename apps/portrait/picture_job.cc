@@ -16,6 +16,7 @@ PictureDone make_picture(const std::string& in, const std::string& out, const st
   done.width = file.image.width;
   done.height = file.image.height;
   done.notes = file.notes;
+  done.first_of_several = file.first_of_several;
   done.read = watch.seconds();
   io::OutputFile target(out);  // before the work: a folder that cannot be written is not worth waiting for
   const Planes mask = segmenter(file.image);
@@ -42,10 +43,10 @@ std::string why_no_person(const Person& person, const MaskOptions& options) {
 std::string json_of(const PictureDone& d) {
   return fmt::format(
       "\"width\": {}, \"height\": {}, \"written\": {}, \"person\": {{\"found\": {}, \"area\": {:.6f}, \"confidence\": "
-      "{:.4f}}}, \"notes\": {}, \"seconds\": {{\"read\": {:.4f}, \"segment\": {:.4f}, \"edges\": {:.4f}, \"write\": "
-      "{:.4f}}}",
-      d.width, d.height, d.written, d.person.found, d.person.area, d.person.confidence, cli::json_list(d.notes), d.read,
-      d.segment, d.edges, d.write);
+      "{:.4f}}}, \"notes\": {}, \"seconds\": {{\"load\": {:.4f}, \"read\": {:.4f}, \"segment\": {:.4f}, "
+      "\"edges\": {:.4f}, \"write\": {:.4f}, \"all\": {:.4f}}}",
+      d.width, d.height, d.written, d.person.found, d.person.area, d.person.confidence, cli::json_list(d.notes), d.load,
+      d.read, d.segment, d.edges, d.write, d.all());
 }
 
 }  // namespace oriel::portrait

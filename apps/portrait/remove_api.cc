@@ -7,8 +7,9 @@
 #include <span>
 #include <vector>
 
+#include "apps/portrait/http/message.h"
 #include "apps/portrait/picture_file.h"
-#include "cli/json.h"
+#include "quoted.h"
 
 namespace oriel::portrait {
 namespace {
@@ -22,14 +23,14 @@ constexpr const char* kKnown[] = {"a",          "af",    "ab",         "ae",    
 bool flag(const std::string& name, const std::string& text) {
   if (text == "true" || text == "1" || text == "on") return true;
   if (text == "false" || text == "0" || text == "off" || text.empty()) return false;
-  throw Error(fmt::format("{}: '{}' is neither true nor false", name, text.substr(0, 40)));
+  throw Error(fmt::format("{}: {} is neither true nor false", name, detail::quoted(text)));
 }
 
 int number(const std::string& name, const std::string& text, int most) {
   int value = 0;
   const auto [at, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || at != text.data() + text.size() || value < 0 || value > most)
-    throw Error(fmt::format("{}: '{}' is no number from 0 to {}", name, text.substr(0, 40), most));
+    throw Error(fmt::format("{}: {} is no number from 0 to {}", name, detail::quoted(text), most));
   return value;
 }
 
@@ -65,7 +66,7 @@ void matting(const Parameters& p, ChainOptions& chain) {
 void choose_background(const Parameters& p, bool has_background, Look& look) {
   if (const auto at = p.find("bgc"); at != p.end() && !at->second.empty()) look.background = background_of(at->second);
   if (const auto at = p.find("background"); at != p.end() && !at->second.empty()) {
-    look.background = parse_background(at->second);
+    look.background = parse_background("background", at->second);
     if (look.background.kind == Background::Kind::picture)
       throw Error(
           "background: allowed: transparent, a colour, blur:RADIUS, gradient:COLOUR,COLOUR; a picture is sent as "
@@ -80,7 +81,7 @@ void choose_background(const Parameters& p, bool has_background, Look& look) {
   }
 }
 
-std::span<const std::byte> bytes_of(const std::string& text) {
+std::span<const std::byte> bytes_of(std::string_view text) {
   return {reinterpret_cast<const std::byte*>(text.data()), text.size()};
 }
 
@@ -91,21 +92,15 @@ std::string type_of(const std::string& ending) {
 }
 
 RemoveReply refusal(int status, const std::string& text) {
-  return {.status = status, .type = "application/json", .body = error_json(text), .person = {}};
+  return {.status = status, .type = "application/json", .body = http::error_json(text), .person = {}};
 }
 
 }  // namespace
 
-std::string error_json(const std::string& text) {
-  std::string plain;  // JSON is UTF-8, a request's bytes may be anything
-  for (const char c : text) plain += c >= ' ' && c <= '~' ? c : '?';
-  return fmt::format("{{\"error\": {}}}\n", cli::json_string(plain));
-}
-
 Look look_of(const Look& first, const Parameters& p, bool has_background) {
   for (const auto& [name, value] : p)
     if (std::find(std::begin(kKnown), std::end(kKnown), name) == std::end(kKnown))
-      throw Error(fmt::format("{}: no such parameter; allowed: {}", name.substr(0, 40), fmt::join(kKnown, ", ")));
+      throw Error(fmt::format("{}: no such parameter; allowed: {}", http::shown(name), fmt::join(kKnown, ", ")));
   Look look = first;
   if (const auto at = p.find("om"); at != p.end()) look.only_mask = flag("om", at->second);
   if (const auto at = p.find("linear_light"); at != p.end()) look.blend.linear_light = flag("linear_light", at->second);
@@ -125,21 +120,12 @@ Look look_of(const Look& first, const Parameters& p, bool has_background) {
   return look;
 }
 
-RemoveApi::RemoveApi(const Asked& asked, NamedSegmenter segmenter, int workers)
-    : asked_(asked), segmenter_(std::move(segmenter)), free_(workers) {
+RemoveApi::RemoveApi(const Asked& asked, NamedSegmenter segmenter) : asked_(asked), segmenter_(std::move(segmenter)) {
   asked_.look.chain.threads = 1;  // requests are what is shared out
 }
 
 RemoveReply RemoveApi::remove(const RemoveRequest& request) {
-  struct Place {
-    explicit Place(std::counting_semaphore<1024>& places) : free(places) { free.acquire(); }
-    Place(const Place&) = delete;
-    Place& operator=(const Place&) = delete;
-    ~Place() { free.release(); }
-    std::counting_semaphore<1024>& free;
-  };
   try {
-    const Place place(free_);
     return work(request);
   } catch (const Error& e) {
     return refusal(400, e.what());
@@ -155,7 +141,7 @@ RemoveReply RemoveApi::work(const RemoveRequest& request) {
     return refusal(400, "file: no picture came; allowed: a part called file, or the picture as the body");
   const Parameters& p = request.parameters;
   if (const auto at = p.find("model"); at != p.end() && !at->second.empty() && at->second != segmenter_.name)
-    return refusal(400, fmt::format("model: '{}' is not here; allowed: {}", at->second.substr(0, 60), segmenter_.name));
+    return refusal(400, fmt::format("model: {} is not here; allowed: {}", detail::quoted(at->second), segmenter_.name));
   Look look = look_of(asked_.look, p, !request.background.empty());
   const auto format = p.find("format");
   const std::string ending =

@@ -3,8 +3,8 @@
 
 #include <map>
 #include <memory>
-#include <semaphore>
 #include <string>
+#include <string_view>
 
 #include "apps/portrait/options.h"
 
@@ -13,7 +13,7 @@ namespace oriel::portrait {
 /// What a request says: parameters by name, the picture, a background where one was sent.
 struct RemoveRequest {
   std::map<std::string, std::string> parameters;
-  std::string picture, background;
+  std::string_view picture, background;
 };
 
 /// What is answered.
@@ -24,10 +24,10 @@ struct RemoveReply {
   Person person;
 };
 
-/// Pictures of requests, as many at a time as there are workers; others wait.
+/// Pictures of requests, each in the thread that asks.
 class RemoveApi {
  public:
-  RemoveApi(const Asked& asked, NamedSegmenter segmenter, int workers);
+  RemoveApi(const Asked& asked, NamedSegmenter segmenter);
 
   /// Parameters: rembg's `a`, `af`, `ab`, `ae`, `om`, `ppm`, `bgc`, `model`, and this program's `background` (without
   /// files), `fit`, `fill`, `feather`, `linear_light`, `light_wrap` (percent), `no_person`, `format`. Never throws:
@@ -41,14 +41,10 @@ class RemoveApi {
 
   Asked asked_;
   NamedSegmenter segmenter_;
-  std::counting_semaphore<1024> free_;
 };
 
 /// The parameters as a look, beginning with the server's own. Throws Error naming the parameter.
 Look look_of(const Look& first, const std::map<std::string, std::string>& parameters, bool has_background);
-
-/// `{"error": "…"}`.
-std::string error_json(const std::string& text);
 
 /// The description of the interface, OpenAPI 3.0, as JSON.
 std::string openapi_text();

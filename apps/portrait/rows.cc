@@ -18,12 +18,14 @@ void for_rows(index_t rows, int threads, const std::function<void(index_t, index
   std::atomic<int> handed{0};
   const auto run = [&] {
     handed.store(1, std::memory_order_release);
-    tbb::parallel_for(tbb::blocked_range<index_t>(0, rows, static_cast<std::size_t>(grain)),
-                      [&](const tbb::blocked_range<index_t>& part) {
-                        (void)handed.load(std::memory_order_acquire);
-                        body(part.begin(), part.end());
-                        handed.fetch_add(1, std::memory_order_release);
-                      });
+    tbb::this_task_arena::isolate([&] {  // a thread that waits takes no other work of the caller's
+      tbb::parallel_for(tbb::blocked_range<index_t>(0, rows, static_cast<std::size_t>(grain)),
+                        [&](const tbb::blocked_range<index_t>& part) {
+                          (void)handed.load(std::memory_order_acquire);
+                          body(part.begin(), part.end());
+                          handed.fetch_add(1, std::memory_order_release);
+                        });
+    });
     (void)handed.load(std::memory_order_acquire);
   };
   if (used == most) return run();  // oneTBB prints a warning when asked for more

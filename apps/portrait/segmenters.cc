@@ -18,8 +18,7 @@ namespace {
 constexpr index_t kMostMaskPixels = 200'000'000;
 
 // A mask from a file: transparency where it has any, else brightness.
-Planes mask_from(const std::string& path) {
-  const PictureFile file = read_picture(path, kMostMaskPixels);
+Planes mask_of(const PictureFile& file) {
   if (file.opacity.area() > 0) return file.opacity;
   Planes mask(1, file.image.height, file.image.width);
   for (std::size_t i = 0; i < mask.values.size(); ++i) {
@@ -60,8 +59,11 @@ Planes key_mask(const Image& image, Colour key) {
 
 NamedSegmenter make_segmenter(const MaskSource& source) {
   if (!source.mask.empty()) {
-    auto mask = std::make_shared<const Planes>(mask_from(source.mask));
-    return {[mask](const Image&) { return *mask; }, "mask " + source.mask};
+    const PictureFile file = read_picture(source.mask, kMostMaskPixels);
+    auto mask = std::make_shared<const Planes>(mask_of(file));
+    std::vector<std::string> notes;
+    if (file.first_of_several) notes.push_back("--mask: " + file.notes.back());
+    return {[mask](const Image&) { return *mask; }, "mask " + source.mask, notes};
   }
   if (source.key) {
     const Colour key = *source.key;

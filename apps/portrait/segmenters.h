@@ -15,6 +15,7 @@ struct MaskSource {
   std::optional<Colour> key{};  ///< the colour of a screen behind the person
   int threads = 0;              ///< of a network
   bool fast = false;            ///< bfloat16 where the CPU has it
+  bool reproducible = false;    ///< algorithms by a fixed rule rather than by trial: every run gives the same bits
   Device device = Device::cpu;  ///< that a network runs on
 };
 
@@ -22,6 +23,7 @@ struct MaskSource {
 struct NamedSegmenter {
   Segmenter run;
   std::string name;
+  std::vector<std::string> notes{};  ///< on the file that it was read from, for people
 };
 
 /// Reads the mask or the weights once. Throws Error.

@@ -1,18 +1,19 @@
 // `oriel-portrait serve`: the page and the interface, for this machine unless asked otherwise.
 #include <fmt/format.h>
-#include <httplib.h>
-#include <pthread.h>
 #include <unistd.h>
 
 #include <atomic>
-#include <csignal>
 #include <random>
-#include <thread>
 
+#include "apps/portrait/http/form.h"
+#include "apps/portrait/http/host_rule.h"
+#include "apps/portrait/http/server.h"
 #include "apps/portrait/remove_api.h"
+#include "cli/command_line.h"
 #include "cli/json.h"
 #include "cli/progress.h"
 #include "oriel/pool.h"
+#include "quoted.h"
 
 namespace oriel::portrait {
 
@@ -20,167 +21,115 @@ extern const char* const kPage;  // page/index.html, made part of the program by
 
 namespace {
 
-constexpr int kConnections = 16;  // each holds at most one upload
-constexpr time_t kSeconds = 20;   // of silence, then a connection ends
-
-void say_json(httplib::Response& reply, int status, const std::string& text) {
-  reply.status = status;
-  reply.set_content(text, "application/json");
-}
+using http::Head, http::Reply, http::refusal;
 
 std::string random_name() {
   std::random_device random;
   return fmt::format("{:08x}{:08x}", random(), random());
 }
 
-bool is_loopback(const std::string& host) { return host == "127.0.0.1" || host == "localhost" || host == "::1"; }
-
-// The name that a browser asked for, without the port. A page of another name that was made to lead here is refused.
-bool asked_for_this_machine(const httplib::Request& request) {
-  std::string host = request.get_header_value("Host");
-  const std::size_t bracket = host.rfind(']');
-  const std::size_t colon = host.rfind(':');
-  if (colon != std::string::npos && (bracket == std::string::npos || colon > bracket)) host.resize(colon);
-  return host == "[::1]" || is_loopback(host);
-}
-
-RemoveRequest request_of(const httplib::Request& from) {
-  RemoveRequest request;
-  for (const auto& [name, value] : from.params) request.parameters[name] = value;
-  if (!from.is_multipart_form_data()) {
-    request.picture = from.body;
+RemoveRequest request_of(const Head& head, std::string_view body) {
+  RemoveRequest request{.parameters = head.parameters, .picture = {}, .background = {}};
+  if (!http::is_form(head.type)) {
+    request.picture = body;
     return request;
   }
-  for (const auto& [name, part] : from.files) {
-    if (name == "file" || name == "image")
+  for (const http::Part& part : http::parts_of(head.type, body)) {
+    if (part.name == "file" || part.name == "image")
       request.picture = part.content;
-    else if (name == "background_file")
+    else if (part.name == "background_file")
       request.background = part.content;
     else
-      request.parameters[name] = part.content;
+      request.parameters[part.name] = part.content;
   }
   return request;
 }
 
 class Site {
  public:
-  Site(const ServeCommand& c, RemoveApi& api) : c_(c), api_(api) {}
+  Site(const ServeCommand& c, RemoveApi& api, http::HostRule rule) : c_(c), api_(api), rule_(std::move(rule)) {}
 
-  void add_to(httplib::Server& server) {
-    server.new_task_queue = [] { return new httplib::ThreadPool(kConnections); };
-    server.set_socket_options([](socket_t socket) {  // the usual ones let two servers share a port
-      const int yes = 1;
-      ::setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
-    });
-    server.set_payload_max_length(static_cast<std::size_t>(c_.most_megabytes) * 1'000'000);
-    server.set_keep_alive_max_count(1);  // a connection that waits would hold a thread
-    server.set_read_timeout(kSeconds);
-    server.set_write_timeout(kSeconds);
-    server.set_default_headers({{"X-Content-Type-Options", "nosniff"}, {"Cache-Control", "no-store"}});
-    server.set_pre_routing_handler([this](const auto& request, auto& reply) { return admit(request, reply); });
-    server.set_error_handler([](const httplib::Request&, httplib::Response& reply) {
-      if (!reply.body.empty()) return;
-      const char* const text = reply.status == 413   ? "the request is larger than this server takes"
-                               : reply.status == 404 ? "there is nothing here"
-                               : reply.status == 400 ? "the request is malformed"
-                                                     : "the request failed";
-      reply.set_content(error_json(text), "application/json");
-    });
-    server.Get("/", [](const auto&, auto& reply) {
-      reply.set_header(
-          "Content-Security-Policy",
-          "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src blob: data:; "
-          "media-src blob:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'");
-      reply.set_content(kPage, "text/html; charset=utf-8");
-    });
-    server.Get("/api/health", [this](const auto&, auto& reply) {
-      say_json(
-          reply, 200,
-          fmt::format(
-              "{{\"status\": \"ok\", \"version\": \"{}\", \"model\": {}, \"requests\": {}, \"max_megabytes\": {}}}\n",
-              version(), cli::json_string(api_.model()), served_.load(), c_.most_megabytes));
-    });
-    server.Get("/api/models", [this](const auto&, auto& reply) {
-      say_json(reply, 200, fmt::format("{{\"models\": [{}]}}\n", cli::json_string(api_.model())));
-    });
-    server.Get("/api/openapi.json", [](const auto&, auto& reply) { say_json(reply, 200, openapi_text()); });
-    server.Get("/api/remove", [](const auto&, auto& reply) {
-      say_json(reply, 405, error_json("GET: no address is fetched; allowed: POST with the picture"));
-    });
-    server.Post("/api/remove", [this](const auto& request, auto& reply) { remove(request, reply); });
+  // Everything but pictures is answered from the head of a request.
+  std::optional<Reply> admit(const Head& head) const {
+    if (!rule_.allows(head.host, head.came_to))
+      return refusal(403, fmt::format("Host: this server answers as {} only", rule_.names()));
+    if (!rule_.allows_origin(head.origin, head.host))
+      return refusal(403, fmt::format("Origin: {} is another site, whose pages may not use this server; allowed: its "
+                                      "own page, and programs that send no Origin",
+                                      detail::quoted(head.origin)));
+    const bool get = head.method == "GET" || head.method == "HEAD";
+    if (get && head.path == "/") return page();
+    if (get && head.path == "/api/health") return health();
+    if (get && head.path == "/api/models")
+      return Reply{.body = fmt::format("{{\"models\": [{}]}}\n", cli::json_string(api_.model()))};
+    if (get && head.path == "/api/openapi.json") return Reply{.body = openapi_text()};
+    if (get && head.path == "/api/remove")
+      return refusal(405, "GET: no address is fetched; allowed: POST with the picture");
+    if (head.method == "POST" && head.path == "/api/remove") return std::nullopt;
+    return refusal(404, "there is nothing here");
+  }
+
+  Reply work(const Head& head, std::string_view body) {
+    try {
+      return remove(head, body);
+    } catch (const Error& e) {
+      return refusal(400, e.what());
+    } catch (const std::bad_alloc&) {
+      return refusal(503, "there is not enough memory for it");
+    }
   }
 
  private:
-  httplib::Server::HandlerResponse admit(const httplib::Request& request, httplib::Response& reply) const {
-    using Response = httplib::Server::HandlerResponse;
-    if (is_loopback(c_.host) && !asked_for_this_machine(request)) {
-      say_json(reply, 403, error_json("Host: this server answers as localhost only"));
-      return Response::Handled;
-    }
-    if (request.method == "POST" && !request.has_header("Content-Length")) {  // nothing would bound such a body
-      say_json(reply, 411, error_json("Content-Length: it is missing"));
-      return Response::Handled;
-    }
-    return Response::Unhandled;
+  static Reply page() {
+    return {.type = "text/html; charset=utf-8",
+            .body = kPage,
+            .headers = {{"Content-Security-Policy",
+                         "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; "
+                         "img-src blob: data:; media-src blob:; connect-src 'self'; base-uri 'none'; "
+                         "form-action 'none'; frame-ancestors 'none'"}}};
   }
 
-  void remove(const httplib::Request& request, httplib::Response& reply) {
-    const RemoveReply done = api_.remove(request_of(request));
+  Reply health() const {
+    return {.body = fmt::format("{{\"status\": \"ok\", \"version\": \"{}\", \"model\": {}, \"requests\": {}, "
+                                "\"max_megabytes\": {}}}\n",
+                                version(), cli::json_string(api_.model()), served_.load(), c_.most_megabytes)};
+  }
+
+  Reply remove(const Head& head, std::string_view body) {
+    RemoveReply done = api_.remove(request_of(head, body));
     ++served_;
-    reply.status = done.status;
-    reply.set_content(done.body, done.type);
-    if (done.status != 200) return;
-    reply.set_header("X-Person-Area", fmt::format("{:.4f}", done.person.area));
-    reply.set_header("X-Person-Confidence", fmt::format("{:.4f}", done.person.confidence));
-    reply.set_header("Content-Disposition", fmt::format("inline; filename=\"{}.{}\"", random_name(),
-                                                        done.type.substr(done.type.find('/') + 1)));
+    Reply reply{.status = done.status, .type = done.type, .body = std::move(done.body)};
+    if (done.status != 200) return reply;
+    reply.headers = {{"X-Person-Area", fmt::format("{:.4f}", done.person.area)},
+                     {"X-Person-Confidence", fmt::format("{:.4f}", done.person.confidence)},
+                     {"Content-Disposition", fmt::format("inline; filename=\"{}.{}\"", random_name(),
+                                                         done.type.substr(done.type.find('/') + 1))}};
+    return reply;
   }
 
   const ServeCommand& c_;
   RemoveApi& api_;
+  http::HostRule rule_;
   std::atomic<index_t> served_{0};
-};
-
-// SIGINT and SIGTERM wait here; they end the server after the requests that it has.
-class StopSignals {
- public:
-  StopSignals() {
-    sigemptyset(&set_);
-    sigaddset(&set_, SIGINT);
-    sigaddset(&set_, SIGTERM);
-    pthread_sigmask(SIG_BLOCK, &set_, nullptr);  // before any other thread is there: they inherit it
-    std::signal(SIGPIPE, SIG_IGN);               // a browser that goes away is no reason to end
-  }
-  void wait() const {
-    int signal = 0;
-    sigwait(&set_, &signal);
-  }
-
- private:
-  sigset_t set_{};
 };
 
 }  // namespace
 
 int run_serve(ServeCommand c) {
-  const StopSignals signals;
   const int workers = c.asked.look.chain.threads > 0 ? c.asked.look.chain.threads : default_threads();
-  RemoveApi api(c.asked, make_segmenter(c.asked.source), workers);
-  Site site(c, api);
-  httplib::Server server;
-  site.add_to(server);
-  const int port = c.port > 0 ? (server.bind_to_port(c.host, c.port) ? c.port : -1) : server.bind_to_any_port(c.host);
-  if (port < 0) throw Error(fmt::format("--host {} --port {}: cannot listen there", c.host, c.port));
-  cli::print(fmt::format("http://{}:{}/\n", c.host.find(':') == std::string::npos ? c.host : "[" + c.host + "]", port));
-  std::thread stopper([&] {
-    signals.wait();
-    server.stop();
-  });
-  const bool ended = server.listen_after_bind();
-  ::kill(::getpid(), SIGTERM);  // for the thread above, where listening ended by itself
-  stopper.join();
-  if (!ended) throw Error(fmt::format("--host {} --port {}: listening ended", c.host, port));
-  return cli::kExitDone;
+  RemoveApi api(c.asked, make_segmenter(c.asked.source));
+  http::Server server(
+      c.host, c.port,
+      {.body_bytes = static_cast<std::size_t>(c.most_megabytes) * 1'000'000, .workers = workers, .seconds = c.seconds});
+  Site site(c, api, http::HostRule(c.host, server.addresses(), c.more_hosts));
+  const bool six = c.host.find(':') != std::string::npos;
+  cli::print(fmt::format("http://{}:{}/\n", six ? "[" + c.host + "]" : c.host, server.port()));
+  const std::size_t left =
+      server.run({.admit = [&](const Head& head) { return site.admit(head); },
+                  .work = [&](const Head& head, std::string_view body) { return site.work(head, body); }});
+  if (left == 0) return cli::kExitDone;
+  cli::complain("oriel-portrait serve", fmt::format("ended with {} requests unfinished", left), cli::kExitFailure);
+  ::_exit(cli::kExitFailure);  // their threads cannot be called back
 }
 
 }  // namespace oriel::portrait

@@ -2,20 +2,22 @@
 #include <fmt/format.h>
 
 #include <chrono>
-#include <filesystem>
 
 #include "apps/portrait/film.h"
 #include "apps/portrait/options.h"
+#include "apps/portrait/output_check.h"
 #include "cli/json.h"
 #include "cli/progress.h"
 #include "io/input_file.h"
 #include "oriel/pool.h"
+#include "quoted.h"
 
 namespace oriel::portrait {
 namespace {
 
 struct Report {
   FrameCount count;
+  FilmCut cut;
   std::vector<std::string> notes;
   double seconds = 0;
 };
@@ -31,22 +33,30 @@ FilmTarget target_of(const VideoCommand& c, const FilmReader& reader, int thread
           .threads = threads};
 }
 
+std::string ended_early(const Report& r) {
+  return fmt::format("the file ends early: {} of {}{} frames are in it, so the film is not whole", r.count.frames,
+                     r.cut.estimate ? "about " : "", r.cut.frames);
+}
+
 void say(const VideoCommand& c, const FilmReader& reader, const Report& r, cli::Progress& progress) {
   const double rate = static_cast<double>(r.count.frames) / r.seconds;
   if (c.asked.json)
     return progress.say(fmt::format(
         "{{\"in\": {}, \"out\": {}, \"width\": {}, \"height\": {}, \"frames\": {}, \"frames_without_person\": {}, "
-        "\"scene_cuts\": {}, \"broken_packets\": {}, \"notes\": {}, \"seconds\": {:.3f}, \"frames_per_second\": "
+        "\"scene_cuts\": {}, \"broken_packets\": {}, \"ended_early\": {}, \"notes\": {}, \"seconds\": {:.3f}, "
+        "\"frames_per_second\": "
         "{:.2f}}}\n",
         cli::json_string(c.in), cli::json_string(c.out), reader.width(), reader.height(), r.count.frames,
-        r.count.without_person, r.count.scene_cuts, reader.broken_packets(), cli::json_list(r.notes), r.seconds, rate));
+        r.count.without_person, r.count.scene_cuts, reader.broken_packets(), r.cut.early, cli::json_list(r.notes),
+        r.seconds, rate));
   if (c.asked.quiet) return;
   std::string more;
   if (r.count.without_person > 0) more += fmt::format("; no person in {} of them", r.count.without_person);
   if (reader.broken_packets() > 0) more += fmt::format("; {} broken packets skipped", reader.broken_packets());
-  for (const std::string& note : r.notes) more += "; " + note;
-  progress.say(fmt::format("{}: {} frames of {}x{} -> {} ({:.1f} s, {:.3g} a second){}\n", c.in, r.count.frames,
-                           reader.width(), reader.height(), c.out, r.seconds, rate, more));
+  for (const std::string& note : r.notes) more += "; " + detail::printable(note);
+  progress.say(fmt::format("{}: {} frames of {}x{} -> {} ({:.1f} s, {:.3g} a second){}\n", detail::printable(c.in),
+                           r.count.frames, reader.width(), reader.height(), detail::printable(c.out), r.seconds, rate,
+                           more));
 }
 
 }  // namespace
@@ -61,14 +71,13 @@ int run_video(VideoCommand c) {
   }
   if (!io::is_regular(c.in))
     throw Error(fmt::format("{}: no regular file; allowed: a film, or oriel-portrait pipe", c.in));
-  std::error_code none;
-  if (std::filesystem::equivalent(c.in, c.out, none))
-    throw Error(fmt::format("{}: IN and OUT are one file; allowed: two", c.out));
+  check_output("oriel-portrait video", c.in, c.out, c.asked);
   const int threads = c.asked.look.chain.threads > 0 ? c.asked.look.chain.threads : default_threads();
   load_background(c.asked);
   FilmReader reader(c.in, c.asked.most_pixels, threads);
   const NamedSegmenter segmenter = make_segmenter(c.asked.source);
-  Report report;
+  Report report{.count = {}, .cut = {}, .notes = c.asked.notes};
+  report.notes.insert(report.notes.end(), segmenter.notes.begin(), segmenter.notes.end());
   FilmWriter writer(target_of(c, reader, threads), reader, report.notes);
 
   const auto start = std::chrono::steady_clock::now();
@@ -90,6 +99,12 @@ int run_video(VideoCommand c) {
                     c.in, reader.broken_packets()));
   writer.finish();
   report.seconds = passed();
+  report.cut = reader.cut();
+  if (report.cut.early) {
+    const std::string note = ended_early(report);
+    report.notes.push_back(note);
+    if (!c.asked.quiet) progress.complain(fmt::format("{}: {}\n", detail::printable(c.in), note));
+  }
   say(c, reader, report, progress);
   return cli::kExitDone;
 }

@@ -14,7 +14,7 @@ int main(int argc, char** argv) {
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
   {
     using namespace oriel;
-    const Problem problem = parse_problem("max:f32:1x1x64x8:k3s2p1");  // of the whole image
+    const Problem problem = parse_problem("max:f32:1x1x64x8:k3x3s2p1");  // of the whole image
     const auto inputs = dist::Partition::balanced(problem.shape, {1, 1, ranks, 1});
     auto pool = dist::make_mpi_pool(problem, inputs, centred_outputs(problem, inputs), MPI_COMM_WORLD);
 

@@ -10,7 +10,8 @@
 
 namespace oriel {
 
-/// How a call is run; never changes its result.
+/// How a call is run; never changes its result. Calls may be made by any number of threads at once, and from tasks of a
+/// program's own oneTBB: a thread that waits within a call takes no other task.
 struct Options {
   int threads = 0;         ///< threads to use at most; 0: all that the process may use
   void* stream = nullptr;  ///< of tensors on a CUDA device: the cudaStream_t of the call; null: the default one
@@ -23,7 +24,7 @@ ORIEL_API Extents output_shape(const Pool& pool, const Extents& shape);
 /// with x or between its own elements. Follows docs/semantics.md S1-S8. Throws Error.
 /// Tensors whose device is Device::cuda are memory of the current CUDA device (docs/cuda.md): the call is put on
 /// options.stream and returns without waiting. All tensors of a call are on one device.
-/// Example: oriel::forward({.op = Op::max, .kernel = {2}}, ConstTensor(x, {1, 1, 4, 4}), Tensor(y, {1, 1, 2, 2}));
+/// Example: oriel::forward({.op = Op::max, .kernel = {2}}, ConstTensor(x, {4, 4}), Tensor(y, {2, 2})); all axes
 ORIEL_API void forward(const Pool& pool, const ConstTensor& x, const Tensor& y, const Options& options = {});
 
 /// The same for a problem that make_problem made, which saves a call that work; x has its dtype and shape. Every
@@ -65,7 +66,7 @@ ORIEL_API bool codes_pay(const Problem& problem);
 /// x = zeros, but x[indices[o]] = y[o]: the partial inverse of max pooling with indices. Where two outputs name one
 /// place the later one in row-major order stays. An index of -1 is skipped; others outside the output's own plane throw
 /// Error.
-/// `axes` are the pooled axes (empty: default_axes of a pool with single values).
+/// `axes` are the pooled axes (empty: all).
 ORIEL_API void unpool(const ConstTensor& y, const ConstTensor& indices, IndexSpace space, const Extents& axes,
                       const Tensor& x, const Options& options = {});
 
@@ -108,7 +109,8 @@ ORIEL_API std::vector<std::string> supported_targets();
 ORIEL_API std::string active_target();
 /// Uses that target from now on (the name in any case; empty: the best). Throws Error when it cannot run here.
 ORIEL_API void set_target(const std::string& name);
-/// Threads that a call uses by default.
+/// Threads that a call uses by default. One in a child that was forked after calls had used several: it has none of
+/// them.
 ORIEL_API int default_threads();
 /// Whether this build pools tensors on CUDA devices.
 ORIEL_API bool has_cuda();

@@ -32,7 +32,7 @@ struct Pool {
   Extents pad_hi{};       // padding after the last input, >= 0; empty: as pad_lo
   Extents dilation{};     // distance of taps, >= 1; empty: 1
   Extents output_size{};  // adaptive windows: outputs, >= 1
-  Extents axes{};         // pooled axes, negative from the end, each once; empty: see default_axes
+  Extents axes{};         // pooled axes, negative from the end, each once; empty: all axes
   Padding padding = Padding::given;
   bool ceil_mode = false;
   bool count_include_pad = true;  // averages: whether padding counts in the divisor (S5)
@@ -66,8 +66,8 @@ struct Problem {
   ORIEL_API index_t taps() const;
 };
 
-/// The axes that a pool works on when it names none: as many last axes as its lists have values; with only single
-/// values, all but the first two of a tensor of rank 3 to 5, and all of any other.
+/// The axes that `pool` works on in a tensor of that rank: those that it names, and if it names none, all of them. In a
+/// batch of images with channels the axes to name are {2, 3}.
 ORIEL_API Extents default_axes(const Pool& pool, int rank);
 
 /// Checks `pool` against a tensor of that dtype and shape and resolves its axes. Throws Error for a kernel, stride or
@@ -75,17 +75,17 @@ ORIEL_API Extents default_axes(const Pool& pool, int rank);
 /// axis, a window that does not fit, a size beyond 2^63 - 1, a norm below 1, an option that the op does not have.
 ORIEL_API Problem make_problem(const Pool& pool, Dtype dtype, const Extents& shape);
 
-/// The problem that a name describes, e.g. `max:f32:8x64x112x112:k3s2p1`; throws Error at the first word that is wrong.
+/// The problem that a name describes, e.g. `max:f32:8x64x112x112:k3x3s2p1`; throws Error at the first wrong word.
 ///
 /// A name is words joined by colons: op, dtype, shape, then any of
-///   window   k3s2p1d1: letters k (kernel) s (stride) p (padding) d (dilation), each with one number or one per
-///            pooled axis joined by x (k3x5); padding may be lo+hi (p0+1 or p0+1x2+2); or global; or out7x7 (adaptive)
+///   window   k3s2p1d1: letters k (kernel) s (stride) p (padding) d (dilation), each a number (for all axes) or one per
+///            axis joined by x (k3x5: the last two); padding may be lo+hi (p0+1x2+2); or global; or out7x7 (adaptive)
 ///   same, same_lower, ceil, exclude (padding not counted), div9 (divisor), omit (NaN), axes1,2 (pooled axes),
 ///   order0,2,3,1 (axes from outermost to innermost in memory), indices, codes (u8, in space window), backward
 /// The op is max, min, avg, sum, or lp followed by its p: lp2, lp1, lp2.5, lpinf.
 ORIEL_API Problem parse_problem(std::string_view name);
 
-/// The shortest name that parses to the same problem.
+/// The shortest name that parses to the same problem; k3x3 stands for k3:axes2,3.
 ORIEL_API std::string to_string(const Problem& problem);
 
 }  // namespace oriel

@@ -1,12 +1,14 @@
 """Oriel: windowed reductions with stride (max, min, average, sum and Lp pooling), the same bits everywhere.
 
-Arrays of NumPy, PyTorch, JAX and everything with DLPack or `__array__` are pooled in place, without copies; results are
-of the caller's kind.
+Arrays of NumPy, PyTorch, JAX and everything with DLPack or `__array__` are read without copying; the result is a new
+array of the same kind. All axes are pooled unless `axes` names some.
 
 >>> import numpy as np
 >>> import oriel
 >>> oriel.max_pool(np.array([[1, 2, 3, 4], [5, 6, 7, 8]]), 2)
 array([[6, 8]])
+>>> oriel.avg_pool(np.ones((4, 6, 6)), 2).shape, oriel.avg_pool(np.ones((4, 6, 6)), 2, axes=(1, 2)).shape
+((2, 3, 3), (4, 3, 3))
 
 `oriel.torch`, `oriel.jax`, `oriel.keras` and `oriel.onnx` are the layers of those frameworks, with gradients; they are
 imported by name.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from oriel import _core
@@ -14,18 +15,21 @@ __all__ = [
 ]
 
 
-def complete_sizes(x: Any, output_size: Any) -> Any:
-    """`output_size` with each None replaced by the extent of its axis, the last axes being meant, as in PyTorch."""
+def complete_sizes(x: Any, output_size: Any, axes: Any = None) -> Any:
+    """`output_size` with each None replaced by the extent of its axis: of `axes`, or of the last ones, as in PyTorch."""
     if output_size is None:
         raise TypeError("adaptive pool: output_size must be an int or a sequence of ints, but is None")
-    if isinstance(output_size, (tuple, list)) and None in output_size:
-        extents = tuple(x.shape)[-len(output_size):]
-        return tuple(n if size is None else size for n, size in zip(extents, output_size))
+    if isinstance(output_size, (tuple, list)) and any(size is None for size in output_size):
+        shape = tuple(x.shape)
+        named = range(-len(output_size), 0) if axes is None else axes if isinstance(axes, Iterable) else (axes,)
+        places = [axis for axis in named if -len(shape) <= axis < len(shape)]
+        if len(places) == len(output_size):  # else the engine says what is wrong
+            return tuple(shape[axis] if size is None else size for axis, size in zip(places, output_size))
     return output_size
 
 
 def _adaptive(op: str, x: Any, output_size: Any, axes: Any, nan_policy: str, norm: float | None = None) -> _core.Pool:
-    return _core.Pool(op, None, None, 0, 1, complete_sizes(x, output_size), axes, False, True, None, norm,
+    return _core.Pool(op, None, None, 0, 1, complete_sizes(x, output_size, axes), axes, False, True, None, norm,
                       check_nan_policy(nan_policy), 0)
 
 
@@ -50,7 +54,7 @@ def adaptive_max_pool(x: Any, output_size: Any, *, return_indices: bool | str = 
         As for `max_pool`.
     output_size : int or sequence of int
         Windows along each pooled axis: window o of m over n elements holds those from floor(o n / m) to ceil((o + 1) n
-        / m). None within a sequence keeps the extent of that one of the last axes.
+        / m). None within a sequence keeps the extent of its axis.
     return_indices, index_dtype, axes, nan_policy, out
         As for `max_pool`; small codes count the taps of the largest window.
 
@@ -140,7 +144,7 @@ def global_max_pool(x: Any, *, axes: Any = None, keepdims: bool = True, nan_poli
     x : array of shape (…)
         As for `max_pool`.
     axes : int or sequence of int, optional
-        The pooled axes; by default all but the first two of an array of 3 to 5 axes, and all axes of any other.
+        The pooled axes; all if not given. ``axes=(-2, -1)`` leaves a batch and channels.
     keepdims : bool
         Whether the pooled axes stay, with one element each.
     nan_policy, out
@@ -155,8 +159,10 @@ def global_max_pool(x: Any, *, axes: Any = None, keepdims: bool = True, nan_poli
     --------
     >>> import numpy as np
     >>> import oriel
-    >>> oriel.global_max_pool(np.arange(8).reshape(1, 2, 2, 2), keepdims=False)
+    >>> oriel.global_max_pool(np.arange(8).reshape(1, 2, 2, 2), axes=(-2, -1), keepdims=False)
     array([[3, 7]])
+    >>> oriel.global_max_pool(np.arange(8).reshape(1, 2, 2, 2))
+    array([[[[7]]]])
     """
     return _global("max", x, axes, keepdims, nan_policy, out)
 
@@ -169,7 +175,7 @@ def global_min_pool(x: Any, *, axes: Any = None, keepdims: bool = True, nan_poli
     --------
     >>> import numpy as np
     >>> import oriel
-    >>> oriel.global_min_pool(np.arange(8).reshape(1, 2, 2, 2), keepdims=False)
+    >>> oriel.global_min_pool(np.arange(8).reshape(1, 2, 2, 2), axes=(-2, -1), keepdims=False)
     array([[0, 4]])
     """
     return _global("min", x, axes, keepdims, nan_policy, out)
@@ -183,7 +189,7 @@ def global_avg_pool(x: Any, *, axes: Any = None, keepdims: bool = True, nan_poli
     --------
     >>> import numpy as np
     >>> import oriel
-    >>> oriel.global_avg_pool(np.arange(8).reshape(1, 2, 2, 2), keepdims=False)
+    >>> oriel.global_avg_pool(np.arange(8).reshape(1, 2, 2, 2), axes=(-2, -1), keepdims=False)
     array([[2, 6]])
     """
     return _global("avg", x, axes, keepdims, nan_policy, out)
@@ -197,7 +203,7 @@ def global_sum_pool(x: Any, *, axes: Any = None, keepdims: bool = True, nan_poli
     --------
     >>> import numpy as np
     >>> import oriel
-    >>> oriel.global_sum_pool(np.arange(8).reshape(1, 2, 2, 2), keepdims=False)
+    >>> oriel.global_sum_pool(np.arange(8).reshape(1, 2, 2, 2), axes=(-2, -1), keepdims=False)
     array([[ 6, 22]])
     """
     return _global("sum", x, axes, keepdims, nan_policy, out)

@@ -51,12 +51,13 @@ def block_reduce(
     Parameters
     ----------
     image : array_like of shape (…)
-        Read in place, whatever its strides.
+        Read without copying, whatever its strides; of the other byte order, it is converted.
     block_size : int or sequence of int, one per axis
         Extents of a block.
     func : callable or str
         `numpy.max`, `numpy.min`, `numpy.mean`, `numpy.average` and `numpy.sum`, or their names "max", "min", "mean" and
-        "sum", are computed by Oriel. Any other function that takes `axis` is applied by NumPy to a view of the blocks.
+        "sum", are computed by Oriel. Any other function that takes `axis`, or one of the names "median", "std", "var",
+        "prod", "any" and "all" of NumPy's, is applied by NumPy to a view of the blocks.
     cval : float
         What completes the blocks at the upper edges of an image that the blocks do not divide, converted to the image's
         dtype as `numpy.pad` does it: -1 becomes 255 in an image of uint8.
@@ -76,7 +77,8 @@ def block_reduce(
 
     Notes
     -----
-    Nothing is padded: partial blocks are reduced as they are (S2) and `cval` is combined with them. Sums and means of
+    Nothing is padded: partial blocks are reduced as they are (S2) and `cval` is combined with them. To leave absent
+    elements out of the mean of a partial block, ``avg_pool(image, block_size, ceil_mode=True)`` has no `cval`. Sums and means of
     integers are exact, but that 64-bit sums wrap as NumPy's do. Where a sum would not fit the image's dtype, a part of
     at most 1 MiB at a time is converted to the narrowest type that holds it. Floating sums are added in the order of
     S8, NumPy's in another: they agree within rounding.
@@ -115,6 +117,8 @@ def block_reduce(
     if not image.dtype.isnative:
         image = image.astype(image.dtype.newbyteorder("="))
     fill = _fill(cval, image.dtype) if any(missing) else image.dtype.type(0)
+    if math.prod(block) >= 2**62:
+        raise ValueError(f"block_reduce: a block must have less than 2**62 elements, but block_size is {block_size!r}")
     if op in ("max", "min"):
         return _extrema(op, image, block, missing, fill)
     return _sums(image, block, missing, fill) if op == "sum" else _means(image, block, missing, fill)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -12,7 +13,17 @@ __all__ = ["active_target", "get_threads", "set_target", "set_threads", "support
 
 def set_threads(n: int) -> None:
     """Let calls from this Python thread use at most `n` threads; 0 means all that the process may use."""
-    _core.set_threads(n)
+    _core.set_threads(_thread_count("set_threads", n))
+
+
+def _thread_count(function: str, n: int) -> int:
+    try:
+        count = operator.index(n)
+    except TypeError:
+        raise TypeError(f"{function}: n must be an int >= 0 (0: all), but is {n!r}") from None
+    if not 0 <= count < 2**31:
+        raise ValueError(f"{function}: n must be >= 0 (0: all) and < 2**31, but is {n!r}")
+    return count
 
 
 def get_threads() -> int:
@@ -32,8 +43,9 @@ def threads(n: int) -> Iterator[None]:
     ...     oriel.max_pool(np.array([1, 2, 3, 4]), 2)
     array([2, 4])
     """
+    count = _thread_count("threads", n)
     before = _core.get_threads()
-    _core.set_threads(n)
+    _core.set_threads(count)
     try:
         yield
     finally:
@@ -60,4 +72,6 @@ def active_target() -> str:
 def set_target(name: str) -> None:
     """Use that instruction set from now on; the empty name means the best. Raises ValueError when it cannot run here.
     """
+    if not isinstance(name, str):
+        raise TypeError(f"set_target: name must be a str, but is {name!r}")
     _core.set_target(name)

@@ -46,9 +46,9 @@ def maximum_filter(
     Parameters
     ----------
     input : array_like of shape (…)
-        Read in place, whatever its strides.
+        Read without copying, whatever its strides; of the other byte order, it is converted.
     size : int or sequence of int
-        Extents of the window, whose middle is element ``size // 2``.
+        Extents of the window, at least 1, whose middle is element ``size // 2``.
     footprint : array_like of bool, optional
         The window's shape, in place of `size`. All true, it is a size; any other is left to SciPy, which must be
         installed for that.
@@ -80,7 +80,10 @@ def maximum_filter(
     -----
     Large inputs are not padded: only outputs whose windows leave the array, and only in the modes where what lies
     beyond matters, are computed from a copy of their surroundings. Unlike SciPy, which computes in float64, 64-bit
-    integers are exact, and a NaN within a window makes the result NaN (S3).
+    integers are exact, and a NaN within a window makes the result NaN (S3). Errors are ValueError where SciPy raises
+    RuntimeError (a list of the wrong length, an unknown mode, a missing size, an `output` of another shape); a size that
+    is below 1 or no whole number, which SciPy takes for 1 or rounds down, is an error. SciPy's other filters (ranks,
+    medians, grey morphology) are not here; an opening is `minimum_filter`, then `maximum_filter`.
 
     Examples
     --------
@@ -322,12 +325,16 @@ def _windows(name: str, x: np.ndarray, axes: tuple[int, ...], size: Any, mode: A
     sizes, modes, origins = (
         _per_axis(name, word, value, len(axes)) for word, value in (("size", size), ("mode", mode), ("origin", origin))
     )
+    taps = 1
     for axis, k, edge, shift in zip(axes, sizes, modes, origins):
         k, shift = _integer(name, "size", k), _integer(name, "origin", shift)
         if edge not in _MODES:
             raise ValueError(f"{name}: mode must be one of {', '.join(_MODES)}, but is {edge!r}")
         if k < 1:
             raise ValueError(f"{name}: size must be >= 1, but axis {axis} has {k}")
+        taps *= k
+        if taps >= 2**62:
+            raise ValueError(f"{name}: a window must have less than 2**62 elements, but size is {size!r}")
         if k > 1:
             if not 0 <= k // 2 + shift < k:
                 raise ValueError(

@@ -5,13 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 from oriel import _core
-from oriel.pool import check_nan_policy
+from oriel.pool import check_nan_policy, refuse_kernel
 
 __all__ = ["avg_pool_backward", "lp_pool_backward", "max_pool_backward", "min_pool_backward", "sum_pool_backward"]
 
 
 def _extremum_backward(op: str, dy: Any, x: Any, window: tuple, ceil_mode: bool, indices: Any, space: str, axes: Any,
                        nan_policy: str, out: Any) -> Any:
+    if window[0] is None:
+        refuse_kernel(f"{op}_pool_backward")
     pool = _core.Pool(op, *window, None, axes, ceil_mode, True, None, None, check_nan_policy(nan_policy), 0)
     if indices is None:
         return _core.backward(pool, dy, x, None, out)
@@ -101,6 +103,8 @@ def avg_pool_backward(dy: Any, input_shape: Any, kernel_size: Any, stride: Any =
     >>> oriel.avg_pool_backward(np.array([3.0, 30.0]), (4,), 3, 1)
     array([ 1., 11., 11., 10.])
     """
+    if kernel_size is None:
+        refuse_kernel("avg_pool_backward")
     pool = _core.Pool("avg", kernel_size, stride, padding, dilation, None, axes, ceil_mode, count_include_pad,
                       divisor_override, None, check_nan_policy(nan_policy), 0)
     return _linear_backward(pool, dy, input_shape, out)
@@ -118,6 +122,8 @@ def sum_pool_backward(dy: Any, input_shape: Any, kernel_size: Any, stride: Any =
     >>> oriel.sum_pool_backward(np.array([1.0, 10.0]), (4,), 3, 1)
     array([ 1., 11., 11., 10.])
     """
+    if kernel_size is None:
+        refuse_kernel("sum_pool_backward")
     pool = _core.Pool("sum", kernel_size, stride, padding, dilation, None, axes, ceil_mode, True, None, None,
                       check_nan_policy(nan_policy), 0)
     return _linear_backward(pool, dy, input_shape, out)
@@ -136,6 +142,8 @@ def lp_pool_backward(dy: Any, x: Any, norm_type: float, kernel_size: Any, stride
     >>> oriel.lp_pool_backward(np.array([10.0]), np.array([3.0, -4.0]), 2, 2)
     array([ 6., -8.])
     """
+    if kernel_size is None:
+        refuse_kernel("lp_pool_backward")
     pool = _core.Pool("lp", kernel_size, stride, padding, dilation, None, axes, ceil_mode, True, None, norm_type,
                       check_nan_policy(nan_policy), 0)
     return _core.backward(pool, dy, x, None, out)

@@ -2,7 +2,8 @@
 
 `oriel.onnx.Backend` is a subclass of `onnx.backend.base.Backend`: `prepare`, `run_model` and `run_node` work as
 everywhere. It runs AveragePool, MaxPool, LpPool, GlobalAveragePool, GlobalMaxPool, GlobalLpPool and MaxUnpool of every
-version that ONNX has had, one or many of them in a graph.
+version that ONNX has had, one or many of them in a graph. It is no runtime for networks: a node of another kind (Conv,
+Relu …) is refused by name.
 """
 
 from __future__ import annotations
@@ -193,7 +194,10 @@ def _label(node: onnx.NodeProto) -> str:
 def _version_of(node: onnx.NodeProto, opset: int) -> int:
     """The version of the node's operator, one of those in _OPERATORS."""
     if node.domain not in ("", "ai.onnx") or node.op_type not in _OPERATORS:
-        raise ValueError(f"oriel.onnx: nodes must be {', '.join(_OPERATORS)}, but one is {_label(node)}")
+        raise ValueError(
+            f"oriel.onnx: nodes must be {', '.join(_OPERATORS)}, but one is {_label(node)}: this backend runs graphs "
+            "of pooling nodes alone, no whole networks"
+        )
     known = _OPERATORS[node.op_type][1]
     try:
         version = onnx.defs.get_schema(node.op_type, opset, "").since_version

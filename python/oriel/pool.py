@@ -6,11 +6,27 @@ from typing import Any
 
 from oriel import _core
 
-__all__ = ["Pool", "check_nan_policy"]
+__all__ = ["Pool", "check_nan_policy", "refuse_kernel"]
+
+
+class _Whole:
+    """The kernel of a global pool: that of a `Pool` which is given none. None itself is a mistake."""
+
+    def __repr__(self) -> str:
+        return "<everything>"
+
+
+_WHOLE = _Whole()
+
+
+def refuse_kernel(function: str) -> None:
+    """Raise the error for a `kernel_size` of None."""
+    raise TypeError(f"{function}: kernel_size must be an int or a sequence of ints, but is None; "
+                    "global pools are functions of their own, such as global_max_pool")
 
 
 def check_nan_policy(nan_policy: str) -> bool:
-    """True where NaN taps are left out (`"omit"`), False where they make the result NaN (`"propagate"`)."""
+    """True if NaN taps are left out (`"omit"`), False if they make the result NaN (`"propagate"`)."""
     if nan_policy == "propagate":
         return False
     if nan_policy == "omit":
@@ -30,12 +46,12 @@ class Pool:
     op : {"max", "min", "avg", "sum", "lp"}
         The reduction.
     kernel_size, stride, padding, dilation
-        As for `max_pool`. Without `kernel_size` and `output_size` the pool is global: one window over everything.
+        As for `max_pool`. If neither `kernel_size` nor `output_size` is given, the pool is global: one window over
+        everything.
     output_size : int or sequence of int, optional
         Makes the pool adaptive: that many windows share each axis evenly.
     axes : int or sequence of int, optional
-        The pooled axes, negative ones counted from the end. By default as many last axes as the lists have values; with
-        single ints all axes but the first two of an array of 3 to 5 axes, and all axes of any other.
+        The pooled axes, negative ones counted from the end; all axes if not given.
     ceil_mode : bool
         Whether a partial last window counts (S1).
     count_include_pad, divisor_override
@@ -64,9 +80,13 @@ class Pool:
 
     __slots__ = ("_core",)
 
-    def __init__(self, op: str, kernel_size: Any = None, stride: Any = None, padding: Any = 0, dilation: Any = 1, *,
+    def __init__(self, op: str, kernel_size: Any = _WHOLE, stride: Any = None, padding: Any = 0, dilation: Any = 1, *,
                  output_size: Any = None, axes: Any = None, ceil_mode: bool = False, count_include_pad: bool = True,
                  divisor_override: int | None = None, norm_type: float = 2.0, nan_policy: str = "propagate") -> None:
+        if kernel_size is None and output_size is None:
+            refuse_kernel("Pool")
+        if kernel_size is _WHOLE:
+            kernel_size = None
         object.__setattr__(self, "_core", _core.Pool(op, kernel_size, stride, padding, dilation, output_size, axes,
                                                      ceil_mode,
                                                      count_include_pad, divisor_override, norm_type,

@@ -7,7 +7,7 @@ from __future__ import annotations
 from typing import Any
 
 from oriel import _core
-from oriel.pool import check_nan_policy
+from oriel.pool import check_nan_policy, refuse_kernel
 
 __all__ = ["avg_pool", "lp_pool", "max_pool", "max_unpool", "min_pool", "sum_pool", "unpooled_shape"]
 
@@ -28,10 +28,10 @@ def max_pool(x: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, dil
     Parameters
     ----------
     x : array of shape (…)
-        A NumPy array, a CPU tensor of PyTorch or JAX, anything with DLPack or `__array__`; read in place whatever its
-        strides.
+        A NumPy array, a CPU tensor of PyTorch or JAX, anything with DLPack or `__array__`; read without copying,
+        whatever its strides. (Arrays of the other byte order are converted, and so are fields of packed records.)
     kernel_size : int or sequence of int
-        Taps of a window along each pooled axis.
+        Taps of a window along each pooled axis: one number for all of them, or a sequence of one for each.
     stride : int or sequence of int, optional
         Step of the window; `kernel_size` if not given.
     padding : int, sequence of int, sequence of (before, after), "valid", "same" or "same_lower"
@@ -46,9 +46,8 @@ def max_pool(x: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, dil
         The dtype of indices; those of the `"window"` may be of int32 or, where it has at most 255 taps, of uint8, in which
         255 says that a window has no tap.
     axes : int or sequence of int, optional
-        The pooled axes, negative ones counted from the end. By default as many last axes as the lists have values; with
-        single ints all axes but the first two of an array of 3 to 5 axes (batch and channels), and all axes of any
-        other.
+        The pooled axes, negative ones counted from the end; all axes if not given, as in SciPy and scikit-image. Name
+        them if others are for a batch or channels, e.g. ``axes=(-2, -1)``, or use `max_pool2d`. At most 8 of 16 axes.
     nan_policy : {"propagate", "omit"}
         Whether a NaN makes the result NaN or is left out (S3).
     out : array, optional
@@ -86,7 +85,12 @@ def max_pool(x: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, dil
            [5, 5]]))
     >>> oriel.max_pool(x, 2, return_indices="window", index_dtype="uint8")[1]
     array([[3, 3]], dtype=uint8)
+    >>> volume = np.arange(4 * 6 * 6).reshape(4, 6, 6)
+    >>> oriel.max_pool(volume, 2).shape, oriel.max_pool(volume, 2, axes=(1, 2)).shape
+    ((2, 3, 3), (4, 3, 3))
     """
+    if kernel_size is None:
+        refuse_kernel("max_pool")
     pool = _Pool("max", kernel_size, stride, padding, dilation, None, axes, ceil_mode, True, None, None,
                  nan_policy != "propagate" and check_nan_policy(nan_policy), 0)
     if return_indices:
@@ -106,6 +110,8 @@ def min_pool(x: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, dil
     >>> oriel.min_pool(np.array([4.0, 3.0, 2.0, np.nan]), 2, nan_policy="omit")
     array([3., 2.])
     """
+    if kernel_size is None:
+        refuse_kernel("min_pool")
     pool = _Pool("min", kernel_size, stride, padding, dilation, None, axes, ceil_mode, True, None, None,
                  nan_policy != "propagate" and check_nan_policy(nan_policy), 0)
     if return_indices:
@@ -139,6 +145,8 @@ def avg_pool(x: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, dil
     >>> oriel.avg_pool(np.array([2.0, 4.0, 6.0, 8.0]), 3, 2, padding=1, count_include_pad=False)
     array([3., 6.])
     """
+    if kernel_size is None:
+        refuse_kernel("avg_pool")
     pool = _Pool("avg", kernel_size, stride, padding, dilation, None, axes, ceil_mode, count_include_pad,
                  divisor_override, None, nan_policy != "propagate" and check_nan_policy(nan_policy), 0)
     return _forward(pool, x, out)
@@ -156,6 +164,8 @@ def sum_pool(x: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, dil
     >>> oriel.sum_pool(np.array([200, 100, 3, 4], np.uint8), 2)
     array([255,   7], dtype=uint8)
     """
+    if kernel_size is None:
+        refuse_kernel("sum_pool")
     pool = _Pool("sum", kernel_size, stride, padding, dilation, None, axes, ceil_mode, True, None, None,
                  nan_policy != "propagate" and check_nan_policy(nan_policy), 0)
     return _forward(pool, x, out)
@@ -177,6 +187,8 @@ def lp_pool(x: Any, norm_type: float, kernel_size: Any, stride: Any = None, padd
     >>> oriel.lp_pool(np.array([3.0, -4.0, 5.0, 12.0]), 2, 2)
     array([ 5., 13.])
     """
+    if kernel_size is None:
+        refuse_kernel("lp_pool")
     pool = _Pool("lp", kernel_size, stride, padding, dilation, None, axes, ceil_mode, True, None, norm_type,
                  nan_policy != "propagate" and check_nan_policy(nan_policy), 0)
     return _forward(pool, x, out)
@@ -249,6 +261,8 @@ def max_unpool(x: Any, indices: Any, kernel_size: Any, stride: Any = None, paddi
     >>> oriel.max_unpool(y, indices, 2)
     array([0., 4., 3., 0.])
     """
+    if kernel_size is None:
+        refuse_kernel("max_unpool")
     pool = _Pool("max", kernel_size, stride, padding, 1, None, axes)
     shape = unpooled_shape("max_unpool", tuple(x.shape), pool, output_size)
     return _core.unpool(x, indices, space, pool.resolved_axes(tuple(x.shape)), shape, out)

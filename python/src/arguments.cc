@@ -1,5 +1,8 @@
 #include "arguments.h"
 
+#include <nanobind/stl/string.h>
+
+#include <algorithm>
 #include <array>
 #include <string>
 
@@ -13,14 +16,22 @@ constexpr int kMaxNdim = 3;  // as in max_pool3d
 
 std::string shown(nb::handle object) { return nb::repr(object).c_str(); }
 
+// Arrays have __index__ too, but it works only for those without axes, which have no length.
+bool has_length(nb::handle object) {
+  if (PyObject_Size(object.ptr()) >= 0) return true;
+  PyErr_Clear();
+  return false;
+}
+
 bool is_int(nb::handle object) {
-  return PyLong_CheckExact(object.ptr()) != 0 || (PyBool_Check(object.ptr()) == 0 && PyIndex_Check(object.ptr()) != 0);
+  if (PyLong_CheckExact(object.ptr()) != 0) return true;
+  return PyBool_Check(object.ptr()) == 0 && PyIndex_Check(object.ptr()) != 0 && !has_length(object);
 }
 
 bool is_sequence(nb::handle object) {
-  return PyTuple_Check(object.ptr()) != 0 || PyList_Check(object.ptr()) != 0 ||
-         (PySequence_Check(object.ptr()) != 0 && PyUnicode_Check(object.ptr()) == 0 &&
-          PyBytes_Check(object.ptr()) == 0);
+  if (PyTuple_Check(object.ptr()) != 0 || PyList_Check(object.ptr()) != 0) return true;
+  if (PyUnicode_Check(object.ptr()) != 0 || PyBytes_Check(object.ptr()) != 0) return false;
+  return PySequence_Check(object.ptr()) != 0 || (PyIndex_Check(object.ptr()) != 0 && has_length(object));
 }
 
 [[noreturn]] void refuse_ints(std::string_view function, const char* argument, nb::handle object) {
@@ -126,7 +137,10 @@ index_t read_int(std::string_view function, const char* argument, nb::handle obj
     value = PyLong_AsLongLongAndOverflow(object.ptr(), &overflow);
   } else {
     const nb::object index = nb::steal(PyNumber_Index(object.ptr()));
-    if (!index.is_valid()) throw nb::python_error();
+    if (!index.is_valid()) {  // a boolean of NumPy, an array of floats
+      PyErr_Clear();
+      throw TypeFault(fmt::format("{}: {} must be an int, but is {}", function, argument, shown(object)));
+    }
     value = PyLong_AsLongLongAndOverflow(index.ptr(), &overflow);
   }
   if (overflow != 0) {
@@ -234,12 +248,16 @@ PythonPool read_pool(nb::handle op, nb::handle kernel_size, nb::handle stride, n
   if (!output_size.is_none()) {
     pool.kind = WindowKind::adaptive;
     pool.output_size = read_ints(function, "output_size", output_size);
-  } else if (kernel_size.is_none()) {
+  } else if (kernel_size.is_none() && ndim == 0) {
     pool.kind = WindowKind::global;
   } else {
     read_window(function, kernel_size, stride, padding, dilation, pool);
   }
-  pool.axes = read_optional_ints(function, "axes", axes);
+  if (!axes.is_none()) {
+    pool.axes = read_ints(function, "axes", axes);
+    if (pool.axes.empty())
+      throw Error(fmt::format("{}: axes must name at least one axis, or be None for all, but is empty", function));
+  }
   for (int a = -ndim; a < 0; ++a) append(function, "axes", pool.axes, a);
   pool.ceil_mode = read_bool(function, "ceil_mode", ceil_mode);
   pool.count_include_pad = read_bool(function, "count_include_pad", count_include_pad);
@@ -251,6 +269,20 @@ PythonPool read_pool(nb::handle op, nb::handle kernel_size, nb::handle stride, n
   }
   if (!norm.is_none()) pool.norm = read_number(function, "norm_type", norm);
   pool.nan = omit_nan ? NanPolicy::omit : NanPolicy::propagate;
+  return result;
+}
+
+PythonPool PythonPool::beside_channels(int rank) const {
+  PythonPool result = *this;
+  if (ndim != 0 || !pool.axes.empty()) return result;
+  int count = 1;
+  for (const Extents* list :
+       {&pool.kernel, &pool.stride, &pool.pad_lo, &pool.pad_hi, &pool.dilation, &pool.output_size})
+    count = std::max(count, list->size());
+  if (count > rank)
+    throw Error(fmt::format("{}: there must be an axis for each of the {} values, but the input has rank {}",
+                            function(), count, rank));
+  for (int a = count > 1 ? rank - count : rank >= 3 && rank <= 5 ? 2 : 0; a < rank; ++a) result.pool.axes.push_back(a);
   return result;
 }
 

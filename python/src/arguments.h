@@ -41,6 +41,9 @@ struct PythonPool {
   std::string_view function() const;
   /// Throws Error when a tensor of that shape has not ndim + 1 or ndim + 2 axes.
   void check_rank(const Extents& shape) const;
+  /// The same pool on a tensor of that rank. If it names no axes: of as many last ones as its lists have values; with
+  /// single values of all but batch and channels (the first two of 3 to 5 axes). So functions for networks count axes.
+  PythonPool beside_channels(int rank) const;
 };
 
 /// What the arguments say; see the class Pool of the module. They are checked against a tensor only later.

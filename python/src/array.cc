@@ -85,17 +85,14 @@ Array from_numpy(std::string_view function, const char* argument, nb::handle obj
   if (!dtype) {
     refuse_dtype(function, argument, text_of(reinterpret_cast<PyObject*>(descr)));
   }
-  if (PyArray_ISBYTESWAPPED(array)) {
-    throw TypeFault(
-        fmt::format("{}: {} must be in the machine's byte order, but its dtype is {}; "
-                    "{}.astype({}.dtype.newbyteorder('=')) converts it",
-                    function, argument, text_of(reinterpret_cast<PyObject*>(descr)), argument, argument));
-  }
   const npy_intp item = PyDataType_ELSIZE(descr);
-  bool whole = PyArray_ISALIGNED(array);
+  bool whole = PyArray_ISALIGNED(array) && !PyArray_ISBYTESWAPPED(array);
   for (int d = 0; d < PyArray_NDIM(array) && whole; ++d) whole = PyArray_STRIDE(array, d) % item == 0;
-  if (!whole) {  // fields of packed records: elements are not where the engine can read them
-    PyObject* copy = PyArray_FromArray(array, nullptr, NPY_ARRAY_CARRAY | NPY_ARRAY_ENSURECOPY);
+  if (!whole) {  // fields of packed records, or the other byte order: the engine cannot read the elements where they
+                 // are
+    PyArray_Descr* native = PyArray_DescrNewByteorder(descr, NPY_NATIVE);
+    if (native == nullptr) throw nb::python_error();
+    PyObject* copy = PyArray_FromArray(array, native, NPY_ARRAY_BEHAVED | NPY_ARRAY_ENSURECOPY);  // takes `native`
     if (copy == nullptr) throw nb::python_error();
     result.owner = nb::steal(copy);
     array = reinterpret_cast<PyArrayObject*>(copy);
@@ -314,6 +311,9 @@ bool is_immutable(nb::handle object) {
   return module.starts_with("jax");
 }
 
+// Stands for an array while JAX compiles or differentiates a function.
+bool is_traced(nb::handle object) { return is_immutable(object) && kind_of(object).ends_with("Tracer"); }
+
 bool has_dlpack(nb::handle object) { return nb::hasattr(object, "__dlpack__"); }
 
 }  // namespace
@@ -341,8 +341,14 @@ Array read_array(std::string_view function, const char* argument, nb::handle obj
   }
   PyObject* converted = PyArray_FromAny(object.ptr(), nullptr, 0, 0, 0, nullptr);
   if (converted == nullptr) {
-    throw TypeFault(fmt::format("{}: {} must be an array, but is {}: {}", function, argument, kind_of(object),
-                                take_python_error()));
+    const std::string why = take_python_error();
+    if (is_traced(object)) {
+      throw TypeFault(
+          fmt::format("{}: {} must be an array with values, but is traced by JAX (jit, grad, vmap, …), which has none "
+                      "yet; the functions of oriel.jax can be traced",
+                      function, argument));
+    }
+    throw TypeFault(fmt::format("{}: {} must be an array, but is {}: {}", function, argument, kind_of(object), why));
   }
   const nb::object keep = nb::steal(converted);
   Array result = from_numpy(function, argument, object, reinterpret_cast<PyArrayObject*>(converted));
@@ -363,6 +369,10 @@ void check_same_framework(std::string_view function, const char* a_name, const A
 Array read_output(std::string_view function, const char* argument, nb::handle object, const Array& like, Dtype dtype,
                   const Extents& shape) {
   Array result;
+  if (PyArray_Check(object.ptr()) && PyArray_ISBYTESWAPPED(reinterpret_cast<PyArrayObject*>(object.ptr()))) {
+    throw TypeFault(fmt::format("{}: {} must be in the machine's byte order, but its dtype is {}", function, argument,
+                                dtype_of(object)));
+  }
   if (PyArray_Check(object.ptr()) || exchange_of(object) != nullptr) {
     result = read_array(function, argument, object);
   } else if (has_dlpack(object) && !is_immutable(object) && is_on_cuda(object)) {

@@ -3,6 +3,8 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
+#include <array>
 #include <optional>
 #include <string>
 #include <utility>
@@ -329,13 +331,15 @@ void bind_pool(nb::module_& m) {
         const Extents extents = read_shape(p.function(), "shape", shape);
         p.check_rank(extents);
         Pool anywhere{.op = p.pool.op, .kind = WindowKind::global};  // whether the windows fit plays no part
-        anywhere.axes = p.pool.axes.empty() ? default_axes(p.pool, extents.size()) : p.pool.axes;
+        anywhere.axes = default_axes(p.pool, extents.size());
         const Problem problem = make_problem(anywhere, Dtype::f32, Extents(extents.size(), 1));
         Extents axes;
         for (int a = 0; a < problem.pooled; ++a) axes.push_back(problem.axes[static_cast<std::size_t>(a)]);
         return to_tuple(axes);
       },
       "shape"_a, "The pooled axes of a tensor of that shape, counted from its first.");
+  pool.def("beside_channels", &PythonPool::beside_channels, "rank"_a,
+           "The same pool on a tensor of that rank; if it names no axes, without batch and channels.");
 }
 
 void bind_functions(nb::module_& m) {
@@ -366,6 +370,38 @@ void bind_functions(nb::module_& m) {
   m.attr("version") = version();
 }
 
+// Errors of pools, with NumPy's names of dtypes in place of the engine's: float32 for f32. Quoted text stays.
+std::string with_numpy_dtypes(const std::string& text) {
+  static constexpr std::array<std::pair<std::string_view, std::string_view>, 12> kNames = {{{"f64", "float64"},
+                                                                                            {"f32", "float32"},
+                                                                                            {"f16", "float16"},
+                                                                                            {"bf16", "bfloat16"},
+                                                                                            {"i8", "int8"},
+                                                                                            {"u8", "uint8"},
+                                                                                            {"i16", "int16"},
+                                                                                            {"u16", "uint16"},
+                                                                                            {"i32", "int32"},
+                                                                                            {"u32", "uint32"},
+                                                                                            {"i64", "int64"},
+                                                                                            {"u64", "uint64"}}};
+  if (text.substr(0, text.find(':')).find("pool") == std::string::npos) return text;
+  std::string out, word;
+  bool quoted = false;
+  for (const char c : text + '\0') {
+    if ((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_') {
+      word += c;
+      continue;
+    }
+    const auto* const known =
+        std::find_if(kNames.begin(), kNames.end(), [&](const auto& n) { return n.first == word; });
+    out += known == kNames.end() || quoted ? std::string_view(word) : known->second;
+    if (c == '\'') quoted = !quoted && word.empty();  // after a word it ends a quotation, or is that of "machine's"
+    word.clear();
+    if (c != '\0') out += c;
+  }
+  return out;
+}
+
 // The door names the fields of its Pool; Python's arguments have the frameworks' names.
 std::string in_python_words(std::string text) {
   for (const auto& [field, argument] :
@@ -373,7 +409,8 @@ std::string in_python_words(std::string text) {
     const std::size_t at = text.find(field);
     if (at != std::string::npos) text.replace(at, std::string_view(field).size(), argument);
   }
-  return text;
+  if (text.starts_with("unpool: ")) text.insert(0, "max_");
+  return with_numpy_dtypes(text);
 }
 
 void bind_eager(nb::module_& m) {
@@ -388,8 +425,9 @@ void bind_eager(nb::module_& m) {
         if (!self.may_act_on(x)) return nb::borrow(Py_NotImplemented);
         const std::optional<Array> array = read_if_here(x);
         if (!array || array->view.device != Device::cpu) return nb::borrow(Py_NotImplemented);
-        return self.act(*array, read_pool(op, kernel_size, stride, padding, dilation, output_size, axes, ceil_mode,
-                                          count_include_pad, divisor, norm, omit_nan, ndim));
+        const PythonPool pool = read_pool(op, kernel_size, stride, padding, dilation, output_size, axes, ceil_mode,
+                                          count_include_pad, divisor, norm, omit_nan, ndim);
+        return self.act(*array, pool.beside_channels(array->view.shape.size()));
       },
       "x"_a.none(), "op"_a, "kernel_size"_a.none(), "stride"_a.none(), "padding"_a.none(), "dilation"_a.none(),
       "output_size"_a.none(), "axes"_a.none(), "ceil_mode"_a.none(), "count_include_pad"_a.none(), "divisor"_a.none(),
@@ -402,7 +440,7 @@ void bind_errors() {
     try {
       std::rethrow_exception(p);
     } catch (const TypeFault& e) {
-      PyErr_SetString(PyExc_TypeError, e.what());
+      PyErr_SetString(PyExc_TypeError, with_numpy_dtypes(e.what()).c_str());
     } catch (const Error& e) {
       PyErr_SetString(PyExc_ValueError, in_python_words(e.what()).c_str());
     }

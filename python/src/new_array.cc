@@ -1,6 +1,7 @@
 // New arrays for results: of the caller's kind, their axes in memory in the order of the input's.
 #define NO_IMPORT_ARRAY  // array.cc does
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/string.h>
 
 #include <algorithm>
 #include <array>

@@ -137,7 +137,6 @@ class Sharer {
         k_(apart_table().kernels(job.problem.pool.op, job.problem.dtype)),
         writer_(kernels().shares(Lane::f32)) {
     if (!job.stage) return;
-    arena.reset();
     stage_ = arena.take(bands.most_inputs * bands.row_bytes + kLineBytes);
   }
 
@@ -318,7 +317,7 @@ bool apart_gradient(const Problem& problem, const ConstTensor* x, const ConstTen
   for (const PooledAxis& a : job.layout.axis) job.complete &= covers(a.axis);
   const Bands bands(job, threads);
   parallel_for(job.layout.plane_count() * bands.count, bands.bytes, threads, [&](index_t begin, index_t end) {
-    static thread_local Arena arena;
+    Arena arena;
     Sharer sharer(job, bands, arena);
     for (index_t i = begin; i < end; ++i) sharer.run(i / bands.count, i % bands.count);
     if (job.stream || job.stage) finish_stream();

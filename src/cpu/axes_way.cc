@@ -72,7 +72,7 @@ void run_axes(const FoldJob& job, int threads) {
   for (int a = 0; a < layout.pooled(); ++a) whole.outputs[at(a)] = {0, layout.axis[at(a)].axis.out};
   const Boxes boxes(job, job.plain, whole);
   parallel_for(layout.plane_count() * boxes.count(), boxes.bytes(), threads, [&](index_t begin, index_t end) {
-    static thread_local Arena arena;
+    Arena arena;
     AxesFolder plain(job, job.plain, false, arena);
     for (index_t i = begin; i < end; ++i) {
       const AxesBox box = boxes.box(i % boxes.count());
@@ -85,7 +85,7 @@ void run_axes(const FoldJob& job, int threads) {
 
 void fold_axes_exactly(const FoldJob& job, index_t plane, Range rows, Range along, Range lanes) {
   const RowLayout& layout = job.layout;
-  static thread_local Arena arena;
+  Arena arena;
   const RowReduction how = exact_recipe(*job.problem);
   AxesFolder folder(job, how, arena);
   int inner = layout.pooled() - 1;  // the axis that rows are counted by first

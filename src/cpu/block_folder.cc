@@ -89,8 +89,7 @@ Range Blocks::planes_of(index_t block) const {
 void run_blocks(const FoldJob& job, int threads) {
   const Blocks blocks(job, threads > 0 ? threads : default_threads());
   const auto fold_parts = [&](index_t begin, index_t end) {
-    static thread_local Arena arena;
-    arena.reset();
+    Arena arena;
     BlockFolder plain(job, blocks, arena);
     CarefulRows careful(job);
     for (index_t part = begin; part < end; ++part) {

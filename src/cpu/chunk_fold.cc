@@ -1,7 +1,6 @@
 #include "cpu/chunk_fold.h"
 
 #include <atomic>
-#include <memory>
 
 #include "cpu/column_folder.h"
 #include "cpu/parallel.h"
@@ -25,8 +24,7 @@ struct Window {
   std::atomic<bool> special{false};
 
   void fold_chunks(index_t begin, index_t end) {
-    static thread_local Arena arena;
-    arena.reset();
+    Arena arena;
     const index_t bytes = job.plain.value_bytes;
     std::byte* row = arena.take(kChunk * bytes + 128);
     RowTree tree(job.plain, kChunk, arena);
@@ -61,11 +59,7 @@ bool takes_chunks(const FoldJob& job) {
 }
 
 void run_chunks(const FoldJob& job, int threads) {
-  // Taken while in use: a thread that waits for others may be given another call's work.
-  static thread_local std::unique_ptr<Arena> kept;
-  std::unique_ptr<Arena> own = kept ? std::move(kept) : std::make_unique<Arena>();
-  Arena& arena = *own;
-  arena.reset();
+  Arena arena;
   const PooledAxis& along = job.layout.axis[0];
   const RowReduction& how = job.plain;
   const index_t units = along.axis.kernel / RowTree::kUnit;
@@ -96,7 +90,6 @@ void run_chunks(const FoldJob& job, int threads) {
     }
     if (special) careful.fold(p, {0, 1});
   }
-  kept = std::move(own);
 }
 
 }  // namespace oriel::cpu

@@ -17,7 +17,8 @@ bool is_full(const Axis& axis) {
 }  // namespace
 
 void CodeCheck::make(const CodeShape& shape) {
-  if (!code_begin_.empty() && shape == shape_) return;
+  if (made_ && shape == shape_) return;
+  made_ = false;
   shape_ = shape;
   step_ = shape.steps();
   taps_ = step_[0] * shape.axis[0].axis.kernel;
@@ -40,9 +41,18 @@ void CodeCheck::make(const CodeShape& shape) {
     n *= shape_.axis[at(a)].axis.out;
   }
   has_bits_ = false;
-  if (full_) return;
-  set_limits();
-  if (joined_) set_bits();
+  if (!full_) set_limits();
+  if (!full_ && joined_) set_bits();
+  made_ = true;
+}
+
+index_t CodeCheck::bytes() const {
+  std::size_t all = code_begin_.capacity() * sizeof code_begin_[0] + output_.capacity() * sizeof output_[0] +
+                    row_bits_.capacity() + column_bits_.capacity();
+  for (const auto& of_axes : {&low_, &size_}) {
+    for (const auto& limits : *of_axes) all += limits.capacity();
+  }
+  return static_cast<index_t>(all);
 }
 
 void CodeCheck::set_bits() {

@@ -10,8 +10,11 @@ namespace oriel::cpu {
 
 class CodeCheck {
  public:
+  static constexpr index_t kKeep = index_t{1} << 25;  // bytes that a thread keeps
+
   /// Makes the limits of a shape, unless they are those that are there.
   void make(const CodeShape& shape);
+  index_t bytes() const;
 
   index_t rows() const { return static_cast<index_t>(code_begin_.size()); }  // of outputs
   /// Whether the codes of rows of outputs are of taps that exist, or 255; `code` is where their plane begins.
@@ -22,6 +25,7 @@ class CodeCheck {
   void set_bits();
 
   CodeShape shape_;
+  bool made_ = false;                           // for the shape, to the end
   std::array<index_t, kMaxPooledAxes> step_{};  // what a tap of an axis adds to a code
   index_t taps_ = 1;
   std::vector<index_t> code_begin_;                                   // of rows of outputs,

@@ -9,6 +9,7 @@
 #include "cpu/code_check.h"
 #include "cpu/code_lists.h"
 #include "cpu/code_scatter.h"
+#include "cpu/kept.h"
 #include "cpu/parallel.h"
 
 namespace oriel::cpu {
@@ -276,10 +277,10 @@ bool gather_codes(const CodeJob& job, int threads) {
   std::atomic<bool> good{true};
   const index_t bytes = job.shape.planes * (job.in + job.out) * job.elem / job.bands;
   parallel_for(job.groups * job.bands, bytes, threads, [&](index_t begin, index_t end) {
-    static thread_local CodeLists lists;
-    static thread_local CodeCheck check;
-    static thread_local Arena arena;
-    CodeGatherer gatherer(job, lists, check, arena);
+    Kept<CodeLists> lists;
+    Kept<CodeCheck> check;
+    Arena arena;
+    CodeGatherer gatherer(job, *lists, *check, arena);
     for (index_t i = begin; i < end; ++i) {
       if (!gatherer.run(i / job.bands, i % job.bands)) good.store(false, std::memory_order_relaxed);
     }

@@ -10,7 +10,8 @@ constexpr std::size_t at(index_t i) { return static_cast<std::size_t>(i); }
 }  // namespace
 
 void CodeLists::make(const CodeShape& shape) {
-  if (!dx_.empty() && shape == shape_) return;
+  if (made_ && shape == shape_) return;
+  made_ = false;
   shape_ = shape;
   step_ = shape.steps();
   list_axes();
@@ -41,6 +42,17 @@ void CodeLists::make(const CodeShape& shape) {
                        static_cast<int>(shape_.axis.end()[-1].axis.kernel),
                        static_cast<int>(shape_.axis.end()[-1].axis.stride)},
            .never = never_.data()};
+  made_ = true;
+}
+
+index_t CodeLists::bytes() const {
+  const auto room = [](const auto&... list) {
+    return static_cast<index_t>(((list.capacity() * sizeof list[0]) + ...));
+  };
+  index_t all = room(dx_, row_begin_, column_begin_, vector_begin_, at_, row_all_, column_all_, vector_all_, never_,
+                     elements_.begin, elements_.all);
+  for (const Readers& readers : by_axis_) all += room(readers.begin, readers.all);
+  return all;
 }
 
 void CodeLists::list_axes() {

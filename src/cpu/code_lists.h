@@ -10,8 +10,11 @@ namespace oriel::cpu {
 
 class CodeLists {
  public:
+  static constexpr index_t kKeep = index_t{1} << 25;  // bytes that a thread keeps
+
   /// Makes the lists of a shape, unless they are those that are there.
   void make(const CodeShape& shape);
+  index_t bytes() const;
 
   const GatheredRows& rows() const { return rows_; }
   /// How far before the first and beyond the last output of a row its vectors may read.
@@ -37,6 +40,7 @@ class CodeLists {
   void list_woven();
 
   CodeShape shape_;
+  bool made_ = false;                              // for the shape, to the end
   std::array<index_t, kMaxPooledAxes> step_{};     // what a tap of an axis adds to a code
   std::array<Readers, kMaxPooledAxes> by_axis_{};  // outputs of an axis
   Readers elements_;                               // of a row of inputs, or of its positions

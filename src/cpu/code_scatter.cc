@@ -6,6 +6,7 @@
 
 #include "cpu/arena.h"
 #include "cpu/code_check.h"
+#include "cpu/kept.h"
 #include "cpu/parallel.h"
 #include "cpu/scatter_sum.h"
 
@@ -45,7 +46,6 @@ class CodeScatterer {
  public:
   CodeScatterer(const ScatterJob& job, CodeCheck& check, Arena& arena)
       : job_(job), layout_(job.layout), check_(check), last_(job.layout.pooled() - 1) {
-    arena.reset();
     check_.make(job.checked);
     const bool lanes = layout_.lanes.n > 1;
     index_t cells = lanes ? job.width : 1;
@@ -276,9 +276,9 @@ bool scatter(ScatterJob job, int threads) {
   const auto all = [&](const auto& each) {
     std::atomic<bool> good{true};
     parallel_for(job.groups * job.bands, bytes, threads, [&](index_t begin, index_t end) {
-      static thread_local CodeCheck check;
-      static thread_local Arena arena;
-      CodeScatterer<T> scatterer(job, check, arena);
+      Kept<CodeCheck> check;
+      Arena arena;
+      CodeScatterer<T> scatterer(job, *check, arena);
       for (index_t i = begin; i < end; ++i) {
         if (!each(scatterer, i / job.bands, i % job.bands)) good.store(false, std::memory_order_relaxed);
       }

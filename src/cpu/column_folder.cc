@@ -75,8 +75,7 @@ bool takes_columns(const FoldJob& job) {
 void run_columns(const FoldJob& job, int threads) {
   const Tiling tiling(job.layout, job.plain, threads > 0 ? threads : default_threads());
   const auto fold_tasks = [&](index_t begin, index_t end) {
-    static thread_local Arena arena;
-    arena.reset();
+    Arena arena;
     ColumnFolder plain(job, tiling, arena);
     CarefulRows careful(job);
     for (index_t task = begin; task < end; ++task) {

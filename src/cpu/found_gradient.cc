@@ -125,7 +125,7 @@ bool found_gradient(const Problem& problem, const ConstTensor& x, const ConstTen
   const Extents order = memory_order(dx.pitch);  // channels that lie side by side in dx do so in codes
   const Parts parts(problem, order, threads);
   parallel_for(parts.count(), parts.bytes(), threads, [&](index_t begin, index_t end) {
-    static thread_local Arena arena;
+    Arena arena;
     for (index_t i = begin; i < end; ++i) {
       const Extents at = parts.place(i);
       Problem part = problem;

@@ -112,8 +112,7 @@ void run_global(const FoldJob& job, int threads) {
   const GlobalKernel kernel = kernels().global(job.problem->pool.op, job.problem->dtype);
   const index_t bytes = plane_of(job.layout).elems * job.plain.in_bytes;
   parallel_for(job.layout.plane_count(), bytes, threads, [&](index_t begin, index_t end) {
-    static thread_local Arena arena;
-    arena.reset();
+    Arena arena;
     GlobalFolder(job, kernel, arena).fold({begin, end});
   });
 }

@@ -103,8 +103,7 @@ bool mirror_gradient(const Problem& problem, const ConstTensor& dy, const Tensor
   const index_t most = planes_of_part(sum, plane_bytes, threads);
   const auto divide = kernels().shares(problem.dtype == Dtype::f64 ? Lane::f64 : Lane::f32).divide;
   parallel_for(ceil_div(sum.planes, most), most * plane_bytes, threads, [&](index_t begin, index_t end) {
-    static thread_local Arena arena;
-    arena.reset();
+    Arena arena;
     void* const shares = arena.take(most * in * elem + kShareSlack);
     for (index_t first = begin * most; first < std::min(sum.planes, end * most); first += most) {
       const Problem part = sum.part(std::min(most, sum.planes - first));

@@ -1,5 +1,6 @@
 #include "cpu/parallel.h"
 
+#include <pthread.h>
 #include <tbb/blocked_range.h>
 #include <tbb/parallel_for.h>
 #include <tbb/task_arena.h>
@@ -114,8 +115,17 @@ class Workers {
 
 constinit Workers workers;
 
+// In a child of a process that had asked oneTBB for threads: they were not forked, but oneTBB goes on counting on them.
+constinit std::atomic<bool> forked{false};
+
+void note_forks() {
+  static const int noted = pthread_atfork(nullptr, nullptr, [] { forked.store(true, std::memory_order_relaxed); });
+  (void)noted;
+}
+
 // Says whether another thread took a chunk.
 bool share(index_t n, index_t least, int threads, const Body& body) {
+  note_forks();
   // The thread sanitizer cannot see how oneTBB hands work over, so what happens before what is said here, also where a
   // body throws.
   std::atomic<int> handed{0};
@@ -135,7 +145,7 @@ bool share(index_t n, index_t least, int threads, const Body& body) {
     All& operator=(const All&) = delete;
   };
   const std::thread::id caller = std::this_thread::get_id();
-  const auto run = [&] {
+  const auto loop = [&] {
     const All all(handed);
     tbb::parallel_for(tbb::blocked_range<index_t>(0, n, static_cast<std::size_t>(least)),
                       [&](const tbb::blocked_range<index_t>& range) {
@@ -143,6 +153,13 @@ bool share(index_t n, index_t least, int threads, const Body& body) {
                         body(range.begin(), range.end());
                         if (std::this_thread::get_id() != caller) helped.store(true, std::memory_order_relaxed);
                       });
+  };
+  // Isolated, as the caller may be one of many tasks, each a call like this one: a thread that waits here would begin
+  // another, and this call, and what it holds, would wait for all of that.
+  const auto run = [&] {
+    if (while_waiting != nullptr) while_waiting();
+    tbb::this_task_arena::isolate(loop);
+    if (while_waiting != nullptr) while_waiting();
   };
   if (threads >= default_threads())  // oneTBB prints a warning when asked for more
     run();
@@ -153,9 +170,10 @@ bool share(index_t n, index_t least, int threads, const Body& body) {
 
 }  // namespace
 
-int default_threads() { return tbb::this_task_arena::max_concurrency(); }
+int default_threads() { return forked.load(std::memory_order_relaxed) ? 1 : tbb::this_task_arena::max_concurrency(); }
 
 void spread(index_t n, index_t bytes, int threads, const Body& body) {
+  if (forked.load(std::memory_order_relaxed)) return body(0, n);
   constexpr index_t kParts = 4;  // of each thread: enough to even out, few enough that what a body sets up is little
   const int most = default_threads(), used = threads == 0 ? most : std::min(threads, most);
   if (worth_waking == nanoseconds(0)) {

@@ -17,7 +17,12 @@ inline index_t task_bytes = 32 * 1024;
 /// later. Tests set it to 0, before the first call, so that other threads are always asked.
 inline std::chrono::nanoseconds worth_waking = std::chrono::microseconds(80);
 
-/// Threads that a call uses when it names none.
+/// Tests set it: what a calling thread does before and after its part of a loop, as a thread that waits may come to do
+/// any work of its program's.
+inline void (*while_waiting)() = nullptr;
+
+/// Threads that a call uses when it names none. One in a child that was forked after threads had been asked for: it has
+/// none of them.
 int default_threads();
 
 /// parallel_for without its short way.
@@ -25,7 +30,7 @@ void spread(index_t n, index_t bytes, int threads, const std::function<void(inde
 
 /// Runs body(begin, end) over a partition of [0, n) on at most `threads` threads (0: default_threads()); each of the n
 /// takes about as long as going through `bytes` of memory. The partition depends on time and never matters for results.
-/// An exception of a body reaches the caller.
+/// An exception of a body reaches the caller. A thread that waits for others takes no other work of the caller's.
 template <class Body>
 void parallel_for(index_t n, index_t bytes, int threads, const Body& body) {
   if (n <= 0) return;

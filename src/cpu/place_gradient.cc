@@ -529,8 +529,7 @@ bool gather_gradient(const Problem& problem, const ConstTensor* x, const ConstTe
   const auto each_box = [&](bool of_inputs, index_t bytes, const auto& body) {
     const PlaceBoxes boxes(layout, of_inputs ? inputs : outputs, of_inputs);
     parallel_for(boxes.count, bytes, threads, [&](index_t begin, index_t end) {
-      static thread_local Arena arena;
-      arena.reset();
+      Arena arena;
       BoxGradient gradient(job, inputs, arena);
       for (index_t i = begin; i < end; ++i) body(gradient, boxes.plane(i), boxes.box(i));
       finish_stream();

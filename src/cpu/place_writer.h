@@ -57,8 +57,7 @@ void each_place_box(const FoldJob& job, int threads, const Make& make) {
     box_bytes *= std::min(axis.in, size[static_cast<std::size_t>(a)] * axis.stride);
   }
   parallel_for(boxes.count, box_bytes, threads, [&](index_t begin, index_t end) {
-    static thread_local Arena arena;
-    arena.reset();
+    Arena arena;
     auto writer = make(size, arena);
     for (index_t i = begin; i < end; ++i) writer.run(boxes.plane(i), boxes.box(i));
     finish_stream();

@@ -312,8 +312,7 @@ bool PlaneFolder::fold(index_t plane, index_t tile, Range rows) {
 }
 
 void fold_tasks(const FoldJob& job, const PlaneKernel& kernel, const Tiling& tiling, index_t begin, index_t end) {
-  static thread_local Arena arena;
-  arena.reset();
+  Arena arena;
   PlaneFolder folder(job, kernel, tiling, arena);
   CarefulRows careful(job);
   for (index_t task = begin; task < end; ++task) {

@@ -18,8 +18,7 @@ constexpr index_t kFewRows = 3;  // of lanes, that are folded again for every ro
 
 // Does tasks [begin, end) with folders that live as long as this call.
 void fold_tasks(const FoldJob& job, const Tiling& tiling, index_t begin, index_t end) {
-  static thread_local Arena arena;
-  arena.reset();
+  Arena arena;
   RowFolder plain(job, job.plain, tiling, arena);
   CarefulRows careful(job);
   for (index_t task = begin; task < end; ++task) {
@@ -81,10 +80,9 @@ void CarefulRows::fold(index_t plane, index_t tile, const Tiling& tiling, Range 
     const Range lanes = {part.lane_begin, part.lane_begin + part.lanes};
     return (seek ? seek_rows : fold_axes_exactly)(job_, plane, rows, along, lanes);
   }
-  static thread_local Arena arena;
   static_assert(std::is_trivially_destructible_v<State>);  // it lies in the arena
   if (state_ == nullptr) {
-    arena.reset();
+    Arena& arena = arena_.emplace();
     state_ = new (arena.take(sizeof(State))) State(job_, tiling, arena);
   }
   state_->folder.fold(plane, tile, rows);

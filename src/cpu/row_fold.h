@@ -3,6 +3,7 @@
 
 #include <optional>
 
+#include "cpu/arena.h"
 #include "cpu/layout.h"
 #include "cpu/tiling.h"
 #include "oriel/problem.h"
@@ -31,8 +32,7 @@ void run_fold(const FoldJob& job, int threads);
 /// The way that takes everything: RowFolder over tiles and bands of rows.
 void run_rows(const FoldJob& job, int threads);
 
-/// Folds rows of outputs again with the careful recipe, where a NaN or a negative zero was found. At most one of a
-/// thread is in use at a time.
+/// Folds rows of outputs again with the careful recipe, where a NaN or a negative zero was found.
 class CarefulRows {
  public:
   explicit CarefulRows(const FoldJob& job) : job_(job) {}
@@ -48,7 +48,8 @@ class CarefulRows {
   struct State;
   const FoldJob& job_;
   std::optional<Tiling> tiling_;
-  State* state_ = nullptr;  // made when first needed: it seldom is
+  std::optional<Arena> arena_;  // made, with what lies in it, when first needed: it seldom is
+  State* state_ = nullptr;
 };
 
 }  // namespace oriel::cpu

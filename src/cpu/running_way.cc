@@ -168,8 +168,7 @@ void run_running(const FoldJob& job, int threads) {
   const index_t planes = job.layout.plane_count();
   tiling.keep_windows(planes, axes.across.kernel, most);
   parallel_for(planes * tiling.tiles * tiling.bands, tiling.task_bytes, threads, [&](index_t begin, index_t end) {
-    static thread_local Arena arena;
-    arena.reset();
+    Arena arena;
     RunningFolder folder(job, tiling, arena);
     for (index_t task = begin; task < end; ++task) {
       const index_t band = task % tiling.bands, tile = task / tiling.bands % tiling.tiles;

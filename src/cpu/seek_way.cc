@@ -224,8 +224,7 @@ void run_seek(const FoldJob& job, int threads) {
   const index_t outputs = outputs_of(layout), lanes = layout.lanes.n;
   const index_t bytes = job.problem->taps() * size_bytes(job.problem->dtype);
   parallel_for(layout.plane_count() * outputs * lanes, bytes, threads, [&](index_t begin, index_t end) {
-    static thread_local Arena arena;
-    arena.reset();
+    Arena arena;
     visit(job.problem->dtype, [&]<class T>() {
       Seeker<T> seeker(job, arena);
       for (index_t i = begin; i < end; ++i) {
@@ -238,8 +237,7 @@ void run_seek(const FoldJob& job, int threads) {
 }
 
 void seek_rows(const FoldJob& job, index_t plane, Range rows, Range along, Range lanes) {
-  static thread_local Arena arena;
-  arena.reset();
+  Arena arena;
   const RowLayout& layout = job.layout;
   visit(job.problem->dtype, [&]<class T>() {
     Seeker<T> seeker(job, arena);

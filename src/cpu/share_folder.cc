@@ -470,8 +470,7 @@ bool fold_shares_by_rows(const Problem& problem, const ConstTensor& dy, const Te
   if (job.divides && !divisors_fit(problem, lane == Lane::f64 ? 53 : 24)) return false;
   const Tiling tiling(job.layout, job.how, threads > 0 ? threads : default_threads());
   parallel_for(planes * tiling.tiles * tiling.bands, tiling.task_bytes, threads, [&](index_t begin, index_t end) {
-    static thread_local Arena arena, tile_arena;
-    arena.reset();
+    Arena arena, tile_arena;
     ShareFolder folder(job, tiling, arena, tile_arena);
     for (index_t task = begin; task < end; ++task) {
       const index_t band = task % tiling.bands, rest = task / tiling.bands;

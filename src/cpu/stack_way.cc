@@ -247,8 +247,7 @@ void run_stacks(const FoldJob& job, int threads) {
   const StackShape shape(job.layout);
   const index_t planes = job.layout.plane_count();
   parallel_for(planes, shape.x_pitch * kernel.in_bytes, threads, [&](index_t begin, index_t end) {
-    static thread_local Arena arena;
-    arena.reset();
+    Arena arena;
     StackFolder folder(job, kernel, arena);
     CarefulRows careful(job);
     for (index_t p = begin; p < end; p += folder.batch()) {

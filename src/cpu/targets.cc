@@ -18,6 +18,7 @@
 #include "fmt/format.h"
 #include "fmt/ranges.h"
 #include "hwy/highway.h"
+#include "quoted.h"
 
 namespace oriel::cpu {
 namespace {
@@ -103,7 +104,7 @@ const KernelTable* find(std::string_view name, const char* what) {
   for (const KernelTable& t : tables()) {
     if (lower_case(t.target) == lower_case(name)) return &t;
   }
-  throw Error(fmt::format("{}: '{}' is no instruction set that runs here; allowed: {}", what, name,
+  throw Error(fmt::format("{}: {} is no instruction set that runs here; allowed: {}", what, detail::quoted(name),
                           fmt::join(supported_targets(), ", ")));
 }
 

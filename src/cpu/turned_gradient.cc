@@ -60,8 +60,7 @@ bool turn_gradient(const Problem& problem, const ConstTensor* x, const ConstTens
   turned.output_shape = turned_shape(dy.shape, outer, lanes);
   const Extents in_pitch = turned_pitch(turned.shape, outer), out_pitch = turned_pitch(turned.output_shape, outer);
   parallel_for((planes + lanes - 1) / lanes, lanes * in * bytes, threads, [&](index_t begin, index_t end) {
-    static thread_local Arena arena;
-    arena.reset();
+    Arena arena;
     const TurnedBatch batch(lanes, std::max(in, out), bytes, arena);
     const Tensor dy_turned(arena.take(lanes * out * bytes), dy.dtype, turned.output_shape, out_pitch);
     const Tensor dx_turned(arena.take(lanes * in * bytes), dx.dtype, turned.shape, in_pitch);

@@ -67,8 +67,7 @@ void run_turned(const FoldJob& job, int threads) {
   const index_t planes = job.layout.plane_count(), lanes = lanes_for(job);
   const index_t in = inputs_of(job.layout), out = outputs_of(job.layout), bytes = size_bytes(job.problem->dtype);
   parallel_for((planes + lanes - 1) / lanes, lanes * in * bytes, threads, [&](index_t begin, index_t end) {
-    static thread_local Arena arena;
-    arena.reset();
+    Arena arena;
     const TurnedBatch batch(lanes, std::max(in, out), bytes, arena);
     std::byte* x = arena.take(lanes * in * bytes);
     std::byte* y = arena.take(lanes * out * bytes);

@@ -17,7 +17,8 @@ struct Picture {
   double pixels_per_mm_x = 0;
   double pixels_per_mm_y = 0;
   std::vector<std::byte> icc_profile;  // empty: none
-  int pages = 1;                       // pictures in the file, of which the first was read
+  int pages = 1;                       // pictures in the file
+  int page = 0;                        // that was asked for, counted from 1; 0: none, so the first was read
 };
 
 /// A read-only tensor and the memory (a mapped file, a buffer) that it looks into.
@@ -25,6 +26,7 @@ struct Array {
   ConstTensor view;
   std::shared_ptr<const void> memory;
   std::optional<Picture> picture;  // where it came from an image
+  std::string part{};              // its name in the archive that it came from
 };
 
 /// A dense tensor with memory of its own, aligned to 64 bytes and not initialised.
@@ -59,6 +61,15 @@ struct NpzPath {
   std::string name;
 };
 NpzPath split_npz_path(const std::string& path);
+
+/// A file to read and which part of it: an array of an archive, a page of a picture.
+struct InputPath {
+  std::string file;
+  std::string array;          ///< of `FILE.npz:NAME`; empty: none is named
+  std::optional<int> page{};  ///< of `FILE.tif:N`
+};
+/// The parts of such a path. A file that is there under the whole name, colon and all, is that file.
+InputPath split_input_path(const std::string& path);
 
 /// Reads `path`, whatever its format; `-` is standard input, where the first bytes tell the format. `dtype` is what the
 /// file must hold; bf16 must be asked for, because .npy has no name of its own for it. Throws Error.

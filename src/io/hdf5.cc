@@ -8,9 +8,11 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <tuple>
 #include <vector>
 
 #include "io/hdf5_handle.h"
+#include "io/writer_lock.h"
 
 namespace oriel::io {
 namespace {
@@ -45,10 +47,17 @@ std::string list(std::vector<std::string> names) {
   return fmt::format("allowed: {}{}", fmt::join(names, ", "), more ? ", …" : "");
 }
 
-enum class Found : std::uint8_t { nothing, dataset, group, other, in_the_way };
+enum class Found : std::uint8_t { nothing, dataset, group, other, in_the_way, elsewhere };
 
-// What stands at a path; in_the_way: something that is no group stands before its end.
-Found find(hid_t file, const std::string& path) {
+// The file that an object lies in, as external links lead into others.
+unsigned long file_number(hid_t file, const std::string& path) {
+  H5O_info_t info{};
+  return H5Oget_info_by_name(file, path.c_str(), &info, H5P_DEFAULT) < 0 ? 0 : info.fileno;
+}
+
+// What stands at a path; in_the_way: something that is no group stands before its end; elsewhere: a group before its
+// end lies in another file.
+Found find(hid_t file, const std::string& path, bool for_writing = false) {
   for (std::size_t end = 1; end != std::string::npos;) {
     end = path.find('/', end);
     const std::string part = path.substr(0, end);
@@ -62,6 +71,7 @@ Found find(hid_t file, const std::string& path) {
       return info.type == H5O_TYPE_DATASET ? Found::dataset : info.type == H5O_TYPE_GROUP ? Found::group : Found::other;
     }
     if (info.type != H5O_TYPE_GROUP) return Found::in_the_way;
+    if (for_writing && info.fileno != file_number(file, "/")) return Found::elsewhere;
     ++end;
   }
   return Found::group;
@@ -73,7 +83,9 @@ Handle open_file(const std::string& place, const std::string& file, unsigned fla
   if (::access(place.c_str(), R_OK) != 0) throw Error(fmt::format("{}: cannot open: {}", file, std::strerror(errno)));
   if (std::filesystem::is_directory(place)) throw Error(fmt::format("{}: a folder; allowed: a file", file));
   if (H5Fis_hdf5(place.c_str()) <= 0) throw Error(fmt::format("{}: not an HDF5 file, or cut off", file));
-  return Handle(H5Fopen(place.c_str(), flags, access), H5Fclose, file, "open as an HDF5 file");
+  const hid_t opened = H5Fopen(place.c_str(), flags, access);
+  if (opened < 0) const NoWriters nobody(place, file, std::chrono::milliseconds(0));  // HDF5 says: try again
+  return Handle(opened, H5Fclose, file, "open as an HDF5 file");
 }
 
 Extents extents_of(const std::vector<hsize_t>& values) {
@@ -118,7 +130,11 @@ class Hdf5In : public VolumeIn {
                               list(datasets_of(file_.get()))));
     }
     name_ = path.file + ":" + wanted;
-    dataset_ = Handle(H5Dopen2(file_.get(), wanted.c_str(), H5P_DEFAULT), H5Dclose, name_, "open");
+    part = wanted;
+    // Who reads keeps the chunks that are worth it (chunk_cache.h).
+    const Handle access(H5Pcreate(H5P_DATASET_ACCESS), H5Pclose, name_, "open");
+    H5Pset_chunk_cache(access.get(), H5D_CHUNK_CACHE_NSLOTS_DEFAULT, 0, H5D_CHUNK_CACHE_W0_DEFAULT);
+    dataset_ = Handle(H5Dopen2(file_.get(), wanted.c_str(), access.get()), H5Dclose, name_, "open");
     describe(asked);
   }
 
@@ -224,13 +240,44 @@ std::unique_ptr<VolumeIn> open_hdf5_volume(const Hdf5Path& path, std::optional<D
 
 void check_hdf5_output(const std::string& place, const Hdf5Path& path) {
   const Handle file = open_file(place, path.file, H5F_ACC_RDONLY);
-  const Found found = find(file.get(), path.dataset);
+  const Found found = find(file.get(), path.dataset, true);
   if (found == Found::nothing || found == Found::dataset) return;
   throw Error(fmt::format("{}: '{}' {}; allowed: a name that is free, or a dataset's, which is replaced", path.file,
                           path.dataset,
                           found == Found::group        ? "is a group"
                           : found == Found::in_the_way ? "leads through something that is no group"
+                          : found == Found::elsewhere  ? "leads into another file"
                                                        : "is no dataset"));
+}
+
+bool is_same_hdf5_dataset(const std::string& file, const std::string& a, const std::string& b) {
+  if (a == b) return true;
+  const Handle opened = open_file(file, file, H5F_ACC_RDONLY);
+  // Where a name stands: its group, which several paths may lead to, and its last part.
+  const auto stands = [&](const std::string& path) {
+    const std::size_t slash = path.rfind('/');
+    const std::string group = slash == 0 ? "/" : path.substr(0, slash);
+    H5O_info_t info{};
+    if (find(opened.get(), path) == Found::nothing ||
+        H5Oget_info_by_name(opened.get(), group.c_str(), &info, H5P_DEFAULT) < 0)
+      return std::tuple(0UL, HADDR_UNDEF, path);
+    return std::tuple(info.fileno, info.addr, path.substr(slash + 1));
+  };
+  return stands(a) == stands(b);
+}
+
+void add_hdf5_dataset(const std::string& place, const Hdf5Path& path, const std::string& from) {
+  const std::string name = path.file + ":" + path.dataset;
+  check_hdf5_output(place, path);
+  const Handle source = open_file(from, path.file, H5F_ACC_RDONLY);
+  Handle file = open_file(place, path.file, H5F_ACC_RDWR);
+  if (find(file.get(), path.dataset) == Found::dataset && H5Ldelete(file.get(), path.dataset.c_str(), H5P_DEFAULT) < 0)
+    fail_hdf5(name, "replace");
+  const Handle links(H5Pcreate(H5P_LINK_CREATE), H5Pclose, name, "describe the dataset");
+  H5Pset_create_intermediate_group(links.get(), 1);
+  if (H5Ocopy(source.get(), path.dataset.c_str(), file.get(), path.dataset.c_str(), H5P_DEFAULT, links.get()) < 0 ||
+      !file.close())
+    fail_hdf5(name, "write");
 }
 
 void create_hdf5_volume(const std::string& place, const Hdf5Path& path, const VolumeSpec& spec, bool fresh) {

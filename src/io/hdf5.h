@@ -20,8 +20,16 @@ std::string hdf5_version();
 std::unique_ptr<VolumeIn> open_hdf5_volume(const Hdf5Path& path, std::optional<Dtype> asked);
 
 /// Throws Error when `path` cannot be made in the file at `place`: it is no HDF5 file, a group has that name, a dataset
-/// stands where a group must be. `path.file` is what errors call it.
+/// stands where a group must be, a group lies in another file. `path.file` is what errors call it.
 void check_hdf5_output(const std::string& place, const Hdf5Path& path);
+
+/// Whether both names, as normal_hdf5_name gives them, stand for one dataset of the file: groups may have several
+/// names.
+bool is_same_hdf5_dataset(const std::string& file, const std::string& a, const std::string& b);
+
+/// Copies the dataset `path.dataset` of the HDF5 file `from` to the same name in that at `place`, where it replaces one
+/// of that name. Throws Error, which calls the file `path.file`.
+void add_hdf5_dataset(const std::string& place, const Hdf5Path& path, const std::string& from);
 
 /// Makes the dataset, its groups, and the file where `fresh`; other datasets of a file that is there stay, one of that
 /// name is replaced. All space is taken at once, so the file's bytes do not depend on who writes what when. The

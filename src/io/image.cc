@@ -3,10 +3,13 @@
 #include <fmt/format.h>
 #include <vips/vips.h>
 
+#include <algorithm>
 #include <memory>
 #include <mutex>
 #include <shared_mutex>
 #include <utility>
+
+#include "io/memory_bound.h"
 
 namespace oriel::io {
 namespace {
@@ -64,18 +67,30 @@ auto with_vips(const std::string& file, const Work& work) {
   throw Error(fmt::format("{}: cannot {}: {}", file, what, text.empty() ? "no reason given" : text));
 }
 
-Image load(std::span<const std::byte> bytes, const std::string& file) {
+[[noreturn]] void refuse(const std::string& file) {
+  throw Error(fmt::format("{}: not an image that Oriel reads; allowed: {}, .npy, .npz", file, kAllowedImages));
+}
+
+Image load(std::span<const std::byte> bytes, const std::string& file, std::optional<int> page) {
   const char* const loader = vips_foreign_find_load_buffer(bytes.data(), bytes.size());
   const std::string_view found = loader == nullptr ? "" : loader;
   bool allowed = false;
   for (const std::string_view kind :
        {"VipsForeignLoadPng", "VipsForeignLoadJpeg", "VipsForeignLoadTiff", "VipsForeignLoadWebp"})
     allowed = allowed || found.starts_with(kind);
-  if (!allowed)
-    throw Error(fmt::format("{}: not an image that Oriel reads; allowed: {}, .npy, .npz", file, kAllowedImages));
-  VipsImage* image = vips_image_new_from_buffer(bytes.data(), bytes.size(), "", "fail_on", VIPS_FAIL_ON_ERROR, nullptr);
-  if (image == nullptr) fail(file, "read the image");
-  return Image(image);
+  if (!allowed) refuse(file);
+  VipsImage* first = vips_image_new_from_buffer(bytes.data(), bytes.size(), "", "fail_on", VIPS_FAIL_ON_ERROR, nullptr);
+  if (first == nullptr) fail(file, "read the image");
+  Image image(first);
+  const int pages = vips_image_get_n_pages(first);
+  if (!page || *page == 1) return image;
+  if (*page > pages)
+    throw Error(fmt::format("{}: has no picture {}; allowed: {}", file, *page,
+                            pages == 1 ? "1, the only one" : fmt::format("1 to {}", pages)));
+  VipsImage* const other = vips_image_new_from_buffer(bytes.data(), bytes.size(), "", "fail_on", VIPS_FAIL_ON_ERROR,
+                                                      "page", *page - 1, nullptr);
+  if (other == nullptr) fail(file, "read the image");
+  return Image(other);
 }
 
 Image upright(const Image& image, const std::string& file) {
@@ -108,11 +123,12 @@ Dtype dtype_of(const Image& image, const std::string& file) {
   }
 }
 
-Picture picture_of(const Image& image) {
+Picture picture_of(const Image& image, std::optional<int> page) {
   Picture picture{.pixels_per_mm_x = vips_image_get_xres(image.get()),
                   .pixels_per_mm_y = vips_image_get_yres(image.get()),
                   .icc_profile = {},
-                  .pages = vips_image_get_n_pages(image.get())};
+                  .pages = vips_image_get_n_pages(image.get()),
+                  .page = page.value_or(0)};
   const void* data = nullptr;
   std::size_t size = 0;
   if (vips_image_get_typeof(image.get(), VIPS_META_ICC_NAME) != 0 &&
@@ -149,18 +165,24 @@ const char* save_options(const std::string& ending) {
   return ".tif[compression=deflate,predictor=horizontal]";
 }
 
-Array decode(std::span<const std::byte> bytes, const std::string& file, std::optional<Dtype> dtype,
-             index_t most_pixels) {
-  const Image image = plain_colours(upright(load(bytes, file), file), file);
+Array decode(std::span<const std::byte> bytes, const std::string& file, const PictureAsked& asked) {
+  const Image image = plain_colours(upright(load(bytes, file, asked.page), file), file);
   const Dtype held = dtype_of(image, file);
-  if (dtype && *dtype != held)
-    throw Error(fmt::format("{}: the image holds {}, but {} was asked for; allowed: {}", file, name(held), name(*dtype),
-                            name(held)));
+  if (asked.dtype && *asked.dtype != held)
+    throw Error(fmt::format("{}: the image holds {}, but {} was asked for; allowed: {}", file, name(held),
+                            name(*asked.dtype), name(held)));
   const index_t area = index_t{vips_image_get_width(image.get())} * vips_image_get_height(image.get());
-  if (most_pixels > 0 && area > most_pixels)
+  if (asked.most_pixels > 0 && area > asked.most_pixels)
     throw Error(fmt::format("{}: the picture has {}x{} pixels, {} million; allowed: at most {} million", file,
                             vips_image_get_width(image.get()), vips_image_get_height(image.get()), area / 1'000'000,
-                            most_pixels / 1'000'000));
+                            asked.most_pixels / 1'000'000));
+  // libvips decodes up to 100 MB of it in memory before it gives pixels, and more in a file of its own.
+  constexpr index_t decoded_in_memory = 100'000'000;
+  const auto decoded = static_cast<index_t>(VIPS_IMAGE_SIZEOF_IMAGE(image.get()));
+  check_memory(
+      file,
+      fmt::format("the picture of {}x{} pixels", vips_image_get_width(image.get()), vips_image_get_height(image.get())),
+      decoded + std::min(decoded, decoded_in_memory) + static_cast<index_t>(bytes.size()));
   std::size_t size = 0;
   void* const pixels = vips_image_write_to_memory(image.get(), &size);
   const bool complained = *vips_error_buffer() != '\0';  // an error that no return value told of
@@ -172,7 +194,7 @@ Array decode(std::span<const std::byte> bytes, const std::string& file, std::opt
   Extents shape = {vips_image_get_height(image.get()), vips_image_get_width(image.get())};
   const int channels = vips_image_get_bands(image.get());
   if (channels > 1) shape.push_back(channels);
-  return {ConstTensor(pixels, held, shape), std::move(memory), picture_of(image)};
+  return {ConstTensor(pixels, held, shape), std::move(memory), picture_of(image, asked.page)};
 }
 
 using Bytes = std::unique_ptr<void, decltype(&g_free)>;
@@ -208,9 +230,28 @@ std::pair<Bytes, std::size_t> encode(const std::string& ending, const std::strin
 
 }  // namespace
 
-Array read_image(std::span<const std::byte> bytes, const std::string& file, std::optional<Dtype> dtype,
-                 index_t most_pixels) {
-  return with_vips(file, [&] { return decode(bytes, file, dtype, most_pixels); });
+Array read_image(std::span<const std::byte> bytes, const std::string& file, const PictureAsked& asked) {
+  return with_vips(file, [&] { return decode(bytes, file, asked); });
+}
+
+std::string pages_note(const Picture& picture, const std::string& path) {
+  if (picture.pages <= 1 || picture.page > 0) return "";
+  const std::string other = path == "-" ? "" : fmt::format(" ({}:2 is the second)", path);
+  return fmt::format("the first of {} pictures in the file was taken{}", picture.pages, other);
+}
+
+bool is_image(std::span<const std::byte> bytes) {
+  const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  using namespace std::string_view_literals;
+  for (const std::string_view magic :
+       {"\x89PNG\r\n\x1a\n"sv, "\xff\xd8\xff"sv, "II*\0"sv, "MM\0*"sv, "II+\0"sv, "MM\0+"sv})
+    if (text.starts_with(magic)) return true;
+  constexpr std::size_t kind = 8;  // after the file's length
+  return text.starts_with("RIFF") && text.substr(std::min(kind, text.size())).starts_with("WEBP");
+}
+
+void check_image_head(std::span<const std::byte> head, const std::string& file) {
+  if (!is_image(head)) refuse(file);
 }
 
 void write_image(const WriteBytes& write, const std::string& ending, const std::string& file, const ConstTensor& t,

@@ -6,8 +6,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
+
+#include "io/memory_bound.h"
 
 namespace oriel::io {
 namespace {
@@ -78,7 +81,7 @@ std::size_t read_fully(const ReadBytes& read, void* to, std::size_t count) {
   return done;
 }
 
-std::vector<std::byte> read_all(const ReadBytes& read) {
+std::vector<std::byte> read_all(const ReadBytes& read, const std::string& file) {
   constexpr std::size_t chunk = std::size_t{1} << 20;
   std::vector<std::byte> bytes;
   for (;;) {
@@ -87,7 +90,24 @@ std::vector<std::byte> read_all(const ReadBytes& read) {
     const std::size_t got = read_fully(read, bytes.data() + begin, chunk);
     bytes.resize(begin + got);
     if (got < chunk) return bytes;
+    check_memory(file, "the stream", static_cast<index_t>(bytes.size()));
   }
+}
+
+ReadBytes put_back(std::vector<std::byte> head, ReadBytes rest) {
+  return [head = std::move(head), rest = std::move(rest), at = std::size_t{0}](void* to, std::size_t count) mutable {
+    if (at == head.size()) return rest(to, count);
+    const std::size_t n = std::min(count, head.size() - at);
+    std::memcpy(to, head.data() + at, n);
+    at += n;
+    return n;
+  };
+}
+
+std::vector<std::byte> read_head(const ReadBytes& read) {
+  std::vector<std::byte> head(kFormatBytes);
+  head.resize(read_fully(read, head.data(), head.size()));
+  return head;
 }
 
 }  // namespace oriel::io

@@ -29,7 +29,15 @@ ReadBytes open_stream(const std::string& path);
 /// Fills [to, to + count) as far as the stream goes; the bytes that came.
 std::size_t read_fully(const ReadBytes& read, void* to, std::size_t count);
 
-/// Everything that a stream holds.
-std::vector<std::byte> read_all(const ReadBytes& read);
+/// Everything that a stream holds. Throws Error naming `file` when that is more than memory_bound.
+std::vector<std::byte> read_all(const ReadBytes& read, const std::string& file);
+
+/// The bytes already read, then the rest of the stream.
+ReadBytes put_back(std::vector<std::byte> head, ReadBytes rest);
+
+/// Bytes from which a format can be told; a stream may have fewer.
+inline constexpr std::size_t kFormatBytes = 12;
+/// The first bytes of a stream.
+std::vector<std::byte> read_head(const ReadBytes& read);
 
 }  // namespace oriel::io

@@ -1,11 +1,15 @@
 #include "io/npy.h"
 
 #include <fmt/format.h>
+#include <sys/mman.h>
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
+#include <utility>
 
 #include "io/input_file.h"
+#include "io/memory_bound.h"
 
 namespace oriel::io {
 namespace {
@@ -51,6 +55,39 @@ std::string_view dict_text(std::span<const std::byte> bytes, std::size_t header_
   return {reinterpret_cast<const char*>(bytes.data()) + begin, header_bytes - begin};
 }
 
+// Memory that grows without a copy of what it holds.
+class GrowingMemory {
+ public:
+  GrowingMemory(const std::string& file, index_t bytes) : file_(file), bytes_(std::max<std::size_t>(size(bytes), 1)) {
+    data_ = check(::mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+  }
+  GrowingMemory(const GrowingMemory&) = delete;
+  GrowingMemory& operator=(const GrowingMemory&) = delete;
+  ~GrowingMemory() {
+    if (data_ != nullptr) ::munmap(data_, bytes_);
+  }
+
+  std::byte* data() { return static_cast<std::byte*>(data_); }
+  void grow(index_t bytes) {
+    data_ = check(::mremap(data_, bytes_, size(bytes), MREMAP_MAYMOVE));
+    bytes_ = size(bytes);
+  }
+  std::shared_ptr<const void> release() {
+    return {std::exchange(data_, nullptr), [bytes = bytes_](const void* p) { ::munmap(const_cast<void*>(p), bytes); }};
+  }
+
+ private:
+  static std::size_t size(index_t bytes) { return static_cast<std::size_t>(bytes); }
+  void* check(void* data) const {
+    if (data == MAP_FAILED) throw Error(fmt::format("{}: memory: there is not enough for it", file_));
+    return data;
+  }
+
+  const std::string& file_;
+  std::size_t bytes_;
+  void* data_ = nullptr;
+};
+
 index_t data_bytes(const NpyHeader& header) { return element_count(header.shape) * size_bytes(header.dtype); }
 
 }  // namespace
@@ -91,25 +128,24 @@ Array read_npy(const ReadBytes& read, const std::string& file, std::optional<Dty
   const NpyHeader header = parse_npy_header(dict_text(head, begin), file, dtype);
 
   const index_t needed = data_bytes(header);
+  check_memory(file, fmt::format("shape {} of {}", to_string(header.shape), name(header.dtype)),
+               header.swapped && needed < std::numeric_limits<index_t>::max() / 2 ? 2 * needed : needed);
   constexpr index_t first_step = index_t{1} << 22;
   index_t done = 0, room = std::min(needed, first_step);
-  Buffer buffer = allocate(Dtype::u8, {room});
+  GrowingMemory memory(file, room);
   for (;;) {
-    done += static_cast<index_t>(
-        read_fully(read, static_cast<std::byte*>(buffer.view.data) + done, static_cast<std::size_t>(room - done)));
+    done += static_cast<index_t>(read_fully(read, memory.data() + done, static_cast<std::size_t>(room - done)));
     if (done < room) check_data_bytes(static_cast<std::size_t>(done), needed, header, file);
     if (done == needed) break;
     room =
         std::min(needed, room > needed / 2 ? needed : room * 2);  // doubling: a false size costs no more than the data
-    Buffer larger = allocate(Dtype::u8, {room});
-    std::memcpy(larger.view.data, buffer.view.data, static_cast<std::size_t>(done));
-    buffer = std::move(larger);
+    memory.grow(room);
   }
   std::byte extra{};
   check_data_bytes(static_cast<std::size_t>(done) + read_fully(read, &extra, 1), needed, header, file);
-  std::shared_ptr<const void> memory =
-      header.swapped ? aligned_copy(as_bytes(buffer.view.data, done), header) : buffer.memory;
-  return {ConstTensor(memory.get(), header.dtype, header.shape, file_pitch(header)), memory, std::nullopt};
+  std::shared_ptr<const void> kept =
+      header.swapped ? aligned_copy(as_bytes(memory.data(), done), header) : memory.release();
+  return {ConstTensor(kept.get(), header.dtype, header.shape, file_pitch(header)), kept, std::nullopt};
 }
 
 void write_npy(const WriteBytes& write, const ConstTensor& t) {

@@ -40,7 +40,8 @@ Array read_npy(const std::string& path, std::optional<Dtype> dtype = std::nullop
 Array read_npy(std::span<const std::byte> bytes, std::shared_ptr<const void> memory, const std::string& file,
                std::optional<Dtype> dtype = std::nullopt);
 
-/// The same from a stream, which must end with the array. Memory grows with what arrives, not with what a header says.
+/// The same from a stream, which must end with the array. More than memory_bound is refused by the header alone; below
+/// it memory grows with what arrives.
 Array read_npy(const ReadBytes& read, const std::string& file, std::optional<Dtype> dtype = std::nullopt);
 
 /// The bytes before the data of a C-order array: magic, version 1, a dict padded to a multiple of 64.

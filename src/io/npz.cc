@@ -3,12 +3,16 @@
 #include <fmt/format.h>
 #include <zip.h>
 
+#include <algorithm>
 #include <memory>
+#include <string_view>
 
 #include "io/npy.h"
 
 namespace oriel::io {
 namespace {
+
+constexpr std::string_view kNpyEnding = ".npy";
 
 struct Discard {
   void operator()(zip_t* archive) const { zip_discard(archive); }
@@ -50,20 +54,30 @@ std::string shown(std::string name) {
   return name;
 }
 
-// Which entry is the array: by name, with or without `.npy`; by default the first.
+// The names of an archive's arrays, as many as a line holds.
+std::string list_arrays(zip_t* archive) {
+  constexpr zip_int64_t listed = 10;
+  const zip_int64_t count = zip_get_num_entries(archive, 0);
+  std::string known;
+  for (zip_int64_t i = 0; i < std::min(count, listed); ++i) {
+    std::string name = entry_name(archive, i);
+    if (name.ends_with(kNpyEnding)) name.resize(name.size() - kNpyEnding.size());
+    known += (known.empty() ? "" : ", ") + shown(name);
+  }
+  return count > listed ? known + ", …" : known;
+}
+
+// Which entry is the array: by name, with or without `.npy`; without a name the only one.
 zip_int64_t find_entry(zip_t* archive, const std::string& array, const std::string& file) {
   const zip_int64_t count = zip_get_num_entries(archive, 0);
   if (count <= 0) throw Error(fmt::format("{}: the .npz archive holds no array", file));
-  if (array.empty()) return 0;
-  std::string known;
-  constexpr zip_int64_t listed = 10;
-  for (zip_int64_t i = 0; i < count; ++i) {
-    std::string name = entry_name(archive, i);
-    if (name == array || name == array + ".npy") return i;
-    if (name.ends_with(".npy")) name.resize(name.size() - 4);
-    if (i < listed) known += (known.empty() ? "" : ", ") + shown(name);
-  }
-  throw Error(fmt::format("{}: no array '{}'; there are: {}{}", file, array, known, count > listed ? ", …" : ""));
+  if (array.empty() && count == 1) return 0;
+  if (array.empty())
+    throw Error(fmt::format("{0}: which array is meant? Say {0}:NAME; allowed: {1}", file, list_arrays(archive)));
+  for (zip_int64_t i = 0; i < count; ++i)
+    if (const std::string name = entry_name(archive, i); name == array || name == array + std::string(kNpyEnding))
+      return i;
+  throw Error(fmt::format("{}: no array '{}'; there are: {}", file, array, list_arrays(archive)));
 }
 
 }  // namespace
@@ -83,50 +97,14 @@ Array read_npz(std::span<const std::byte> bytes, const std::string& array, const
     if (got < 0) throw Error(fmt::format("{}: cannot read: {}", label, zip_file_strerror(entry.get())));
     return static_cast<std::size_t>(got);
   };
-  return read_npy(read, label, dtype);
+  Array read_array = read_npy(read, label, dtype);
+  read_array.part = npz_array_name(entry_name(archive.get(), index));
+  return read_array;
 }
 
-void write_npz(const WriteBytes& write, const std::string& array, const std::string& file, const ConstTensor& t) {
-  std::vector<std::byte> npy;
-  npy.reserve(static_cast<std::size_t>(element_count(t.shape) * size_bytes(t.dtype)) + kNpyPrefix);
-  write_npy(
-      [&](const void* from, std::size_t count) {
-        const auto* const begin = static_cast<const std::byte*>(from);
-        npy.insert(npy.end(), begin, begin + count);
-      },
-      t);
-  zip_error_t error;
-  zip_error_init(&error);
-  zip_source_t* const target = zip_source_buffer_create(nullptr, 0, 0, &error);
-  Archive archive = open_archive(target, ZIP_TRUNCATE, file);
-  zip_source_keep(target);  // the archive's end must not end the bytes
-  const std::unique_ptr<zip_source_t, decltype(&zip_source_free)> bytes(target, &zip_source_free);
-
-  const std::string name = (array.empty() ? "arr_0" : array) + ".npy";
-  zip_source_t* const content = zip_source_buffer(archive.get(), npy.data(), npy.size(), 0);
-  const zip_int64_t index =
-      content == nullptr ? -1 : zip_file_add(archive.get(), name.c_str(), content, ZIP_FL_ENC_UTF_8);
-  if (index < 0) {
-    zip_source_free(content);
-    throw Error(fmt::format("{}: cannot write: {}", file, zip_strerror(archive.get())));
-  }
-  zip_set_file_compression(archive.get(), static_cast<zip_uint64_t>(index), ZIP_CM_STORE, 0);
-  if (zip_close(archive.get()) != 0)
-    throw Error(fmt::format("{}: cannot write: {}", file, zip_strerror(archive.get())));
-  (void)archive.release();  // zip_close has freed it
-
-  zip_stat_t info;
-  zip_stat_init(&info);
-  if (zip_source_stat(target, &info) != 0 || zip_source_open(target) != 0)
-    throw Error(fmt::format("{}: cannot write the archive", file));
-  std::vector<std::byte> chunk(std::size_t{1} << 20);
-  for (;;) {
-    const zip_int64_t got = zip_source_read(target, chunk.data(), chunk.size());
-    if (got < 0) throw Error(fmt::format("{}: cannot write the archive", file));
-    if (got == 0) break;
-    write(chunk.data(), static_cast<std::size_t>(got));
-  }
-  zip_source_close(target);
+std::string npz_array_name(std::string name) {
+  if (name.ends_with(kNpyEnding)) name.resize(name.size() - kNpyEnding.size());
+  return name.empty() ? "arr_0" : name;
 }
 
 }  // namespace oriel::io

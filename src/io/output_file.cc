@@ -12,8 +12,10 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
-#include <random>
 #include <vector>
+
+#include "io/file_identity.h"
+#include "io/temporary_name.h"
 
 namespace oriel::io {
 namespace {
@@ -40,23 +42,6 @@ int remember(const std::string& name) {
 
 void forget(int slot) {
   if (slot >= 0) unfinished[static_cast<std::size_t>(slot)].state = 0;
-}
-
-std::string temporary_name(const std::filesystem::path& target) {
-  constexpr std::size_t longest_kept = 200;  // file names have at most 255 bytes
-  const std::string kept = target.filename().string().substr(0, longest_kept);
-  return (target.parent_path() / fmt::format(".{}.{:08x}.tmp", kept, std::random_device{}())).string();
-}
-
-// What a symbolic link leads to, even where nothing is there yet.
-std::string follow_links(std::string path) {
-  for (int hops = 0; hops < 40; ++hops) {
-    std::error_code none;
-    const std::filesystem::path link = std::filesystem::read_symlink(path, none);
-    if (none) return path;
-    path = (std::filesystem::path(path).parent_path() / link).string();
-  }
-  return path;
 }
 
 }  // namespace
@@ -89,6 +74,7 @@ OutputFile::OutputFile(const std::string& path) : path_(path) {
     if (descriptor_ < 0) fail("write");
     return;
   }
+  remove_leftovers(target_);
   for (int attempt = 0; descriptor_ < 0; ++attempt) {
     temporary_ = temporary_name(target_);
     slot_ = remember(temporary_);
@@ -116,6 +102,16 @@ void OutputFile::write(const void* from, std::size_t count) {
     if (done < 0) fail("write");
     at += done;
     count -= static_cast<std::size_t>(done);
+  }
+}
+
+void OutputFile::write_at(const void* from, std::size_t count, std::int64_t at) {
+  for (std::size_t done = 0; done < count;) {
+    const ssize_t put = ::pwrite(descriptor_, static_cast<const std::byte*>(from) + done, count - done,
+                                 at + static_cast<std::int64_t>(done));
+    if (put < 0 && errno == EINTR) continue;
+    if (put < 0) fail("write");
+    done += static_cast<std::size_t>(put);
   }
 }
 

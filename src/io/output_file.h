@@ -1,6 +1,7 @@
 // Outputs that appear whole or not at all.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "io/array.h"
@@ -22,6 +23,10 @@ class OutputFile {
   WriteBytes writer() {
     return [this](const void* from, std::size_t count) { write(from, count); };
   }
+  /// Writes at a place of a regular file.
+  void write_at(const void* from, std::size_t count, std::int64_t at);
+  /// The file that appears: `path` with its links followed. Empty for `-`.
+  const std::string& target() const { return target_; }
   /// Where the bytes are until commit, for those who write them by other means; empty where the target is written
   /// directly.
   const std::string& place() const { return temporary_; }

@@ -11,6 +11,8 @@ class ArrayVolume : public VolumeIn {
   explicit ArrayVolume(Array array) : array_(std::move(array)) {
     dtype = array_.view.dtype;
     shape = array_.view.shape;
+    part = array_.part;
+    picture = array_.picture;
     for (int a = 0; a < shape.size(); ++a) order.push_back(a);
   }
 
@@ -40,6 +42,17 @@ std::optional<Hdf5Path> split_hdf5_path(const std::string& path) {
     return Hdf5Path{path.substr(0, colon), dataset};
   }
   return std::nullopt;
+}
+
+std::string normal_hdf5_name(const std::string& dataset) {
+  std::string name;
+  for (std::size_t begin = 0; begin < dataset.size();) {
+    const std::size_t end = std::min(dataset.find('/', begin), dataset.size());
+    const std::string part = dataset.substr(begin, end - begin);
+    if (!part.empty() && part != ".") name += "/" + part;
+    begin = end + 1;
+  }
+  return name.empty() && !dataset.empty() ? "/" : name;
 }
 
 void for_each_run(const Extents& shape, const Extents& order, const Extents& begin, const Extents& box,

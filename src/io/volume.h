@@ -19,8 +19,10 @@ class VolumeIn {
 
   Dtype dtype = Dtype::f32;
   Extents shape;
-  Extents order;  ///< axes from outermost to innermost in the file; boxes in memory have the same
-  Extents chunk;  ///< of the file's own blocks; empty where it has none
+  Extents order;                   ///< axes from outermost to innermost in the file; boxes in memory have the same
+  Extents chunk;                   ///< of the file's own blocks; empty where it has none
+  std::string part;                ///< what of the file it is: a dataset, an array of an archive; empty: all of it
+  std::optional<Picture> picture;  ///< if it is one
 };
 
 /// A tensor in a file that is being written, in C order. Boxes may come in any order, each once.
@@ -49,6 +51,9 @@ struct Hdf5Path {
 };
 /// The parts of such a path; nothing where the name is not one of an HDF5 file.
 std::optional<Hdf5Path> split_hdf5_path(const std::string& path);
+
+/// A dataset's path without what may be left out: `/a//b/./` becomes `/a/b`. Empty for an empty one.
+std::string normal_hdf5_name(const std::string& dataset);
 
 /// The longest runs of a box that lie together, both in a tensor of `shape` (dense in `order`) and in the box itself:
 /// calls run(element in the tensor, element in the box, count) for each.

@@ -130,6 +130,7 @@ ThreadScope::ThreadScope(int threads) : before_(team) { team = threads; }
 ThreadScope::~ThreadScope() { team = before_; }
 
 static void execute(const std::function<void()>& work) {
+  // An arena of its own has no other work of the caller's that a thread which waits could take.
   tbb::task_arena(team > 0 ? std::min(team, tbb::this_task_arena::max_concurrency()) : tbb::task_arena::automatic)
       .execute(work);
 }

@@ -23,7 +23,7 @@ def npy(dict_text, data=b"", version=1, length=None):
 
 @pytest.fixture
 def x(tmp_path):
-    np.save(tmp_path / "x.npy", np.arange(64, dtype="f4").reshape(1, 1, 8, 8))
+    np.save(tmp_path / "x.npy", np.arange(256, dtype="f4").reshape(2, 2, 8, 8))
 
 
 @pytest.mark.parametrize(
@@ -83,7 +83,9 @@ def test_other_files(refusal, tmp_path):
         (["-k", "2x2x2", "--axes", "1,2"], "kernel must have 1 value or one per pooled axis (2), but has 3"),
         (["-k", "2", "--axes", "2,-2"], "axes must each be named once, but 2 is named twice"),
         (["-k", "2", "--axes", "4"], "axes must be in -4 to 3, but one is 4"),
-        (["-k", "9"], "the window must fit in the padded input, but on axis 2 it spans 9"),
+        (["-k", "9", "--axes", "2,3"], "the window must fit in the padded input, but on axis 2 it spans 9 and the padded input is 8"),
+        (["-k", "3"], "but on axis 0 it spans 3 and the padded input is 2; no axes are named, so all 4 are pooled"),
+        (["-k", "3x3"], "kernel must have 1 value or one per pooled axis (4), but has 2; no axes are named, so all 4 are pooled (axes -2, -1 are"),
         (["-k", "2", "-d", "9223372036854775807"], "must stay below 2^63 together"),
         (["-k", "2", "--op", "mean"], "mean"),
         (["-k", "2", "--divisor", "3"], "divisor is only for avg_pool"),

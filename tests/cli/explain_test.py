@@ -67,23 +67,23 @@ def test_dilation_padding_and_divisors_are_drawn(oriel):
 
 
 def test_the_plane_of_an_output(oriel):
-    text = text_of(oriel, "avg:f32:1x1x6x8:k3s2p1:ceil", "--output", "3x4")
+    text = text_of(oriel, "avg:f32:1x1x6x8:k3x3s2p1:ceil", "--output", "3x4")
     assert "output 3x4: axis 2 down, axis 3 across" in text
     assert "It reads 1 * 1 = 1 input; the window has 9 taps; the sum is divided by 4." in text
     assert "    5     ╌  ╌  ╌  ╌  ╌  ╌  ╌  ■  □  ×" in text
 
 
 def test_large_axes_are_shortened_and_full_shows_all(oriel):
-    short = text_of(oriel, "max:f32:1x1x500:k3s2")
+    short = text_of(oriel, "max:f32:1x1x500:k3s2:axes2")
     assert short.count("\n") < 30 and "output 248" in short and "output 100 " not in short
-    assert "output 100 " in text_of(oriel, "max:f32:1x1x500:k3s2", "--full")
-    huge = text_of(oriel, "max:f32:1x1x9000000000000:k1000000s999999p5")
+    assert "output 100 " in text_of(oriel, "max:f32:1x1x500:k3s2:axes2", "--full")
+    huge = text_of(oriel, "max:f32:1x1x9000000000000:k1000000s999999p5:axes2")
     assert huge.count("\n") < 40
-    assert b"--full: shows at most" in oriel("explain", "max:f32:1x1x9000000000000:k3", "--full", code=1).stderr
+    assert b"--full: shows at most" in oriel("explain", "max:f32:1x1x9000000000000:k3:axes2", "--full", code=1).stderr
 
 
-@pytest.mark.parametrize("name", ["max:f32:6:k3s2:ceil", "avg:f32:1x1x6x8:k3s2p1:ceil", "sum:f32:2x1x9x50:k2x3s2x4d3x2:same",
-                                  "max:f32:8x64x112x112:k3s2p1", "avg:f32:1x1x10x500:out4x3", "lp2:u8:4x5x6:global", "min:f32:1x1x200:k31s5p15"])
+@pytest.mark.parametrize("name", ["max:f32:6:k3s2:ceil", "avg:f32:1x1x6x8:k3x3s2p1:ceil", "sum:f32:2x1x9x50:k2x3s2x4d3x2:same",
+                                  "max:f32:8x64x112x112:k3x3s2p1", "avg:f32:1x1x10x500:out4x3", "lp2:u8:4x5x6:global:axes2", "min:f32:1x1x200:k31s5p15:axes2"])
 def test_the_picture_is_valid_and_holds_every_mark(oriel, tmp_path, name):
     oriel("explain", name, "--svg", "a.svg")
     root = ET.parse(tmp_path / "a.svg").getroot()
@@ -104,16 +104,16 @@ def test_json_lists_every_window(oriel):
     axis = problem["axes"][0]
     assert (axis["inputs"], axis["outputs"]) == (6, 4)
     assert axis["windows"][3] == {"output": 3, "start": 5, "taps": 3, "inputs": 1, "padding": 1, "beyond": 1, "divisor": 2}
-    assert json.loads(oriel("explain", "max:f32:1x1x8x8:k2", "--json").stdout)["output_shape"] == [1, 1, 4, 4]
+    assert json.loads(oriel("explain", "max:f32:1x1x8x8:k2x2", "--json").stdout)["output_shape"] == [1, 1, 4, 4]
 
 
 def test_the_plan_says_bytes_and_operations(oriel):
-    plan = json.loads(text_of(oriel, "max:f32:2x3x8x8:k2", "--plan", "--json"))
+    plan = json.loads(text_of(oriel, "max:f32:2x3x8x8:k2x2", "--plan", "--json"))
     assert plan["way"] and plan["why"] and plan["target"]
     assert (plan["bytes_read"], plan["bytes_written"]) == (2 * 3 * 64 * 4, 2 * 3 * 16 * 4)
     assert plan["combinations"] == 2 * 3 * (4 * 8 + 4 * 4)  # one for each column of 4 rows, one for each of 16 results
     assert plan["direct_combinations"] == 2 * 3 * 16 * 3
-    text = text_of(oriel, "max:f32:2x3x8x8:k2", "--plan")
+    text = text_of(oriel, "max:f32:2x3x8x8:k2x2", "--plan")
     assert plan["way"] in text and "1536 read, 384 written" in text
 
 

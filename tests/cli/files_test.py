@@ -15,7 +15,7 @@ import pytest
 from conftest import COMMAND
 
 DTYPES = ["f8", "f4", "f2", "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "?"]
-SMALL = "30MiB"  # the command itself holds some 25
+SMALL = "40MiB"  # the command itself, its libraries and what the pool takes are some 33
 
 
 def sample(shape, dtype="f4", seed=0):
@@ -82,7 +82,7 @@ def test_layouts(oriel, tmp_path, layout):
         assert file["deep/er/y"].attrs["oriel_problem"] == "avg:f32:22x24x26:k3x2x5s2p1x1x2:exclude"
 
 
-# A volume of 16 MiB, in 30 MiB of which the program takes most; each of these goes in many blocks.
+# A volume of 24 MiB, in 40 MiB of which the program takes most; each of these goes in many blocks.
 @pytest.mark.parametrize("options", [
     ["--op", "avg", "--kernel", "2x2x2"],
     ["--op", "max", "--kernel", "3x3x3", "--stride", "2", "--padding", "1", "--ceil"],
@@ -92,7 +92,7 @@ def test_layouts(oriel, tmp_path, layout):
     ["--op", "lp", "--kernel", "31x1x1", "--stride", "1"],
 ])
 def test_blocks_give_the_bits_of_one_call(oriel, tmp_path, options):
-    x = sample((160, 161, 162))
+    x = sample((240, 161, 162))
     x[3, 5, 7] = np.nan
     np.save(tmp_path / "x.npy", x)
     np.save(tmp_path / "f.npy", np.asfortranarray(x))
@@ -119,7 +119,7 @@ def test_windows_without_taps(oriel, tmp_path):
 @pytest.mark.parametrize("space", ["plane", "tensor"])
 def test_indices(oriel, tmp_path, space):
     x = sample((3, 700, 800))
-    options = ["-k", "3x3", "-s", 2, "-p", 1, "--indices"]
+    options = ["-k", "3x3", "-s", 2, "-p", 1, "--axes", "1,2", "--indices"]
     whole_call(oriel, tmp_path, x, *options, "whole_i.npy", "--index-space", space)
     oriel("pool", "whole.npy", "y.h5:/y", *options, "i.h5:/i", "--index-space", space, "--memory", SMALL)
     report = json.loads(oriel("pool", "whole.npy", "y", *options, "i.h5:/i", "--index-space", space, "--memory", SMALL,
@@ -134,7 +134,7 @@ def test_the_bytes_of_the_file_do_not_depend_on_the_memory(oriel, tmp_path):
     x = sample((64, 128, 128))
     save(tmp_path / "x.h5", x=(x, {"chunks": (16, 64, 64)}))
     files = []
-    for memory in ["1GiB", "40MiB", SMALL]:
+    for memory in ["1GiB", "48MiB", SMALL]:
         oriel("pool", "x.h5", f"y{memory}.h5:/y", "--op", "avg", "-k", "2x2x2", "--memory", memory)
         files.append((tmp_path / f"y{memory}.h5").read_bytes())
     assert files[0] == files[1] == files[2]
@@ -152,7 +152,7 @@ def test_other_datasets_stay(oriel, tmp_path):
         oriel("pool", "x.h5:/x", "x.h5:/small/y", "-k", 2, "--op", "min")
     same(load(tmp_path / "x.h5", "small/y"), whole_call(oriel, tmp_path, x, "-k", 2, "--op", "min"))
     assert (tmp_path / "x.h5").stat().st_size < size + 3 * 5000  # 4 KiB for the attribute's text each time
-    oriel("pool", "x.h5:/x", "x.h5:/x", "-k", 2)  # even itself
+    oriel("pool", "x.h5:/x", "x.h5:/x", "-k", 2, "--replace-input")  # even itself
     same(load(tmp_path / "x.h5", "x"), whole_call(oriel, tmp_path, x, "-k", 2))
 
 
@@ -289,12 +289,10 @@ def volume(tmp_path):
     (2, ["v.h5:/data", "y.png"], "OUT: 'y.png' cannot be written in parts, as HDF5 inputs, --memory and mpirun need; allowed: .npy"),
     (2, ["v.h5:/data", "y", "--format", "png"], "--format: 'png' cannot be written in parts, as HDF5 inputs"),
     (2, ["v.h5:/data", "-"], "OUT: '-' cannot be written in parts"),
-    (2, ["-", "y.npy", "--memory", "1GiB"], "IN: '-' cannot be read in parts"),
     (2, ["x.npy", "y.npy", "--memory", "1 potato"], "--memory: '1 potato' is not understood; allowed: bytes such as 512MiB"),
     (2, ["x.npy", "y.npy", "--memory", "-1"], "--memory: '-1' is not understood"),
     (1, ["x.npy", "y.npy", "--memory", "1MiB"], "--memory: 1 MiB do not suffice: one result needs 4 inputs at once, 20 bytes"),
-    (2, ["v.h5:/data", "y.h5:/a", "--indices", "y.h5:/b"], "--indices: 'y.h5:/b' is the file of OUT; allowed: another file"),
-    (2, ["/dev/zero", "y.npy", "--memory", "1GiB"], "IN: '/dev/zero' cannot be read in parts"),
+    (2, ["v.h5:/data", "y.h5:/a", "--indices", "./y.h5:a"], "--indices: './y.h5:a' is OUT too; allowed: another file or another name in it"),
     (2, ["x.npy", "/dev/full", "--memory", "1GiB"], "OUT: '/dev/full' cannot be written in parts"),
 ])
 def test_bad_input(refusal, volume, code, arguments, wanted):

@@ -153,3 +153,18 @@ def test_what_is_refused(refusal, tmp_path):
     assert "f.tif: the image holds float; allowed: 8 or 16 bits without sign" in refusal("pool", "f.tif", "y.tif", "-k", 2)
     Image.fromarray(picture("L")).save(tmp_path / "g.gif")
     assert "g.gif: not an image that Oriel reads; allowed: PNG, JPEG, TIFF, WebP" in refusal("pool", "g.gif", "y.png", "-k", 2)
+
+
+@pytest.mark.parametrize("mode", ["L", "RGB", "RGBA"])
+def test_height_and_width_are_pooled_whatever_the_output(oriel, tmp_path, mode):
+    """Into HDF5, where the same command goes block by block, too."""
+    import h5py
+
+    x = picture(mode)
+    Image.fromarray(x, mode).save(tmp_path / "x.png")
+    for out in ("y.npy", "y.h5:/y"):
+        axes = "axes 0, 1 of 2" if mode == "L" else "axes 0, 1 of 3"
+        assert f", {axes} -> {out}: ".encode() in oriel("pool", "x.png", out, "--kernel", 3).stdout
+    np.testing.assert_array_equal(np.load(tmp_path / "y.npy"), pool(x, 3, np.max))
+    with h5py.File(tmp_path / "y.h5") as file:
+        np.testing.assert_array_equal(file["y"][()], pool(x, 3, np.max))

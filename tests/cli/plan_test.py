@@ -21,9 +21,9 @@ def test_counts_by_hand(oriel):
 
 
 def test_a_node_holds_a_block(oriel):
-    found = plan(oriel, "max:f32:1x1x64x64x64:k3s2p1", "--grid", "8x8x8", "--ranks-per-node", 8)
+    found = plan(oriel, "max:f32:1x1x64x64x64:k3x3x3s2p1", "--grid", "8x8x8", "--ranks-per-node", 8)
     assert found["node"] == [1, 1, 2, 2, 2] and found["ranks"] == 512
-    one = plan(oriel, "max:f32:1x1x64x64x64:k3s2p1", "--grid", "8x8x8", "--ranks-per-node", 512)
+    one = plan(oriel, "max:f32:1x1x64x64x64:k3x3x3s2p1", "--grid", "8x8x8", "--ranks-per-node", 512)
     assert one["passes"][0]["bytes"]["off_node"] == 0
     assert 0 < found["passes"][0]["bytes"]["off_node"] < 0.5
     assert found["passes"][0]["bytes"]["total"] == one["passes"][0]["bytes"]["total"]
@@ -33,7 +33,7 @@ def test_a_node_holds_a_block(oriel):
 @pytest.mark.parametrize("e, grid", [(256, 4), (64, 16), (32, 32)])
 def test_the_model(oriel, e, grid):
     shape = "x".join([str(e * grid)] * 3)
-    found = plan(oriel, f"max:f32:1x32x{shape}:k3s2p1", "--grid", f"{grid}x{grid}x{grid}", "--ranks-per-node", 64)
+    found = plan(oriel, f"max:f32:1x32x{shape}:k3x3x3s2p1", "--grid", f"{grid}x{grid}x{grid}", "--ranks-per-node", 64)
     channel = 4 * 32  # bytes of a place
     memory, network = 4e9, 25e9
     halo = channel * ((e + 1) ** 3 - e**3)
@@ -48,19 +48,19 @@ def test_the_model(oriel, e, grid):
 
 
 def test_one_rank_is_ideal(oriel):
-    for found in plan(oriel, "avg:f32:8x64x64:k3s2p1", "--grid", 1)["passes"]:
+    for found in plan(oriel, "avg:f32:8x64x64:k3s2p1:axes2", "--grid", 1)["passes"]:
         assert found["messages"]["total"] == 0 and found["imbalance"] == 1
         assert found["predicted"]["blocking_efficiency"] == found["predicted"]["overlapped_efficiency"] == 1
 
 
 def test_latency_lowers_efficiency(oriel):
-    name = "max:f32:1x1x256x256:k3s2p1"
+    name = "max:f32:1x1x256x256:k3x3s2p1"
     slow, fast = (plan(oriel, name, "--grid", "8x8", "--network", n)["passes"][0]["predicted"] for n in ["1ms,1GB/s", "0s,1TB/s"])
     assert slow["blocking_efficiency"] < 0.1 < fast["blocking_efficiency"] < 1
     assert slow["overlapped_efficiency"] >= slow["blocking_efficiency"]
 
 
-@pytest.mark.parametrize("name, grid", [("max:f32:1x32x1000x1000x1000:k3s2p1", "100x100x100"), ("avg:f32:100000000:k5s3:axes0", "1000000")])
+@pytest.mark.parametrize("name, grid", [("max:f32:1x32x1000x1000x1000:k3x3x3s2p1", "100x100x100"), ("avg:f32:100000000:k5s3:axes0", "1000000")])
 def test_a_million_ranks(oriel, name, grid):
     start = time.monotonic()
     assert plan(oriel, name, "--grid", grid)["ranks"] == 1000000
@@ -68,7 +68,7 @@ def test_a_million_ranks(oriel, name, grid):
 
 
 def test_text(oriel):
-    text = oriel("plan", "max:f32:1x32x1024x1024x1024:k3s2p1", "--grid", "64x64x64", "--ranks-per-node", 64).stdout.decode()
+    text = oriel("plan", "max:f32:1x32x1024x1024x1024:k3x3x3s2p1", "--grid", "64x64x64", "--ranks-per-node", 64).stdout.decode()
     assert "262144 ranks" in text and "forward\n" in text and "backward_places\n" in text
     assert "Times are predicted, not measured" in text
 

@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 
 import ml_dtypes
 import numpy as np
@@ -30,7 +31,7 @@ def pooled(oriel, tmp_path, x, *options):
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_every_dtype(oriel, tmp_path, dtype):
     x = sample((3, 9, 8), dtype)
-    y = pooled(oriel, tmp_path, x, "--kernel", "2x2")
+    y = pooled(oriel, tmp_path, x, "--kernel", "2x2", "--axes", "1,2")
     assert y.dtype == x.dtype
     np.testing.assert_array_equal(y, max_pool(x, 2, 2))
 
@@ -58,14 +59,15 @@ def test_npy_versions_and_orders(oriel, tmp_path, version, order):
     x = np.array(sample((2, 7, 8), "f4"), order=order)
     with open(tmp_path / "x.npy", "wb") as file:
         np.lib.format.write_array(file, x, version=version)
-    oriel("pool", "x.npy", "y.npy", "--kernel", "3x3", "--stride", 2)
+    oriel("pool", "x.npy", "y.npy", "--kernel", "3x3", "--stride", 2, "--axes", "-2,-1")
     np.testing.assert_array_equal(np.load(tmp_path / "y.npy"), max_pool(x, 3, 2))
 
 
 def test_npz(oriel, tmp_path):
     x, other = sample((6, 6), "f4"), sample((4, 4), "i4")
     np.savez_compressed(tmp_path / "x.npz", x=x, other=other)
-    oriel("pool", "x.npz", "y.npz", "--kernel", 2)
+    np.savez_compressed(tmp_path / "one.npz", x=x)
+    oriel("pool", "one.npz", "y.npz", "--kernel", 2)
     oriel("pool", "x.npz:other", "z.npz:small", "--kernel", 2)
     np.testing.assert_array_equal(np.load(tmp_path / "y.npz")["arr_0"], max_pool(x, 2, 2))
     np.testing.assert_array_equal(np.load(tmp_path / "z.npz")["small"], max_pool(other, 2, 2))
@@ -81,10 +83,10 @@ def test_streams(oriel, form):
     np.testing.assert_array_equal(y if form == "npy" else y["arr_0"], max_pool(x, 2, 2))
 
 
-def test_the_input_may_be_replaced(oriel, tmp_path):
+def test_the_input_may_be_replaced_if_asked(oriel, tmp_path):
     x = sample((64, 64), "f4")
     np.save(tmp_path / "x.npy", x)
-    oriel("pool", "x.npy", "x.npy", "--kernel", 2)
+    oriel("pool", "x.npy", "x.npy", "--kernel", 2, "--replace-input")
     np.testing.assert_array_equal(np.load(tmp_path / "x.npy"), max_pool(x, 2, 2))
 
 
@@ -138,39 +140,69 @@ def test_axes_and_dilation(oriel, tmp_path):
 
 def test_adaptive_and_global(oriel, tmp_path):
     x = sample((2, 1, 10, 9), "i4")
-    y = pooled(oriel, tmp_path, x, "--output-size", "4x9")
+    y = pooled(oriel, tmp_path, x, "--output-size", "4x9", "--axes", "2,3")
     assert y.shape == (2, 1, 4, 9)
     np.testing.assert_array_equal(y[:, :, 0], x[:, :, 0:3].max(axis=2))
-    np.testing.assert_array_equal(pooled(oriel, tmp_path, x, "--global")[:, :, 0, 0], x.max(axis=(2, 3)))
+    np.testing.assert_array_equal(pooled(oriel, tmp_path, x, "--global", "--axes", "2,3")[:, :, 0, 0], x.max(axis=(2, 3)))
+    np.testing.assert_array_equal(pooled(oriel, tmp_path, x, "--global"), x.max(keepdims=True))
 
 
 def test_indices(oriel, tmp_path):
     x = sample((2, 3, 8, 6), "f4")
-    y = pooled(oriel, tmp_path, x, "-k", 2, "--indices", "i.npy")
+    y = pooled(oriel, tmp_path, x, "-k", 2, "--axes", "2,3", "--indices", "i.npy")
     plane = np.load(tmp_path / "i.npy")
     assert plane.dtype == np.int64
     np.testing.assert_array_equal(np.take_along_axis(x.reshape(6, 48), plane.reshape(6, 12), 1).reshape(y.shape), y)
-    pooled(oriel, tmp_path, x, "-k", 2, "--indices", "t.npz:where", "--index-space", "tensor")
+    pooled(oriel, tmp_path, x, "-k", 2, "--axes", "2,3", "--indices", "t.npz:where", "--index-space", "tensor")
     np.testing.assert_array_equal(x.reshape(-1)[np.load(tmp_path / "t.npz")["where"]], y)
 
 
 def test_threads_do_not_change_a_bit(oriel, tmp_path):
     x = np.random.default_rng(1).standard_normal((4, 50, 60)).astype("f4")
-    options = ["--op", "avg", "-k", "7x7", "-s", 1, "-p", "same"]
+    options = ["--op", "avg", "-k", "7x7", "-s", 1, "-p", "same", "--axes", "1,2"]
     one = pooled(oriel, tmp_path, x, *options, "--threads", 1)
     np.testing.assert_array_equal(one, pooled(oriel, tmp_path, x, *options, "--threads", 3))
 
 
 def test_empty_batch(oriel, tmp_path):
-    assert pooled(oriel, tmp_path, np.zeros((0, 3, 8, 8), "f4"), "-k", 2).shape == (0, 3, 4, 4)
+    assert pooled(oriel, tmp_path, np.zeros((0, 3, 8, 8), "f4"), "-k", 2, "--axes", "2,3").shape == (0, 3, 4, 4)
+
+
+@pytest.mark.parametrize("rank", range(1, 7))
+def test_all_axes_are_pooled_if_none_are_named(oriel, tmp_path, rank):
+    x = np.arange(4**rank, dtype="i4").reshape((4, ) * rank)
+    np.testing.assert_array_equal(pooled(oriel, tmp_path, x, "-k", 2), x.reshape((2, 2) * rank).max(axis=tuple(range(1, 2 * rank, 2))))
+    assert pooled(oriel, tmp_path, x, "--output-size", 3).shape == (3, ) * rank
+
+
+def test_fewer_numbers_than_axes_need_named_axes(oriel, refusal, tmp_path):
+    np.save(tmp_path / "x.npy", sample((6, 8, 3), "u1"))
+    text = refusal("pool", "x.npy", "y.npy", "-k", "2x2", code=2)
+    assert text.endswith("has 2; no axes are named, so all 3 are pooled (axes -2, -1 are the last 2)")
+    assert "so all 3 are pooled" in refusal("pool", "x.npy", "y.npy", "-k", "4", code=2)
+    assert pooled(oriel, tmp_path, sample((6, 8, 3), "u1"), "-k", "2x2", "--axes", "0,1").shape == (3, 4, 3)
 
 
 def test_the_report(oriel, tmp_path):
     np.save(tmp_path / "x.npy", sample((1, 1, 8, 8), "f4"))
-    done = oriel("pool", "x.npy", "y.npy", "-k", 3, "-s", 2, "-p", 1, "--json")
+    options = ["-k", 3, "-s", 2, "-p", 1, "--axes", "-2,-1"]
+    done = oriel("pool", "x.npy", "y.npy", *options, "--json")
     report = json.loads(done.stdout)
-    assert report["problem"] == "max:f32:1x1x8x8:k3s2p1"
-    assert report["output_shape"] == [1, 1, 4, 4] and report["dtype"] == "f32"
-    assert set(report["seconds"]) == {"read", "pool", "write"}
-    assert b"x.npy: f32 1x1x8x8 -> y.npy: 1x1x4x4" in oriel("pool", "x.npy", "y.npy", "-k", 3, "-s", 2, "-p", 1).stdout
-    assert oriel("pool", "x.npy", "y.npy", "-k", 2, "--quiet").stdout == b""
+    assert report["problem"] == "max:f32:1x1x8x8:k3x3s2p1"
+    assert report["output_shape"] == [1, 1, 4, 4] and report["dtype"] == "f32" and report["axes"] == [2, 3]
+    seconds = report["seconds"]
+    assert set(seconds) == {"read", "pool", "write", "all"}
+    assert seconds["read"] + seconds["pool"] + seconds["write"] <= seconds["all"] + 1e-5
+    assert b"x.npy: f32 1x1x8x8, axes 2, 3 of 4 -> y.npy: 1x1x4x4" in oriel("pool", "x.npy", "y.npy", *options).stdout
+    assert b"x.npy: f32 1x1x8x8, axis 3 of 4 -> y.npy: 1x1x8x4" in oriel("pool", "x.npy", "y.npy", "-k", 2, "--axes", 3).stdout
+    assert b", axes 0, 1, 2, 3 of 4 -> " in oriel("pool", "x.npy", "y.npy", "-k", 1).stdout
+    assert b", axes 2, 3 of 4 -> " in oriel("pool", "x.npy", "y.npy", "-k", 2, "--axes", "2,3", "--memory", "100MiB").stdout
+    assert json.loads(oriel("pool", "x.npy", "y.npy", "-k", 1, "--memory", "100MiB", "--json").stdout)["axes"] == [0, 1, 2, 3]
+    assert oriel("pool", "x.npy", "y.npy", "-k", 1, "--quiet").stdout == b""
+
+
+@pytest.mark.parametrize("memory", [[], ["--memory", "1GiB"]])
+def test_the_line_says_what_its_times_count(oriel, tmp_path, memory):
+    np.save(tmp_path / "x.npy", sample((8, 8), "f4"))
+    line = oriel("pool", "x.npy", "y.npy", "-k", 2, *memory).stdout.decode()
+    assert re.search(r"\((1 block; )?pooled in [0-9.e+-]+ (us|ms|s), [0-9.e+-]+ (us|ms|s) in all\)\n$", line), line

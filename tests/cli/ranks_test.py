@@ -1,7 +1,9 @@
 """`mpirun -n N oriel pool` on each MPI that is there: the bytes of the files are those that one process writes."""
 
+import fcntl
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -86,7 +88,45 @@ def test_other_datasets_stay(ranks, volume, tmp_path):
         assert file["small/data"].attrs["units"] == "mm"
 
 
+def test_result_and_indices_in_one_file(oriel, ranks, volume, tmp_path):
+    options = ["--kernel", "3x3x3", "--stride", "2", "--indices"]
+    oriel("pool", "x.h5:/data", "y.h5:/y", *options, "y.h5:/i")
+    wanted = (tmp_path / "y.h5").read_bytes()
+    (tmp_path / "y.h5").unlink()
+    ranks(3, "pool", "x.h5:/data", "y.h5:/y", *options, "./y.h5:/i")
+    assert (tmp_path / "y.h5").read_bytes() == wanted
+    with h5py.File(tmp_path / "y.h5") as file:
+        np.testing.assert_array_equal(np.isnan(file["y"]), np.isnan(volume.reshape(-1)[file["i"]]))
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["x.h5", "x.npy", "y.h5"]
+
+
+def test_several_calls_of_ranks_lose_nothing(mpi, volume, tmp_path):
+    calls = [subprocess.Popen([*MPIS[mpi], "-n", "2", COMMAND, "pool", "x.h5:/data", f"y.h5:/d{i}", "-k", "2x2x2", "-q"],
+                              cwd=tmp_path, env=ENVIRONMENT) for i in range(3)]
+    assert [call.wait(timeout=120) for call in calls] == [0, 0, 0]
+    with h5py.File(tmp_path / "y.h5") as file:
+        assert sorted(file) == ["d0", "d1", "d2"]
+        np.testing.assert_array_equal(file["d0"], file["d2"])
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["x.h5", "x.npy", "y.h5"]
+
+
+def test_waiting_for_another_writer_is_not_hanging(mpi, volume, tmp_path):
+    lock = os.open(tmp_path / ".y.h5.lock", os.O_RDWR | os.O_CREAT)
+    fcntl.flock(lock, fcntl.LOCK_EX)
+    call = subprocess.Popen([*MPIS[mpi], "-n", "2", COMMAND, "pool", "x.h5:/data", "y.h5:/d", "-k", "2x2x2", "-q",
+                             "--deadline", "3s"], cwd=tmp_path, env=ENVIRONMENT, stderr=subprocess.PIPE)
+    time.sleep(8)
+    running = call.poll() is None
+    os.close(lock)
+    assert running and call.wait(timeout=120) == 0, call.stderr.read()
+    with h5py.File(tmp_path / "y.h5") as file:
+        assert list(file) == ["d"]
+
+
 @pytest.mark.parametrize("code, arguments, wanted", [
+    (2, ["x.npy", "./x.npy", "-k", 2], "oriel pool: OUT: './x.npy' is IN too; allowed: another file, or --replace-input"),
+    (2, ["x.h5", "x.h5:/data", "-k", 2], "oriel pool: OUT: 'x.h5:/data' is IN too; allowed: another file, another name in it"),
+    (2, ["x.npy", "y.npy", "-k", 2, "--indices", "./y.npy"], "oriel pool: --indices: './y.npy' is OUT too; allowed: another"),
     (1, ["x.h5:/dta", "y.h5:/y", "-k", 2], "oriel pool: x.h5: has no dataset '/dta'; allowed: /data"),
     (2, ["x.h5:/data", "y.h5:/y", "-k", "2x2x2x2"], "oriel pool: x.h5:/data: "),
     (2, ["x.h5:/data", "y.h5:/y"], "oriel pool: --kernel: is needed"),
@@ -155,3 +195,75 @@ def test_a_build_without_the_programs_for_ranks(ranks, volume, tmp_path):
 
 def test_other_subcommands_are_not_divided(ranks):
     assert ranks(2, "info", "--json").stdout.count(b'"version"') == 2
+
+
+class Ranks:
+    """A call on three ranks in many small blocks, and its processes by their ranks."""
+
+    def __init__(self, mpi, folder, *options):
+        np.lib.format.open_memmap(folder / "x.npy", "w+", "f4", (256, 512, 512))
+        (folder / "y.npy").write_bytes(b"before")
+        words = [*MPIS[mpi], "-n", "3", COMMAND, "pool", "x.npy", "y.npy", "-k", "9x9x9", "-s", "1", "--memory", "60MiB", *options]
+        self.process = subprocess.Popen(words, cwd=folder, env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        deadline = time.monotonic() + 60
+        while not list(folder.glob(".y.npy.*.tmp")) and time.monotonic() < deadline:
+            time.sleep(0.01)
+        time.sleep(0.3)
+        assert self.process.poll() is None
+        self.pids = {self.rank_of(pid): pid for pid in descendants(self.process.pid, f"oriel-{mpi}")}
+        assert sorted(self.pids) == [0, 1, 2]
+
+    @staticmethod
+    def rank_of(pid):
+        words = dict(word.split("=", 1) for word in Path(f"/proc/{pid}/environ").read_text().split("\0") if "=" in word)
+        return int(words.get("OMPI_COMM_WORLD_RANK", words.get("PMI_RANK")))
+
+    def send(self, number, *ranks):
+        for rank in ranks:
+            os.kill(self.pids[rank], number)
+
+    def end(self):
+        text = self.process.communicate(timeout=100)[1].decode()
+        deadline = time.monotonic() + 60
+        while left := [pid for pid in self.pids.values() if self.runs(pid)]:  # mpirun ends them all
+            assert time.monotonic() < deadline, left
+            time.sleep(0.1)
+        return text
+
+    @staticmethod
+    def runs(pid):
+        try:
+            return "State:\tZ" not in Path(f"/proc/{pid}/status").read_text()
+        except OSError:
+            return False
+
+
+@pytest.mark.parametrize("stopped", [0, 2])
+def test_a_stopped_rank_ends_all_at_the_deadline(mpi, tmp_path, stopped):
+    ranks = Ranks(mpi, tmp_path, "--deadline", "4s")
+    ranks.send(signal.SIGSTOP, stopped)
+    text = ranks.end()
+    assert ranks.process.returncode != 0
+    named = rf"oriel pool: rank {stopped} has not come for [4-9][0-9.]* s: stopped, hanging or slower than --deadline 4s"
+    within = r"oriel pool: a rank does not go on while .*: it is stopped or hangs \(see --deadline\)"  # in a call that all are in
+    assert re.search(f"{named}|{within}", text), text
+    assert (tmp_path / "y.npy").read_bytes() == b"before"
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["x.npy", "y.npy"]
+
+
+def test_the_deadline_is_for_a_step_and_not_for_the_whole(mpi, tmp_path):
+    """Four times a rank is late by less than the deadline, by more in all; and all are stopped for longer than it."""
+    ranks = Ranks(mpi, tmp_path, "--deadline", "6s", "--json")
+    for _ in range(4):
+        if ranks.process.poll() is None:
+            ranks.send(signal.SIGSTOP, 1)
+            time.sleep(2)
+            ranks.send(signal.SIGCONT, 1)
+            time.sleep(0.1)
+    assert ranks.process.poll() is None, "it was over before it could be disturbed"
+    ranks.send(signal.SIGSTOP, 0, 1, 2)
+    time.sleep(8)
+    ranks.send(signal.SIGCONT, 0, 1, 2)
+    out, text = ranks.process.communicate(timeout=100)
+    assert ranks.process.returncode == 0, text
+    assert json.loads(out)["seconds"]["all"] > 14

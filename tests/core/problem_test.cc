@@ -20,8 +20,8 @@ std::string message(const Pool& pool, const Extents& shape, Dtype dtype = Dtype:
 }
 
 TEST(Problem, ResolvesAxes) {
-  const Problem p =
-      make_problem({.op = Op::max, .kernel = {3}, .stride = {2}, .pad_lo = {1}}, Dtype::f32, {8, 64, 112, 90});
+  const Problem p = make_problem({.op = Op::max, .kernel = {3}, .stride = {2}, .pad_lo = {1}, .axes = {2, 3}},
+                                 Dtype::f32, {8, 64, 112, 90});
   EXPECT_EQ(p.pooled, 2);
   EXPECT_EQ(p.axes[0], 2);
   EXPECT_EQ(p.axes[1], 3);
@@ -31,17 +31,32 @@ TEST(Problem, ResolvesAxes) {
 }
 
 TEST(Problem, DefaultAxes) {
-  const Pool single{.kernel = {3}}, two{.kernel = {3}, .stride = {2, 2}},
-      adaptive{.kind = WindowKind::adaptive, .output_size = {1, 2, 3}};
-  EXPECT_EQ(default_axes(single, 1), (Extents{0}));
-  EXPECT_EQ(default_axes(single, 2), (Extents{0, 1}));
-  EXPECT_EQ(default_axes(single, 3), (Extents{2}));
-  EXPECT_EQ(default_axes(single, 4), (Extents{2, 3}));
-  EXPECT_EQ(default_axes(single, 5), (Extents{2, 3, 4}));
-  EXPECT_EQ(default_axes(single, 6), (Extents{0, 1, 2, 3, 4, 5}));
-  EXPECT_EQ(default_axes(two, 5), (Extents{3, 4}));
-  EXPECT_EQ(default_axes(adaptive, 3), (Extents{0, 1, 2}));
-  EXPECT_THROW(default_axes(adaptive, 2), Error);
+  const Pool single{.kernel = {3}}, named{.kernel = {3}, .axes = {-1, 0}};
+  for (int rank = 1; rank <= 8; ++rank) {
+    Extents all;
+    for (int a = 0; a < rank; ++a) all.push_back(a);
+    EXPECT_EQ(default_axes(single, rank), all);
+    const Problem p = make_problem({.op = Op::avg, .kernel = {2}}, Dtype::f32, Extents(rank, 4));
+    EXPECT_EQ(p.pooled, rank);
+    EXPECT_EQ(p.output_shape, Extents(rank, 2));  // 4x4x4 -> 2x2x2
+    const Problem whole = make_problem({.kind = WindowKind::global}, Dtype::f32, Extents(rank, 4));
+    EXPECT_EQ(whole.output_shape, Extents(rank, 1));
+  }
+  EXPECT_EQ(default_axes(named, 5), named.axes);
+  EXPECT_EQ(make_problem({.kernel = {2, 1, 4}}, Dtype::f32, {4, 4, 4}).output_shape, (Extents{2, 4, 1}));
+}
+
+TEST(Problem, ListsOfFewerValuesThanAxesNeedNamedAxes) {
+  EXPECT_EQ(message({.kernel = {2, 2}}, {60, 90, 3}),
+            "max_pool: kernel must have 1 value or one per pooled axis (3), but has 2; no axes are named, so all 3 are "
+            "pooled (axes -2, -1 are the last 2)");
+  EXPECT_EQ(
+      message({.op = Op::avg, .kind = WindowKind::adaptive, .output_size = {7, 7}}, {2, 3, 9, 9}),
+      "avg_pool: output_size must have 1 value or one per pooled axis (4), but has 2; no axes are named, so all 4 "
+      "are pooled (axes -2, -1 are the last 2)");
+  EXPECT_EQ(message({.kernel = {3}}, {2, 64, 64}),
+            "max_pool: the window must fit in the padded input, but on axis 0 it spans 3 and the padded input is 2; no "
+            "axes are named, so all 3 are pooled");
 }
 
 TEST(Problem, AxesMayBeNegativeAndInAnyOrder) {
@@ -62,7 +77,7 @@ TEST(Problem, S1_SamePadding) {
 }
 
 TEST(Problem, S11_EmptyBatch) {
-  EXPECT_EQ(make_problem({.kernel = {2}}, Dtype::f32, {0, 3, 4}).output_shape, (Extents{0, 3, 2}));
+  EXPECT_EQ(make_problem({.kernel = {2}, .axes = {2}}, Dtype::f32, {0, 3, 4}).output_shape, (Extents{0, 3, 2}));
 }
 
 TEST(Problem, EveryRefusalNamesTheValue) {
@@ -78,16 +93,19 @@ TEST(Problem, EveryRefusalNamesTheValue) {
   EXPECT_EQ(message({.kernel = {2, 2}, .axes = {0}}, {4, 4}),
             "max_pool: kernel must have 1 value or one per pooled axis (1), but has 2");
   EXPECT_EQ(message({.kernel = {2, 2}, .stride = {1, 1, 1}}, {4, 4, 4}),
-            "max_pool: kernel must have 1 value or one per pooled axis (3), but has 2");
+            "max_pool: kernel must have 1 value or one per pooled axis (3), but has 2; no axes are named, so all 3 are "
+            "pooled (axes -2, -1 are the last 2)");
   EXPECT_EQ(message({.kernel = {2, 2}}, {4}),
-            "max_pool: there must be an axis for each of the 2 values, but the input has rank 1");
+            "max_pool: kernel must have 1 value or one per pooled axis (1), but has 2");
   EXPECT_EQ(message({.kernel = {2}, .axes = {0, -2}}, {4, 4}),
             "max_pool: axes must each be named once, but 0 is named twice");
   EXPECT_EQ(message({.kernel = {2}, .axes = {2}}, {4, 4}), "max_pool: axes must be in -2 to 1, but one is 2");
   EXPECT_EQ(message({.kernel = {2}, .axes = {-3}}, {4, 4}), "max_pool: axes must be in -2 to 1, but one is -3");
   EXPECT_EQ(message({.kernel = {1}}, {}), "max_pool: the input must have 1 to 16 axes, but has 0");
-  EXPECT_EQ(message({.kernel = {1}}, Extents(9, 1)), "max_pool: 1 to 8 axes can be pooled, but there are 9");
-  EXPECT_EQ(message({.kernel = {1}}, {3, 3, 0}), "max_pool: pooled axes must have extent >= 1, but axis 2 has 0");
+  EXPECT_EQ(message({.kernel = {1}}, Extents(9, 1)),
+            "max_pool: 1 to 8 axes can be pooled, but there are 9; no axes are named, so all 9 are pooled");
+  EXPECT_EQ(message({.kernel = {1}}, {3, 3, 0}),
+            "max_pool: pooled axes must have extent >= 1, but axis 2 has 0; no axes are named, so all 3 are pooled");
   EXPECT_EQ(message({.kernel = {1}}, {3, -3}), "max_pool: extents must be >= 0, but axis 1 has -3");
   EXPECT_EQ(message({.op = Op::sum, .kernel = {3}, .pad_lo = {1}, .pad_hi = {0}, .dilation = {3}}, {5}),
             "sum_pool: the window must fit in the padded input, but on axis 0 it spans 7 and the padded input is 6");

@@ -4,9 +4,9 @@ import json
 import os
 import subprocess
 
-NAMES = ["max:f32:2x4x32x32:k2s2", "avg:u8:1x32x32x3:k2:axes1,2", "sum:f32:2x3x8x8:k2:backward",
-         "max:f32:1x2x16x16:k3s2p1:backward", "max:f32:1x2x16x16:k2:order0,2,3,1", "max:f32:1x2x16x16:k2:indices",
-         "lp3:f32:1x2x9x9:k3"]  # fmt: skip
+NAMES = ["max:f32:2x4x32x32:k2x2s2", "avg:u8:1x32x32x3:k2:axes1,2", "sum:f32:2x3x8x8:k2x2:backward",
+         "max:f32:1x2x16x16:k3x3s2p1:backward", "max:f32:1x2x16x16:k2x2:order0,2,3,1", "max:f32:1x2x16x16:k2x2:indices",
+         "lp3:f32:1x2x9x9:k3x3"]  # fmt: skip
 SHORT = ["--repetitions", "3", "--seconds", "0"]
 
 
@@ -25,7 +25,7 @@ def test_results_are_verified_and_timed_beside_a_device_copy():
 
 
 def test_large_problems_are_compared_with_the_cpu():
-    done = bench("ORIEL_EMULATED_COMMAND", "max:f32:1x1x100x100:k71s1p35", "--device", "cuda", *SHORT)
+    done = bench("ORIEL_EMULATED_COMMAND", "max:f32:1x1x100x100:k71x71s1p35", "--device", "cuda", *SHORT)
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("grid emulator, 1 multiprocessors; copy: on the device")
     assert done.stdout.rstrip().endswith("CPU")

@@ -9,7 +9,7 @@
 namespace oriel::test {
 namespace {
 
-const Pool kPool{.op = Op::max, .kernel = {3}, .stride = {1}};
+const Pool kPool{.op = Op::max, .kernel = {3}, .stride = {1}, .axes = {2, 3}};
 
 struct Sum {
   using Input = float;
@@ -85,9 +85,11 @@ TEST_F(CudaErrors, WhatTheRuntimeSays) {
   const std::vector<float> many(200 * 300, 1.0F);
   const DeviceTensor wide(Dtype::f32, {1, 1, 200, 300}, Layout::dense, many.data());
   const DeviceTensor out(Dtype::f32, {1, 1, 200, 300}, Layout::dense, nullptr);
-  EXPECT_EQ(
-      error([&] { forward({.op = Op::max, .kernel = {63}, .stride = {1}, .pad_lo = {31}}, wide.view(), out.view()); }),
-      "cuda: cudaFuncSetAttribute failed: invalid argument (cudaErrorInvalidValue)");
+  EXPECT_EQ(error([&] {
+              forward({.op = Op::max, .kernel = {63}, .stride = {1}, .pad_lo = {31}, .axes = {2, 3}}, wide.view(),
+                      out.view());
+            }),
+            "cuda: cudaFuncSetAttribute failed: invalid argument (cudaErrorInvalidValue)");
 }
 
 void do_nothing(int) {}
@@ -109,7 +111,9 @@ TEST_F(CudaErrors, NoDevice) {
 
 TEST_F(CudaErrors, ReductionsOfTheCallersOwn) {
   EXPECT_EQ(
-      error([&] { forward<Sum>({.op = Op::sum, .kernel = {3}, .stride = {1}}, x_.view(), y_.view()); }),
+      error([&] {
+        forward<Sum>({.op = Op::sum, .kernel = {3}, .stride = {1}, .axes = {2, 3}}, x_.view(), y_.view());
+      }),
       "forward with a reduction of the caller's: x must be on the CPU: a reduction of the caller's is code for it, "
       "but x is on a CUDA device");
 }

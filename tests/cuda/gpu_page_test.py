@@ -31,7 +31,7 @@ def test_every_problem_of_the_suite_is_understood(bridge):
     assert known > 150
 
 
-@pytest.mark.parametrize("name", ["max:f32:2x3x9x8:k3s2p1", "avg:f32:2x3x9x8:k3s2p1:ceil:exclude",
+@pytest.mark.parametrize("name", ["max:f32:2x3x9x8:k3x3s2p1", "avg:f32:2x3x9x8:k3x3s2p1:ceil:exclude",
                                   "max:f32:2x8x8x3:k2:axes1,2"])
 def test_pytorch_has_the_shape(bridge, name):
     problem = bridge.describe(name)
@@ -40,7 +40,7 @@ def test_pytorch_has_the_shape(bridge, name):
 
 
 def test_padding_at_one_end_is_not_pytorchs(bridge):
-    problem = bridge.describe("max:f32:2x3x8x8:k3s1p1+0")
+    problem = bridge.describe("max:f32:2x3x8x8:k3x3s1p1+0")
     assert not gpu.makes_shape(problem, gpu.torch_function(problem), torch.randn(2, 3, 8, 8))
 
 
@@ -49,7 +49,7 @@ def test_errors_reach_python(bridge):
         bridge.describe("max:f3:8:k2")
     x, error = torch.randn(1, 1, 4, 4), ctypes.create_string_buffer(500)
     pointers = [ctypes.c_void_p(t.data_ptr()) for t in (x, torch.zeros(1, 1, 2, 2))]
-    assert bridge.library.oriel_cuda_forward(b"max:f32:1x1x4x4:k2", *pointers, None, None, error, len(error)) == 1
+    assert bridge.library.oriel_cuda_forward(b"max:f32:1x1x4x4:k2x2", *pointers, None, None, error, len(error)) == 1
     assert b"max_pool: x must point to device memory" in error.value
 
 

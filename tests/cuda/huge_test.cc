@@ -173,7 +173,7 @@ constexpr Case kHuge[] = {
     {Way::forward, "max:u8:1048600x64x64:k2:axes1,2", "strip"},
     {Way::forward, "avg:f32:720000x55x55:k3s2p1:axes1,2", "strip"},
     {Way::indices, "max:f16:600000x64x64:k3s1p1:axes1,2", "strip"},
-    {Way::forward, "max:f32:600000x16x16x16:k2", "strip"},
+    {Way::forward, "max:f32:600000x16x16x16:k2x2", "strip"},
     {Way::forward, "max:u8:100000x28x28x64:k3s1p1:axes1,2", "lanes"},
     {Way::indices, "max:f32:50000x28x28x64:k2s2:axes1,2", "lanes"},
     {Way::forward, "max:f32:600000x64x64:k31s1p15:axes1,2", "stream"},
@@ -277,7 +277,7 @@ TEST_P(CudaFar, Pitches) {
 }
 
 constexpr Case kFarApart[] = {
-    {Way::forward, "max:f32:3x2x9x16:k2"},
+    {Way::forward, "max:f32:3x2x9x16:k2x2"},
     {Way::forward, "avg:u8:3x9x32:k3s2p1:axes1,2"},
     {Way::indices, "max:f16:3x9x16:k3s1p1:axes1,2"},
     {Way::forward, "sum:bf16:2x4x4x16:k2:axes1,2,3"},

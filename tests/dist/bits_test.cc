@@ -99,9 +99,9 @@ TEST(DistributedBits, RandomPartitionsOfRandomProblems) {
 // Interiors large enough to be computed in bands while messages travel.
 TEST(DistributedBits, LargerTensors) {
   std::mt19937_64 random(seeds()[1]);
-  for (const char* name : {"max:f32:2x3x300x200:k3s2p1", "avg:f32:2x3x300x200:k5s2p2:ceil:exclude",
-                           "max:f32:1x1x40x90x80:k3s1p1", "lp2:f64:1x2x200x150:k2s2", "max:u8:1x1x900x900:k7s3",
-                           "max:f32:1x200x150x8:k3s2p1:axes1,2", "sum:f16:1x1x600x600:k9s1p4"}) {
+  for (const char* name : {"max:f32:2x3x300x200:k3x3s2p1", "avg:f32:2x3x300x200:k5x5s2p2:ceil:exclude",
+                           "max:f32:1x1x40x90x80:k3x3x3s1p1", "lp2:f64:1x2x200x150:k2x2s2", "max:u8:1x1x900x900:k7x7s3",
+                           "max:f32:1x200x150x8:k3s2p1:axes1,2", "sum:f16:1x1x600x600:k9x9s1p4"}) {
     const Problem problem = parse_problem(name);
     const Whole whole(problem, Data::spread, random);
     for (index_t ranks : {2, 3, 4}) {

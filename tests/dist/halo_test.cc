@@ -229,7 +229,7 @@ TEST(HaloPlan, RandomPartitionsOfSeveralAxes) {
 
 // A million ranks: a rank's part costs what its own few messages cost.
 TEST(HaloPlan, AMillionRanks) {
-  const Problem problem = parse_problem("max:f32:1x1x3200x3200x3200:k3s2p1");
+  const Problem problem = parse_problem("max:f32:1x1x3200x3200x3200:k3x3x3s2p1");
   const Partition inputs = Partition::balanced(problem.shape, {1, 1, 100, 100, 100});
   const HaloPlan plan(problem, inputs, centred_outputs(problem, inputs));
   EXPECT_EQ(plan.ranks(), 1000000);
@@ -244,7 +244,7 @@ TEST(HaloPlan, AMillionRanks) {
 // The same in one dimension, where the list of cuts itself is long; the time for a rank must not grow with it.
 TEST(HaloPlan, AMillionRanksInARow) {
   const auto seconds_for = [](index_t ranks) {
-    const Problem problem = parse_problem("avg:f32:1x1x" + std::to_string(16 * ranks) + ":k5s2p2");
+    const Problem problem = parse_problem("avg:f32:1x1x" + std::to_string(16 * ranks) + ":k5s2p2:axes2");
     const Partition inputs = Partition::balanced(problem.shape, {1, 1, ranks});
     const HaloPlan plan(problem, inputs, centred_outputs(problem, inputs));
     double best = 1e9;

@@ -63,7 +63,7 @@ TEST(Kinds, AreWhatAVisitToEveryRankFinds) {
 }
 
 TEST(Kinds, AreFewWhereThePartsAreAlike) {
-  const Problem problem = parse_problem("max:f32:1x8x1024x1024x1024:k3s2p1");
+  const Problem problem = parse_problem("max:f32:1x8x1024x1024x1024:k3x3x3s2p1");
   const Partition inputs = Partition::balanced(problem.shape, {1, 1, 64, 64, 64});
   const std::vector<HaloPlan::Kind> kinds = HaloPlan(problem, inputs, centred_outputs(problem, inputs)).kinds();
   EXPECT_EQ(kinds.size(), 27);  // first, last, between: along each axis

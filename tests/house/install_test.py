@@ -61,7 +61,7 @@ def test_pkg_config(prefix, tmp_path):
     environment = {**os.environ, "PKG_CONFIG_PATH": str(folder)}
     flags = shlex.split(run("pkg-config", "--cflags", "--libs", "oriel", env=environment))
     program = tmp_path / "consumer"
-    run(CXX, "-std=c++20", CONSUMER / "consumer.cc", "-o", program, *flags)
+    run(CXX, CONSUMER / "consumer.cc", "-o", program, *flags)
     library = next(prefix.rglob("liboriel.*")).parent
     assert run(program, env={**os.environ, "LD_LIBRARY_PATH": str(library)}) == EXPECTED
 

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
+#include "io/npz_output.h"
 #include "scratch.h"
 
 namespace oriel::io {
@@ -15,7 +18,7 @@ std::string archive(const std::string& name, const ConstTensor& t) {
   return written([&](const WriteBytes& w) { write_npz(w, name, "f.npz", t); });
 }
 
-TEST(Npz, an_array_comes_back_by_name_and_as_the_first) {
+TEST(Npz, an_array_comes_back_by_name_and_as_the_only_one) {
   const Buffer values = counting(Dtype::i16, {4, 5});
   const std::string file = archive("depth", values.view);
   for (const char* name : {"", "depth", "depth.npy"})
@@ -53,6 +56,16 @@ TEST(BadNpz, damaged_data_is_noticed) {
 TEST(BadNpz, texts) {
   const std::string file = archive("a", counting(Dtype::u8, {3}).view);
   EXPECT_EQ(error_of([&] { read_npz(bytes_of(file), "b", "f.npz"); }), "f.npz: no array 'b'; there are: a");
+  std::string two;
+  const Buffer values = counting(Dtype::u8, {3});
+  merge_npz(
+      [&](const void* from, std::size_t count, std::int64_t at) {
+        two.resize(std::max(two.size(), static_cast<std::size_t>(at) + count));
+        two.replace(static_cast<std::size_t>(at), count, static_cast<const char*>(from), count);
+      },
+      bytes_of(file), {{"b", values.view}}, "f.npz");
+  EXPECT_EQ(error_of([&] { read_npz(bytes_of(two), "", "f.npz"); }),
+            "f.npz: which array is meant? Say f.npz:NAME; allowed: a, b");
   EXPECT_NE(error_of([&] {
               read_npz(bytes_of("PK nothing"), "", "f.npz");
             }).find("f.npz: not an .npz archive that can be read: "),

@@ -190,7 +190,7 @@ def test_random_problems(seed):
 def test_differs_empty_window():
     x = torch.tensor([[[1.0]]])
     y, index = F.max_pool1d(x, 2, 1, 1, 2, return_indices=True)
-    ours, places = bridge.forward_indices("max:f32:1x1x1:k2s1p1d2", x.numpy())
+    ours, places = bridge.forward_indices("max:f32:1x1x1:k2s1p1d2:axes2", x.numpy())
     assert y.item() == -np.inf and ours.item() == -np.inf
     assert index.item() != -1 and places.item() == -1
 
@@ -198,14 +198,14 @@ def test_differs_empty_window():
 def test_differs_odd_norm_of_negative_numbers():
     x = torch.tensor([[[-3.0, -4.0]]], dtype=torch.float64)
     theirs = F.lp_pool1d(x, 3.0, 2).item()
-    ours = bridge.forward("lp3:f64:1x1x2:k2", x.numpy()).item()
+    ours = bridge.forward("lp3:f64:1x1x2:k2:axes2", x.numpy()).item()
     assert ours == pytest.approx((27 + 64) ** (1 / 3)) and np.isnan(theirs)
 
 
 def test_differs_lp_in_ceil_mode():
     x = torch.ones(1, 1, 3, dtype=torch.float64)
     theirs = F.lp_pool1d(x, 2.0, 2, 2, ceil_mode=True).numpy().ravel()
-    ours = bridge.forward("lp2:f64:1x1x3:k2:ceil", x.numpy()).ravel()
+    ours = bridge.forward("lp2:f64:1x1x3:k2:ceil:axes2", x.numpy()).ravel()
     assert ours == pytest.approx([2**0.5, 1]) and theirs == pytest.approx([2**0.5, 2**0.5])
 
 
@@ -219,7 +219,7 @@ def test_differs_integer_average():
 def test_differs_padding_beyond_half_the_kernel():
     with pytest.raises(RuntimeError):
         F.max_pool1d(torch.ones(1, 1, 4), 2, 1, 2)
-    assert bridge.output_shape("max:f32:1x1x4:k2s1p2") == (1, 1, 7)
+    assert bridge.output_shape("max:f32:1x1x4:k2s1p2:axes2") == (1, 1, 7)
 
 
 def test_differs_rounding_of_half_gradients():
@@ -228,5 +228,5 @@ def test_differs_rounding_of_half_gradients():
     x.requires_grad_()
     dy = torch.tensor([[[2048, 1, 1, 1]]], dtype=torch.float16)
     F.max_pool1d(x, 4, 1).backward(dy)
-    ours = bridge.backward("max:f16:1x1x7:k4s1", x.detach().numpy(), dy.numpy())
+    ours = bridge.backward("max:f16:1x1x7:k4s1:axes2", x.detach().numpy(), dy.numpy())
     assert x.grad[0, 0, 3].item() == 2048 and ours[0, 0, 3] == 2052

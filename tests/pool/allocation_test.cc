@@ -75,19 +75,19 @@ TEST_P(Allocation, NoneAfterTheFirstCall) { EXPECT_EQ(allocations_of(parse_probl
 
 INSTANTIATE_TEST_SUITE_P(
     Problems, Allocation,
-    testing::Values("max:f32:2x8x56x56:k2", "max:f32:2x8x56x56:k3s2p1", "avg:f32:2x8x56x56:k3s1p1",
+    testing::Values("max:f32:2x8x56x56:k2x2", "max:f32:2x8x56x56:k3x3s2p1", "avg:f32:2x8x56x56:k3x3s1p1",
                     "max:f32:2x56x56x64:k3s2p1:axes1,2", "avg:f32:2x56x56x64:k3s2p1:axes1,2",
-                    "max:u8:1x90x90x3:k3s2p1:axes1,2", "max:f16:2x8x56x56:k2", "avg:bf16:2x8x56x56:k3s2p1",
-                    "max:f32:1x1x200x300:k31s1p15", "avg:f32:1x1x200x300:k31s1p15", "max:f32:1x20000:k1001s1:axes1",
-                    "max:f32:2x4x16x20x24:k3s1p1", "avg:f32:2x4x16x20x24:k2", "lp2:f32:2x8x56x56:k2",
-                    "max:f32:2x8x56x56:global:axes2,3", "avg:f32:2x8x56x56:out7x7:axes2,3",
-                    "max:f32:64x14x14:k3s1p1:axes1,2", "avg:f32:1x64x14x14:k3s2p1:exclude",
-                    "max:f32:1x70x13x13:k13s1p6", "avg:f32:1x70x7x7:k3s2", "max:f32:2x8x56x56:k3s2p1:indices",
-                    "max:f32:2x56x56x64:k3s2p1:axes1,2:indices", "max:f32:2x8x56x56:k3s2p1:backward",
-                    "max:f32:2x8x56x56:k2:backward", "max:f32:1x70x14x14:k2:backward",
-                    "avg:f32:1x70x7x7:k3s1p1:backward", "avg:f32:2x8x56x56:k3s2p1:backward",
-                    "avg:f32:2x8x56x56:k2:backward", "avg:f32:2x56x56x64:k3s1p1:axes1,2:backward",
-                    "sum:f32:2x8x56x56:k3s1p1:backward"));
+                    "max:u8:1x90x90x3:k3s2p1:axes1,2", "max:f16:2x8x56x56:k2x2", "avg:bf16:2x8x56x56:k3x3s2p1",
+                    "max:f32:1x1x200x300:k31x31s1p15", "avg:f32:1x1x200x300:k31x31s1p15",
+                    "max:f32:1x20000:k1001s1:axes1", "max:f32:2x4x16x20x24:k3x3x3s1p1", "avg:f32:2x4x16x20x24:k2x2x2",
+                    "lp2:f32:2x8x56x56:k2x2", "max:f32:2x8x56x56:global:axes2,3", "avg:f32:2x8x56x56:out7x7:axes2,3",
+                    "max:f32:64x14x14:k3s1p1:axes1,2", "avg:f32:1x64x14x14:k3x3s2p1:exclude",
+                    "max:f32:1x70x13x13:k13x13s1p6", "avg:f32:1x70x7x7:k3x3s2", "max:f32:2x8x56x56:k3x3s2p1:indices",
+                    "max:f32:2x56x56x64:k3s2p1:axes1,2:indices", "max:f32:2x8x56x56:k3x3s2p1:backward",
+                    "max:f32:2x8x56x56:k2x2:backward", "max:f32:1x70x14x14:k2x2:backward",
+                    "avg:f32:1x70x7x7:k3x3s1p1:backward", "avg:f32:2x8x56x56:k3x3s2p1:backward",
+                    "avg:f32:2x8x56x56:k2x2:backward", "avg:f32:2x56x56x64:k3s1p1:axes1,2:backward",
+                    "sum:f32:2x8x56x56:k3x3s1p1:backward"));
 
 TEST(Allocation, AreCounted) {
   const long before = allocations;

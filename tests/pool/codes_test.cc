@@ -11,19 +11,19 @@ namespace {
 
 // Names, and the way that AVX-512 takes for them with codes and with int64 indices.
 const std::map<std::string, std::pair<const char*, const char*>> kWays = {
-    {"max:f32:2x2x40x72:k3s1p1", {"codes", "codes"}},
-    {"max:f32:1x2x75x70:k3s2p1", {"codes", "codes"}},
-    {"min:f64:1x1x9x70:k2", {"codes", "codes"}},
-    {"max:f16:1x2x9x80:k2s1p1", {"codes", "codes"}},
-    {"max:bf16:2x3x14x14:k3s1p1", {"codes", "codes"}},
-    {"max:f32:2x512x7x7:k3s1p1", {"codes", "codes"}},
-    {"max:f32:1x2x6x8x40:k2", {"codes", "codes"}},
+    {"max:f32:2x2x40x72:k3x3s1p1", {"codes", "codes"}},
+    {"max:f32:1x2x75x70:k3x3s2p1", {"codes", "codes"}},
+    {"min:f64:1x1x9x70:k2x2", {"codes", "codes"}},
+    {"max:f16:1x2x9x80:k2x2s1p1", {"codes", "codes"}},
+    {"max:bf16:2x3x14x14:k3x3s1p1", {"codes", "codes"}},
+    {"max:f32:2x512x7x7:k3x3s1p1", {"codes", "codes"}},
+    {"max:f32:1x2x6x8x40:k2x2x2", {"codes", "codes"}},
     {"max:f32:2x9x8x64:k3s2p1:axes1,2", {"codes", "codes"}},
     {"max:bf16:2x9x8x96:k2:axes1,2", {"codes", "codes"}},
     {"max:f32:2x9x8x64:k5s2p2:axes1,2", {"codes", "places"}},  // 25 taps are beyond the table of places
-    {"max:u8:2x2x40x72:k3s1p1", {"places", "places"}},
-    {"max:f32:2x2x40x72:k5s1p2", {"places", "places"}},
-    {"max:f32:2x2x40x72:k3s1p1:omit", {"rows", "rows"}},
+    {"max:u8:2x2x40x72:k3x3s1p1", {"places", "places"}},
+    {"max:f32:2x2x40x72:k5x5s1p2", {"places", "places"}},
+    {"max:f32:2x2x40x72:k3x3s1p1:omit", {"rows", "rows"}},
 };
 
 TEST(Codes, TheWayIsTaken) {
@@ -39,13 +39,14 @@ TEST(Codes, TheWayIsTaken) {
 TEST(Codes, PayWhereBothPassesHaveKernels) {
   const std::string target = active_target();
   const bool avx512 = target == "AVX3" || target == "AVX3_DL";
-  for (const char* name : {"max:f32:8x64x112x112:k3s2p1", "max:f32:2x2x40x72:k3s1p1", "min:bf16:2x3x40x40:k2",
-                           "max:f32:2x9x8x64:k3s2p1:axes1,2", "max:f32:1x2x6x8x40:k2", "max:f32:2x512x14x14:k2"}) {
+  for (const char* name :
+       {"max:f32:8x64x112x112:k3x3s2p1", "max:f32:2x2x40x72:k3x3s1p1", "min:bf16:2x3x40x40:k2x2",
+        "max:f32:2x9x8x64:k3s2p1:axes1,2", "max:f32:1x2x6x8x40:k2x2x2", "max:f32:2x512x14x14:k2x2"}) {
     EXPECT_EQ(codes_pay(parse_problem(name)), avx512) << name;
   }
-  for (const char* name :
-       {"max:f32:2x512x7x7:k3s1p1", "max:f32:32x3x28x28:k4s2", "max:f32:2x2x40x72:k5s1p2", "max:i32:2x2x40x72:k2",
-        "max:f32:2x2x40x72:k3s1p1:omit", "avg:f32:2x2x40x72:k3s1p1", "max:f32:1x1x64x64:k16"}) {
+  for (const char* name : {"max:f32:2x512x7x7:k3x3s1p1", "max:f32:32x3x28x28:k4x4s2", "max:f32:2x2x40x72:k5x5s1p2",
+                           "max:i32:2x2x40x72:k2x2", "max:f32:2x2x40x72:k3x3s1p1:omit", "avg:f32:2x2x40x72:k3x3s1p1",
+                           "max:f32:1x1x64x64:k16x16"}) {
     EXPECT_FALSE(codes_pay(parse_problem(name))) << name;
   }
 }
@@ -64,8 +65,8 @@ TEST(Codes, S10_ProblemsAgreeWithTheReference) {
 
 // One special value anywhere: the box that holds it is done exactly, and no other one suffers.
 TEST(Codes, S3_OneNanAnywhere) {
-  for (const char* name : {"max:f32:1x1x9x40:k3s2", "max:f32:1x1x9x39:k3s2p1", "max:f32:1x1x6x37:k3s1p1",
-                           "max:f64:1x1x6x21:k2", "max:f16:1x1x5x70:k2s1", "max:bf16:1x1x5x70:k3s2p1"}) {
+  for (const char* name : {"max:f32:1x1x9x40:k3x3s2", "max:f32:1x1x9x39:k3x3s2p1", "max:f32:1x1x6x37:k3x3s1p1",
+                           "max:f64:1x1x6x21:k2x2", "max:f16:1x1x5x70:k2x2s1", "max:bf16:1x1x5x70:k3x3s2p1"}) {
     const Problem p = parse_problem(name);
     const index_t n = element_count(p.shape), bytes = size_bytes(p.dtype);
     std::mt19937_64 random(5);

@@ -124,8 +124,8 @@ TEST_F(Parallel, anExceptionReachesTheCallerAloneAndInCompany) {
 // Calls that go on while threads come and go: the same bits as on one thread.
 TEST_F(Parallel, theBitsOfOneThread) {
   for (const char* name :
-       {"max:f32:1x64x28x28:k3s2p1", "avg:f32:4x14x14x256:k2s2:axes1,2", "avg:f32:1x256x14x14:k3s1p1",
-        "sum:f32:1x64x13x13:k9s1p4", "avg:bf16:4x128x7x7:global", "max:u8:2x56x56x64:k2s2:axes1,2"}) {
+       {"max:f32:1x64x28x28:k3x3s2p1", "avg:f32:4x14x14x256:k2s2:axes1,2", "avg:f32:1x256x14x14:k3x3s1p1",
+        "sum:f32:1x64x13x13:k9x9s1p4", "avg:bf16:4x128x7x7:global:axes2,3", "max:u8:2x56x56x64:k2s2:axes1,2"}) {
     const Problem p = parse_problem(name);
     const auto bytes = [&](const Extents& shape) {
       return static_cast<std::size_t>(element_count(shape) * size_bytes(p.dtype));

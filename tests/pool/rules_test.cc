@@ -41,7 +41,8 @@ using Floats = std::vector<float>;
 using Places = std::vector<std::int64_t>;
 
 TEST(Rules, S1_size) {
-  EXPECT_EQ(output_shape({.kernel = {3}, .stride = {2}, .pad_lo = {1}}, {8, 64, 112, 112}), (Extents{8, 64, 56, 56}));
+  EXPECT_EQ(output_shape({.kernel = {3}, .stride = {2}, .pad_lo = {1}, .axes = {2, 3}}, {8, 64, 112, 112}),
+            (Extents{8, 64, 56, 56}));
   EXPECT_EQ(output_shape({.kernel = {2}, .stride = {2}}, {5}), (Extents{2}));
   EXPECT_EQ(output_shape({.kernel = {2}, .stride = {2}, .ceil_mode = true}, {5}), (Extents{3}));
   // Rounded up there would be 4 windows, but the last would start behind the input.
@@ -225,7 +226,7 @@ TEST(Rules, S9_LpBackward) {
 TEST(Rules, S10_indices) {
   Floats x(2 * 3 * 4 * 5, 0);
   x[(1 * 3 + 2) * 20 + 2 * 5 + 3] = 1;  // batch 1, channel 2, row 2, column 3
-  const Pool pool{.kernel = {2}, .stride = {2}};
+  const Pool pool{.kernel = {2}, .stride = {2}, .axes = {2, 3}};
   const std::size_t o = (1 * 3 + 2) * 4 + 1 * 2 + 1;
   EXPECT_EQ(places(pool, x, {2, 3, 4, 5}, IndexSpace::plane)[o], 13);
   EXPECT_EQ(places(pool, x, {2, 3, 4, 5}, IndexSpace::tensor)[o], 113);
@@ -246,16 +247,16 @@ TEST(Rules, S10_Unpool) {
 }
 
 TEST(Rules, S11_empty) {
-  const Pool pool{.kernel = {2}};
+  const Pool pool{.kernel = {2}, .axes = {2}};
   EXPECT_EQ(output_shape(pool, {0, 3, 4}), (Extents{0, 3, 2}));
   EXPECT_EQ(run<float>(pool, {}, {0, 3, 4}).size(), 0U);
-  EXPECT_EQ(run<std::uint8_t>({.op = Op::avg, .kernel = {2}}, {}, {2, 0, 4, 4}).size(), 0U);
+  EXPECT_EQ(run<std::uint8_t>({.op = Op::avg, .kernel = {2}, .axes = {2, 3}}, {}, {2, 0, 4, 4}).size(), 0U);
   EXPECT_EQ(gradient<float>(pool, {}, {}, {0, 3, 4}).size(), 0U);
   // Every way, forward and backward, of a batch or of channels that are none.
-  for (const char* name : {"max:f32:0x3x8x8:k2", "max:f32:2x0x8x8:k3s2p1", "avg:f32:0x3x8x8:k2",
-                           "avg:f32:2x0x8x8:k3s1p1", "max:f32:0x8x8x32:k3s2p1:axes1,2", "avg:f32:2x8x8x0:k2:axes1,2",
-                           "lp2:f32:0x3x8x8:k2", "max:f32:0x3x40x40:k31s1p15", "avg:f32:0x3x8x8:global:axes2,3",
-                           "max:i32:0x3x8x8:k2", "avg:f32:0x3x8x8:out3:axes2,3", "max:f32:0x2x6x6x6:k2:axes2,3,4"}) {
+  for (const char* name : {"max:f32:0x3x8x8:k2x2", "max:f32:2x0x8x8:k3x3s2p1", "avg:f32:0x3x8x8:k2x2",
+                           "avg:f32:2x0x8x8:k3x3s1p1", "max:f32:0x8x8x32:k3s2p1:axes1,2", "avg:f32:2x8x8x0:k2:axes1,2",
+                           "lp2:f32:0x3x8x8:k2x2", "max:f32:0x3x40x40:k31x31s1p15", "avg:f32:0x3x8x8:global:axes2,3",
+                           "max:i32:0x3x8x8:k2x2", "avg:f32:0x3x8x8:out3:axes2,3", "max:f32:0x2x6x6x6:k2:axes2,3,4"}) {
     const Problem p = parse_problem(name);
     const ConstTensor x(nullptr, p.dtype, p.shape), dy(nullptr, p.dtype, p.output_shape);
     const Tensor y(nullptr, p.dtype, p.output_shape), dx(nullptr, p.dtype, p.shape);

@@ -67,10 +67,10 @@ TEST(Ways, BytesAreAveragedInSixteenBits) {
   const auto bytes = [](const cpu::FoldJob& job) {
     return std::string(cpu::way_of(job).name) == "planes" && cpu::sums_in_16_bits(*job.problem);
   };
-  EXPECT_EQ(with_job("avg:u8:1x1x200x200:k2", bytes), has_planes());
-  EXPECT_EQ(with_job("sum:i8:1x1x200x200:k3s1", bytes), has_planes());
-  EXPECT_EQ(with_job("avg:u8:1x1x200x200:k8:div15000", bytes), has_planes());
-  EXPECT_FALSE(with_job("avg:u8:1x1x200x200:k8:div40000", bytes));
+  EXPECT_EQ(with_job("avg:u8:1x1x200x200:k2x2", bytes), has_planes());
+  EXPECT_EQ(with_job("sum:i8:1x1x200x200:k3x3s1", bytes), has_planes());
+  EXPECT_EQ(with_job("avg:u8:1x1x200x200:k8x8:div15000", bytes), has_planes());
+  EXPECT_FALSE(with_job("avg:u8:1x1x200x200:k8x8:div40000", bytes));
   EXPECT_FALSE(with_job("avg:u8:1x1x9x200x200:k3x8x8s1", bytes));  // 192 taps
 }
 

@@ -88,15 +88,15 @@ TEST_P(Stream, WritesTheSameBits) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Problems, Stream,
-                         testing::Values("avg:f32:2x3x32x64:k2", "sum:f32:2x3x12x96:k3", "avg:f32:1x2x16x128:k4",
-                                         "avg:f32:3x5x22x22:k2", "sum:f32:2x3x37x39:k2", "avg:f32:1x3x70x300:k3",
-                                         "avg:f32:3x2x31x64:k2:ceil", "avg:f32:2x5x7x64:k2s2p1",
+                         testing::Values("avg:f32:2x3x32x64:k2x2", "sum:f32:2x3x12x96:k3x3", "avg:f32:1x2x16x128:k4x4",
+                                         "avg:f32:3x5x22x22:k2x2", "sum:f32:2x3x37x39:k2x2", "avg:f32:1x3x70x300:k3x3",
+                                         "avg:f32:3x2x31x64:k2x2:ceil", "avg:f32:2x5x7x64:k2x2s2p1",
                                          "avg:f32:2x12x14x32:k2:axes1,2", "sum:f32:2x12x12x64:k3:axes1,2",
                                          "avg:f32:2x13x16x48:k2:axes1,2", "avg:f32:2x12x13x32:k2s2:axes1,2",
-                                         "avg:f32:2x6x4x6x32:k2:axes1,2,3", "max:f32:2x3x32x64:k2",
-                                         "max:f32:2x3x32x64:k3s2p1", "max:f32:2x3x32x64:k3s1p1",
+                                         "avg:f32:2x6x4x6x32:k2:axes1,2,3", "max:f32:2x3x32x64:k2x2",
+                                         "max:f32:2x3x32x64:k3x3s2p1", "max:f32:2x3x32x64:k3x3s1p1",
                                          "max:f32:2x12x14x32:k2:axes1,2", "max:f32:2x12x14x32:k3s2p1:axes1,2",
-                                         "max:f32:4x40x8x8:k2"));
+                                         "max:f32:4x40x8x8:k2x2"));
 
 }  // namespace
 }  // namespace oriel::test

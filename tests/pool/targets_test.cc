@@ -122,13 +122,14 @@ TEST(Targets, S8_CasesGiveTheSameBits) {
 
 TEST(Targets, S8_LargerProblemsGiveTheSameBits) {
   const char* names[] = {
-      "max:f32:2x8x64x70:k3s2p1", "avg:f32:2x8x64x70:k3s1p1", "sum:f16:1x4x120x130:k7s3p2", "max:bf16:1x1x200x310:k2",
-      "sum:f32:1x1x200x310:k31s1", "avg:f64:1x40x40x17:k5s2:order0,2,3,1", "sum:f32:1x1x40000:k9s2",
-      "max:u8:3x5x90x101:k5s1p2", "lp2:f32:1x3x90x101:k5s2p2", "min:i32:90x64x10:k3s1:axes0",
-      "avg:f32:64x3000:global:axes0", "sum:f32:5x40x41x42:out7",
+      "max:f32:2x8x64x70:k3x3s2p1", "avg:f32:2x8x64x70:k3x3s1p1", "sum:f16:1x4x120x130:k7x7s3p2",
+      "max:bf16:1x1x200x310:k2x2", "sum:f32:1x1x200x310:k31x31s1", "avg:f64:1x40x40x17:k5x5s2:order0,2,3,1",
+      "sum:f32:1x1x40000:k9s2:axes2", "max:u8:3x5x90x101:k5x5s1p2", "lp2:f32:1x3x90x101:k5x5s2p2",
+      "min:i32:90x64x10:k3s1:axes0", "avg:f32:64x3000:global:axes0", "sum:f32:5x40x41x42:out7x7",
       // Many small planes, more than a thread takes at a time:
-      "max:f32:40x20x9x9:k3s2p1", "avg:f64:30x30x7x8:k2s1p1", "min:f16:90x30x12x9:k3s2:ceil", "lp3:f32:600x5x11:k4s3p1",
-      "max:u8:50x9x4x6x7:k2s1", "sum:i16:70x9x13x11:k3s1p1", "max:f32:30x8x8x33:k2:axes1,2",
+      "max:f32:40x20x9x9:k3x3s2p1", "avg:f64:30x30x7x8:k2x2s1p1", "min:f16:90x30x12x9:k3x3s2:ceil",
+      "lp3:f32:600x5x11:k4s3p1:axes2", "max:u8:50x9x4x6x7:k2x2x2s1", "sum:i16:70x9x13x11:k3x3s1p1",
+      "max:f32:30x8x8x33:k2:axes1,2",
       // More rows over many lanes than are folded in one call:
       "max:f32:1x70x9x32:k3s2p1:axes1,2", "avg:f32:1x45x9x32:k3s1p1:axes1,2:exclude",
       "avg:bf16:1x40x9x600:k3s2p1:axes1,2", "min:f64:2x40x12x300:k3s1p1:axes1,2", "avg:f32:1x160x64:k4s2p1:axes1",

@@ -19,27 +19,29 @@ Image render_on(const Background& b, index_t height, index_t width) {
 }
 
 TEST(Background, texts_are_understood) {
-  EXPECT_EQ(parse_background("transparent").kind, Kind::transparent);
-  EXPECT_EQ(parse_background("white").first, (Colour{255, 255, 255}));
-  EXPECT_EQ(parse_background("#1e90fF").first, (Colour{0x1e, 0x90, 0xff}));
-  EXPECT_EQ(parse_background("#fa0").first, (Colour{255, 170, 0}));
-  EXPECT_EQ(parse_background("blur").radius, 20);
-  EXPECT_EQ(parse_background("blur:7.5").radius, 7.5);
-  const Background gradient = parse_background("gradient:#000,#00f,90");
+  EXPECT_EQ(parse_background("--background", "transparent").kind, Kind::transparent);
+  EXPECT_EQ(parse_background("--background", "white").first, (Colour{255, 255, 255}));
+  EXPECT_EQ(parse_background("--background", "#1e90fF").first, (Colour{0x1e, 0x90, 0xff}));
+  EXPECT_EQ(parse_background("--background", "#fa0").first, (Colour{255, 170, 0}));
+  EXPECT_EQ(parse_background("--background", "blur").radius, 20);
+  EXPECT_EQ(parse_background("--background", "blur:7.5").radius, 7.5);
+  const Background gradient = parse_background("--background", "gradient:#000,#00f,90");
   EXPECT_EQ(gradient.kind, Kind::gradient);
   EXPECT_EQ(gradient.second, (Colour{0, 0, 255}));
   EXPECT_EQ(gradient.angle, 90);
-  EXPECT_EQ(parse_background("beach.jpg").kind, Kind::picture);
+  EXPECT_EQ(parse_background("--background", "beach.jpg").kind, Kind::picture);
 }
 
 TEST(Background, bad_texts_are_named) {
-  EXPECT_EQ(error_of([] { parse_background("#12345"); }),
+  EXPECT_EQ(error_of([] { parse_background("--background", "#12345"); }),
             "--background: '#12345' is no colour; allowed: #rgb, #rrggbb, white, black, grey, red, green, blue");
-  EXPECT_EQ(error_of([] { parse_background("#12345g"); }).substr(0, 26), "--background: '#12345g' is");
-  EXPECT_EQ(error_of([] { parse_background("blur:0"); }),
+  EXPECT_EQ(error_of([] { parse_background("--background", "#12345g"); }).substr(0, 26), "--background: '#12345g' is");
+  EXPECT_EQ(error_of([] { parse_background("--background", "blur:0"); }),
             "--background: the radius of 'blur:0' is not understood; allowed: a number from 1 to 1000");
-  EXPECT_EQ(error_of([] { parse_background("blur:nan"); }).substr(0, 30), "--background: the radius of 'b");
-  EXPECT_EQ(error_of([] { parse_background("gradient:#000"); }).substr(0, 45),
+  EXPECT_EQ(error_of([] { parse_background("--background", "blur:nan"); }).substr(0, 30),
+            "--background: the radius of 'b");
+  EXPECT_EQ(error_of([] { parse_background("background", "blur:x"); }).substr(0, 27), "background: the radius of '");
+  EXPECT_EQ(error_of([] { parse_background("--background", "gradient:#000"); }).substr(0, 45),
             "--background: 'gradient:#000' is no gradient;");
 }
 

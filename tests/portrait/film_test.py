@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import subprocess
 
@@ -203,8 +204,55 @@ def test_bad_films_are_one_line_each(portrait, refusal, tmp_path):
     (tmp_path / "blank.mp4").write_bytes(blank)
     assert "blank.mp4: no picture of it could be decoded" in refusal("video", "blank.mp4", "out.mp4", *key)
     assert "nothing.mp4: cannot open: No such file" in refusal("video", "nothing.mp4", "out.mp4", *key)
-    assert "in.mp4: IN and OUT are one file" in refusal("video", "in.mp4", "in.mp4", *key)
+    assert "OUT: 'in.mp4' is IN too; allowed: another file, or --replace-input" in refusal("video", "in.mp4", "in.mp4", *key, code=2)
     assert "holds no transparency; allowed: .webm, .mkv" in refusal("video", "in.mp4", "out.mp4", *KEY, code=2)
     assert "'.avi' is no film's ending" in refusal("video", "in.mp4", "out.avi", *key, code=2)
     assert "frame 0: no person found" in refusal("video", "in.mp4", "out.mp4", "--key", "#5a283c", "--least-area", "0.99",
                                                  "--no-person", "fail", "--background", "red")
+
+
+def cut_off(path, share, make_cut):
+    whole = path.read_bytes()
+    make_cut.write_bytes(whole[: int(len(whole) * share)])
+    return make_cut.name
+
+
+@needs_films
+@pytest.mark.parametrize("ending, about", [("mkv", "about "), ("mp4", ""), ("flv", "about ")])
+@pytest.mark.parametrize("sound", [None, "aac"])
+def test_a_film_that_was_cut_off_is_said_so(portrait, tmp_path, ending, about, sound):
+    data = frames(50)
+    make(tmp_path / f"whole.{ending}", data, sound=sound, codec=("-c:v", "libx264", "-g", "10", "-crf", "10", "-pix_fmt", "yuv420p",
+                                                                 *(("-movflags", "+faststart") if ending == "mp4" else ()),
+                                                                 *(("-flvflags", "+add_keyframe_index") if ending == "flv" else ())))
+    key = (*KEY, "--background", "white", "--json")
+    done = portrait("video", f"whole.{ending}", "out.mp4", *key)
+    said = json.loads(done.stdout)
+    assert (said["frames"], said["ended_early"], said["notes"], done.stderr) == (50, False, [], b""), ending
+    name = cut_off(tmp_path / f"whole.{ending}", 0.5, tmp_path / f"cut.{ending}")
+    done = portrait("video", name, "out.mp4", *key)
+    said = json.loads(done.stdout)
+    assert 5 < said["frames"] < 45 and said["ended_early"] and len(said["notes"]) == 1
+    note = said["notes"][0]
+    wanted = re.fullmatch(rf"the file ends early: {said['frames']} of {about}(\d+) frames are in it, so the film is not whole", note)
+    assert 50 <= int(wanted[1]) <= (53 if about else 50), note  # sound goes on a little longer
+    assert done.stderr.decode() == f"oriel-portrait video: {name}: {note}\n"
+    assert len(read(tmp_path / "out.mp4", (96, 128))) == said["frames"]
+    assert portrait("video", name, "out.mp4", *key[:-1], "--quiet").stderr == b""  # nothing is what was asked for
+
+
+@needs_films
+@pytest.mark.parametrize("name, arguments", [
+    ("trimmed.mp4", ("-ss", "0.5", "-i", "in.mp4", "-c", "copy")), ("shorter.mp4", ("-i", "in.mp4", "-t", "1", "-c", "copy")),
+    ("dropped.mp4", ("-i", "in.mp4", "-vf", "select='not(eq(mod(n,3),1))'", "-vsync", "vfr")), ("copied.mkv", ("-i", "in.mp4", "-c", "copy")),
+    ("dropped.mkv", ("-i", "in.mp4", "-vf", "select='not(eq(mod(n,3),1))'", "-vsync", "vfr")), ("live.mkv", ("-i", "in.mp4", "-c", "copy", "-live", "1")),
+    ("pieces.mp4", ("-i", "in.mp4", "-c", "copy", "-movflags", "+frag_keyframe+empty_moov")), ("stream.ts", ("-i", "in.mp4", "-c", "copy")),
+    ("later.mkv", ("-i", "in.mp4", "-c", "copy", "-output_ts_offset", "5")), ("copied.avi", ("-i", "in.mp4", "-c", "copy")),
+    ("small.webm", ("-i", "in.mp4", "-c:v", "libvpx-vp9", "-deadline", "realtime", "-cpu-used", "8", "-an")), ("raw.h264", ("-i", "in.mp4", "-c", "copy", "-an")),
+    ("slow.mp4", ("-i", "in.mp4", "-vf", "setpts=4*PTS", "-r", "7", "-an")), ("long_sound.mkv", ("-i", "in.mp4", "-af", "apad=pad_dur=2", "-c:v", "copy")),
+])
+def test_whole_films_are_not_said_to_be_cut_off(portrait, tmp_path, name, arguments):
+    make(tmp_path / "in.mp4", frames(40), sound="aac")
+    ffmpeg(*(tmp_path / a if a == "in.mp4" else a for a in arguments), tmp_path / name)
+    done = portrait("video", name, "out.mkv", *KEY, "--background", "white", "--json")
+    assert (json.loads(done.stdout)["ended_early"], done.stderr) == (False, b"")

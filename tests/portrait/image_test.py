@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 import struct
 import zlib
 
@@ -100,7 +101,14 @@ def test_json_says_what_was_done(portrait, save):
     said = json.loads(done.stdout)
     assert (said["width"], said["height"], said["written"]) == (240, 180, True)
     assert said["person"]["found"] and abs(said["person"]["area"] - (ALPHA > 0.5).mean()) < 0.01
-    assert said["model"] == "key #28c83c" and set(said["seconds"]) == {"read", "segment", "edges", "write"}
+    assert said["model"] == "key #28c83c" and set(said["seconds"]) == {"load", "read", "segment", "edges", "write", "all"}
+    *parts, whole = said["seconds"].values()
+    assert whole > 0 and abs(sum(parts) - whole) < 0.001
+
+
+def test_the_line_says_what_its_times_count(portrait, save):
+    line = portrait("image", save("in.png", seen(ALPHA)), "out.png", *KEY).stdout.decode()
+    assert re.search(r"\(cut out in [0-9.e+-]+ (us|ms|s), [0-9.e+-]+ (ms|s) in all\)\n$", line)
 
 
 def test_pictures_lie_as_cameras_say(portrait, save, load):

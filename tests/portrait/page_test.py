@@ -194,6 +194,31 @@ def test_backgrounds_blur_feather_and_light_wrap(visit, url):
     shot(page, "own-background")
 
 
+def test_a_colour_of_ones_own(visit, url):
+    page = visit()
+    upload(page, "me.png")
+    said(page, "me.png is done.")
+    for colour in ("#336699", "#ff8000"):
+        with page.expect_response(re.compile("/api/remove")) as reply:
+            page.get_by_label("A colour of your own").last.fill(colour)
+        assert reply.value.status == 200
+        said(page, "me.png is done.")
+        assert downloaded(page)[0] == served(url, background=colour, feather="0")
+    expect(page.get_by_role("radio", name="A colour of your own")).to_be_checked()
+    expect(page.get_by_role("radiogroup", name="Background").get_by_role("radio")).to_have_count(9)
+    shot(page, "own-colour")
+
+
+def test_what_is_not_obvious_is_explained(visit):
+    page = visit()
+    expect(page.get_by_role("slider", name="Light wrap in percent")).to_have_accessible_description(re.compile("Light of the new background that falls on the person's edge"))
+    hint = page.locator("details .hint")
+    expect(hint).to_be_hidden()
+    page.get_by_text("Better cut-outs of photographs").click()
+    expect(hint).to_contain_text("oriel-portrait serve --model FILE")
+    shot(page, "hint")
+
+
 def test_light_wrap_by_keyboard(visit, url):
     page = visit()
     upload(page, "me.png")
@@ -299,7 +324,7 @@ def test_the_camera(visit, complaints):
 def test_errors_are_shown(visit, complaints):
     page = visit()
     upload(page, "broken.png", data=b"no picture")
-    said(page, "broken.png: file: not an image that Oriel reads; allowed: PNG, JPEG, TIFF, WebP, .npy, .npz")
+    said(page, "broken.png: file: not an image that Oriel reads; allowed: PNG, JPEG, TIFF, WebP")
     expect(page.locator("#result")).to_be_hidden()
     shot(page, "error")
     upload(page, "green.png", data=png(seen(np.zeros((40, 50)))))
@@ -332,6 +357,8 @@ def test_by_keyboard_alone(visit, url):
     page, choosers = visit(), []
     page.on("filechooser", lambda chooser: choosers.append(chooser))
     page.keyboard.press("Tab")
+    expect(page.locator("summary")).to_be_focused()
+    page.keyboard.press("Tab")
     expect(page.locator("#files")).to_be_focused()
     shot(page, "focus")
     page.keyboard.press("Enter")
@@ -339,7 +366,7 @@ def test_by_keyboard_alone(visit, url):
     choosers[0].set_files([{"name": "me.png", "mimeType": "image/png", "buffer": PICTURE}])
     said(page, "me.png is done.")
     order = []
-    for _ in range(8):
+    for _ in range(9):
         page.keyboard.press("Tab")
         order.append(page.evaluate("document.activeElement.id || document.activeElement.name || document.activeElement.textContent"))
         if order[-1] == "slider":
@@ -350,7 +377,7 @@ def test_by_keyboard_alone(visit, url):
                 page.keyboard.press("ArrowRight")
             said(page, "me.png is done.")
             expect(page.get_by_role("radio", name="White")).to_be_checked()
-    assert order == ["open-camera", "slider", "download", "look", "behind-file", "feather", "wrap", "me.png - done"]
+    assert order == ["open-camera", "slider", "download", "look", "colour", "behind-file", "feather", "wrap", "me.png - done"]
     page.locator("#download").focus()
     with page.expect_download() as got:
         page.keyboard.press("Enter")
@@ -385,7 +412,7 @@ def test_light_and_dark(visit, scheme):
     style = "(e) => [getComputedStyle(e).color, getComputedStyle(e).backgroundColor]"
     ink, paper = map(luminance, page.locator("body").evaluate(style))
     assert (ink < paper) == (scheme == "light")
-    for name in ("header p", "#said", "#download", "#list button", "#open-camera"):
+    for name in ("header p", "#wrap-means", "#said", "#download", "#list button", "#open-camera"):
         ink, behind = page.locator(name).evaluate("""(e) => { let b = e;
             while (b && getComputedStyle(b).backgroundColor === 'rgba(0, 0, 0, 0)') b = b.parentElement;
             return [getComputedStyle(e).color, getComputedStyle(b).backgroundColor]; }""")

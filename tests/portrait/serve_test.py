@@ -18,7 +18,7 @@ from conftest import COMMAND, KEY, disc, seen
 from PIL import Image
 
 if os.environ.get("ORIEL_PORTRAIT_SERVES") == "0":
-    pytest.skip("NOT TESTED: the web server; this build has no cpp-httplib", allow_module_level=True)
+    pytest.skip("NOT TESTED: the web server; this build has no Boost", allow_module_level=True)
 
 ALPHA = disc(90, 120)
 
@@ -118,7 +118,7 @@ def test_bad_parameters_are_named(url, path, text):
 
 def test_bad_pictures_are_said_so(url):
     status, body, _ = ask(url, "/api/remove", b"no picture", {"Content-Type": "image/png"})
-    assert (status, error(body)) == (400, "file: not an image that Oriel reads; allowed: PNG, JPEG, TIFF, WebP, .npy, .npz")
+    assert (status, error(body)) == (400, "file: not an image that Oriel reads; allowed: PNG, JPEG, TIFF, WebP")
     status, body, _ = ask(url, "/api/remove", b"", {"Content-Type": "image/png"})
     assert status == 400 and error(body).startswith("file: no picture came")
     status, body, _ = ask(url, "/api/remove", png(seen(np.zeros((40, 50)))), {"Content-Type": "image/png"})

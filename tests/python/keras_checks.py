@@ -7,6 +7,7 @@ import os
 import sys
 import tempfile
 import traceback
+import warnings
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
@@ -178,6 +179,35 @@ def saving():
             ok.MaxPooling2D) == "oriel>MaxPooling2D"
         x = array((4, 12, 12, 1))
         np.testing.assert_array_equal(before.predict(x, verbose=0), after.predict(x, verbose=0))
+
+
+def built_from_the_start():
+    """As Keras's own layers are; one that is not makes Keras warn when a model that holds it is saved or loaded."""
+    for name in ok.__all__:
+        arguments = [2, 2] if name.startswith("Lp") else [2] if name.startswith("Adaptive") else []
+        layer = getattr(ok, name)(*arguments)
+        assert layer.built and type(layer).from_config(layer.get_config()).built, name
+    with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
+        warnings.simplefilter("error", UserWarning)
+        network = keras.Sequential([ok.MaxPooling2D(2), ok.GlobalAveragePooling2D()])
+        x = array((2, 8, 8, 3))
+        y = ops.convert_to_numpy(network(x))
+        network.save(f"{folder}/model.keras")
+        again = keras.saving.load_model(f"{folder}/model.keras")
+        assert again.built and all(layer.built for layer in again.layers)
+        np.testing.assert_array_equal(ops.convert_to_numpy(again(x)), y)
+
+
+def save_here():
+    """For load_here, in another process."""
+    before = model(ok)
+    before.save("model.keras")
+    np.save("expected.npy", before.predict(array((4, 12, 12, 1)), verbose=0))
+
+
+def load_here():
+    after = keras.saving.load_model("model.keras")
+    np.testing.assert_array_equal(after.predict(array((4, 12, 12, 1)), verbose=0), np.load("expected.npy"))
 
 
 def training():

@@ -8,6 +8,7 @@ import pytest
 from random_seeds import seeds
 from skimage import measure, transform
 
+import oriel
 from oriel.block import block_reduce, downscale_local_mean
 
 FUNCTIONS = [np.sum, np.mean, np.max, np.min, np.amax, np.amin, np.average, np.median]
@@ -226,12 +227,30 @@ def test_the_image_is_neither_padded_nor_copied():
         assert peak < y.nbytes + allowed, func
 
 
+@pytest.mark.parametrize("name", ["median", "std", "var", "prod", "any", "all"])
+def test_functions_of_numpy_by_name(name):
+    """Those that the docstring lists beside the four that Oriel computes."""
+    image = np.random.default_rng(3).integers(0, 3, (5, 7)).astype(float)
+    np.testing.assert_array_equal(block_reduce(image, (2, 3), name), block_reduce(image, (2, 3), getattr(np, name)))
+    assert f'"{name}"' in block_reduce.__doc__
+
+
+def test_means_of_partial_blocks():
+    """`block_reduce` completes them with cval; the recipe that its docstring names divides by what is there."""
+    image = np.arange(35, dtype=float).reshape(5, 7)
+    means = oriel.avg_pool(image, (2, 3), ceil_mode=True)
+    for place in np.ndindex(3, 3):
+        block = image[2 * place[0] : 2 * place[0] + 2, 3 * place[1] : 3 * place[1] + 3]
+        assert means[place] == pytest.approx(block.mean(), rel=1e-15)
+
+
 @pytest.mark.parametrize(
     ("arguments", "error", "text"),
     [
         (((2, 2, 2),), ValueError, "block_size must be an int or have 2 values, one per axis of the image, but has 3"),
         (((2, 0),), ValueError, "block_size must be >= 1, but axis 1 has 0"),
         ((-3,), ValueError, "block_size must be >= 1, but axis 0 has -3"),
+        ((10**12,), ValueError, r"a block must have less than 2\*\*62 elements, but block_size is 1000000000000"),
         ((2.5,), TypeError, "block_size must be an int or a sequence of ints, but is 2.5"),
         ((2, "mode"), ValueError, "func must be a callable or one of all, .*, var, but is 'mode'"),
         ((2, 7), TypeError, "func must be a callable, but is 7"),

@@ -19,15 +19,15 @@ def widened(codes):
 @pytest.mark.parametrize("kernel, stride, padding", [(2, 2, 0), (3, 2, 1), (3, 1, 1), (2, 1, 3), ((15, 15), 1, 7)])
 def test_codes_are_the_indices_of_the_window(kernel, stride, padding, index_dtype):
     for function, back in ((oriel.max_pool, oriel.max_pool_backward), (oriel.min_pool, oriel.min_pool_backward)):
-        y, expected = function(X, kernel, stride, padding, return_indices="window")
-        z, codes = function(X, kernel, stride, padding, return_indices="window", index_dtype=index_dtype)
+        y, expected = function(X, kernel, stride, padding, return_indices="window", axes=(2, 3))
+        z, codes = function(X, kernel, stride, padding, return_indices="window", index_dtype=index_dtype, axes=(2, 3))
         assert codes.dtype == index_dtype
         np.testing.assert_array_equal(z, y)
         np.testing.assert_array_equal(widened(codes), expected)
         dy = np.random.default_rng(8).standard_normal(y.shape).astype(np.float32)
         np.testing.assert_array_equal(
-            back(dy, X.shape, kernel, stride, padding, indices=codes, space="window"),
-            back(dy, X, kernel, stride, padding))
+            back(dy, X.shape, kernel, stride, padding, indices=codes, space="window", axes=(2, 3)),
+            back(dy, X, kernel, stride, padding, axes=(2, 3)))
 
 
 def test_a_window_without_taps():
@@ -49,25 +49,25 @@ def test_adaptive_windows_and_pools():
 
 def test_out_and_other_frameworks():
     pair = (np.empty((2, 3, 4, 4), np.float32), np.empty((2, 3, 4, 4), np.uint8))
-    y, codes = oriel.max_pool(X, 2, return_indices="window", index_dtype="uint8", out=pair)
+    y, codes = oriel.max_pool(X, 2, return_indices="window", index_dtype="uint8", out=pair, axes=(2, 3))
     assert y is pair[0] and codes is pair[1]
-    tensor = oriel.max_pool(torch.from_numpy(X), 2, return_indices="window", index_dtype="uint8")[1]
+    tensor = oriel.max_pool(torch.from_numpy(X), 2, return_indices="window", index_dtype="uint8", axes=(2, 3))[1]
     assert tensor.dtype == torch.uint8
     np.testing.assert_array_equal(tensor.numpy(), codes)
-    array = oriel.max_pool(jnp.asarray(X), 2, return_indices="window", index_dtype="uint8")[1]
+    array = oriel.max_pool(jnp.asarray(X), 2, return_indices="window", index_dtype="uint8", axes=(2, 3))[1]
     np.testing.assert_array_equal(np.asarray(array), codes)
 
 
 @pytest.mark.parametrize("call, text", [
-    (lambda: oriel.max_pool(X, 2, return_indices=True, index_dtype="uint8"), "indices of dtype u8.*space is plane"),
-    (lambda: oriel.max_pool(X, 2, return_indices="tensor", index_dtype="int32"), "indices of dtype i32.*space is tensor"),
-    (lambda: oriel.max_pool(X, 2, return_indices="window", index_dtype="int8"),
+    (lambda: oriel.max_pool(X, 2, return_indices=True, index_dtype="uint8", axes=(2, 3)), "indices of dtype uint8.*space is plane"),
+    (lambda: oriel.max_pool(X, 2, return_indices="tensor", index_dtype="int32", axes=(2, 3)), "indices of dtype int32.*space is tensor"),
+    (lambda: oriel.max_pool(X, 2, return_indices="window", index_dtype="int8", axes=(2, 3)),
      "max_pool: index_dtype must be 'int64', 'int32' or 'uint8', but is 'int8'"),
-    (lambda: oriel.max_pool(X, 2, return_indices="window", index_dtype=None), "index_dtype must be .* but is None"),
+    (lambda: oriel.max_pool(X, 2, return_indices="window", index_dtype=None, axes=(2, 3)), "index_dtype must be .* but is None"),
     (lambda: oriel.max_pool(np.zeros((16, 16)), 16, return_indices="window", index_dtype="uint8"),
      "at most 255 taps, but these have 256"),
     (lambda: oriel.max_pool_backward(np.zeros((2, 3, 4, 4), np.float32), X.shape, 2,
-                                     indices=np.full((2, 3, 4, 4), 4, np.uint8), space="window"),
+                                     indices=np.full((2, 3, 4, 4), 4, np.uint8), space="window", axes=(2, 3)),
      "indices must be of a tap of the output's window"),
 ])
 def test_bad_input(call, text):

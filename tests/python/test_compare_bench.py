@@ -12,19 +12,19 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 SUITE = """# a comment
 [networks]
-max:f32:8x64x112x112:k3s2p1            # ResNet's stem
+max:f32:8x64x112x112:k3x3s2p1          # ResNet's stem
 avg:f32:8x112x112x64:k3s1p1:exclude:axes1,2
 max:f32:1080x1920:k31s1p15
-avg:f32:8x256x56x56:out6
+avg:f32:8x256x56x56:out6x6
 [dtypes]
-max:bf16:8x64x56x56:k2s2
-lp2:f32:8x64x56x56:k2
-min:u8:8x64x56x56:k2
+max:bf16:8x64x56x56:k2x2s2
+lp2:f32:8x64x56x56:k2x2
+min:u8:8x64x56x56:k2x2
 [views]
-max:f32:8x64x112x112:k3s2p1
+max:f32:8x64x112x112:k3x3s2p1
 [backward]
-max:f32:8x64x112x112:k3s2p1:backward
-avg:f32:8x64x112x112:k3s2p1:backward
+max:f32:8x64x112x112:k3x3s2p1:backward
+avg:f32:8x64x112x112:k3x3s2p1:backward
 """
 
 
@@ -93,15 +93,15 @@ def test_measures_summarises_and_writes_the_page(bench):
 
 
 def test_parts_can_be_measured(bench):
-    done = compare(bench, "--peers", "", "--threads", "1", "--groups", "networks,backward", "--only", "k3s2")
+    done = compare(bench, "--peers", "", "--threads", "1", "--groups", "networks,backward", "--only", "k3x3s2")
     assert done.returncode == 0, done.stderr
     results = json.loads((bench / "out.json").read_text())["results"]
     assert [r["problem"] for r in results] == [
-        "max:f32:8x64x112x112:k3s2p1",
-        "max:f32:8x64x112x112:k3s2p1:backward",
-        "avg:f32:8x64x112x112:k3s2p1:backward",
+        "max:f32:8x64x112x112:k3x3s2p1",
+        "max:f32:8x64x112x112:k3x3s2p1:backward",
+        "avg:f32:8x64x112x112:k3x3s2p1:backward",
     ]
-    assert "NOTHING VERIFIES max:f32:8x64x112x112:k3s2p1:backward" in done.stderr
+    assert "NOTHING VERIFIES max:f32:8x64x112x112:k3x3s2p1:backward" in done.stderr
     done = compare(bench, "--groups", "nets")
     assert done.returncode != 0 and "no group nets in the suite" in done.stderr
 

@@ -37,18 +37,18 @@ def cupy():
 
 def test_values_indices_gradients(cupy):
     x = np.random.default_rng(1).standard_normal((2, 3, 17, 32)).astype(np.float32)
-    y, indices = oriel.max_pool(cupy.asarray(x), 3, 2, 1, return_indices=True)
-    expected, places = oriel.max_pool(x, 3, 2, 1, return_indices=True)
+    y, indices = oriel.max_pool(cupy.asarray(x), 3, 2, 1, return_indices=True, axes=(2, 3))
+    expected, places = oriel.max_pool(x, 3, 2, 1, return_indices=True, axes=(2, 3))
     assert type(y) is cupy.ndarray and y.get().tobytes() == expected.tobytes()
     np.testing.assert_array_equal(indices.get(), places)
-    dx = oriel.max_pool_backward(y, cupy.asarray(x), 3, 2, 1)
-    assert dx.get().tobytes() == oriel.max_pool_backward(expected, x, 3, 2, 1).tobytes()
+    dx = oriel.max_pool_backward(y, cupy.asarray(x), 3, 2, 1, axes=(2, 3))
+    assert dx.get().tobytes() == oriel.max_pool_backward(expected, x, 3, 2, 1, axes=(2, 3)).tobytes()
 
 
 def test_calls_go_on_the_current_stream(cupy):
     x = cupy.random.standard_normal((8, 64, 256, 256), dtype=np.float32)
     with cupy.cuda.Stream(non_blocking=True) as stream:
         doubled = x * 2
-        y = oriel.avg_pool(doubled, 2)
+        y = oriel.avg_pool(doubled, 2, axes=(2, 3))
         stream.synchronize()
-    assert y.get().tobytes() == oriel.avg_pool(x.get() * 2, 2).tobytes()
+    assert y.get().tobytes() == oriel.avg_pool(x.get() * 2, 2, axes=(2, 3)).tobytes()

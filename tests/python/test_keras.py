@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 CHECKS = [
-    "values", "both_formats_agree", "beyond_keras", "masked_average", "saving", "training", "mixed_precision",
-    "bad_arguments"
+    "values", "both_formats_agree", "beyond_keras", "masked_average", "saving", "built_from_the_start", "training",
+    "mixed_precision", "bad_arguments"
 ]
 
 
@@ -39,6 +39,24 @@ def test_backend(backend, check):
         pytest.skip("Keras has no training on NumPy")
     output = run_checks(backend)
     assert f"passed on {backend}: {check}\n" in output, output[-4000:]
+
+
+def in_a_process(code, folder, backend="torch"):
+    environment = {**os.environ, "KERAS_BACKEND": backend, "JAX_PLATFORMS": "cpu"}
+    return subprocess.run([sys.executable, *code], env=environment, cwd=folder, capture_output=True, text=True,
+                          timeout=300)
+
+
+def test_a_saved_model_in_another_process(tmp_path):
+    """It loads after `import oriel.keras`; without, Keras says that its layers are not imported."""
+    program = Path(__file__).with_name("keras_checks.py")
+    saved = in_a_process([program, "save_here"], tmp_path)
+    assert saved.returncode == 0, saved.stderr
+    loaded = in_a_process([program, "load_here"], tmp_path)
+    assert loaded.returncode == 0, loaded.stderr
+    bare = in_a_process(["-c", "import keras; keras.saving.load_model('model.keras')"], tmp_path)
+    assert bare.returncode != 0 and "Could not locate class 'MaxPooling2D'" in bare.stderr
+    assert "oriel.keras" in bare.stderr  # the name of what to import
 
 
 @pytest.mark.skipif(importlib.util.find_spec("tensorflow") is not None, reason="TensorFlow is installed")

@@ -126,7 +126,7 @@ def test_every_version(operator, version):
     attributes = {} if operator.startswith("Global") else {"kernel_shape": [2, 3]}
     opset = max(version, 1)
     if operator == "MaxUnpool":
-        pooled, indices = oriel.max_pool(X, (2, 3), 1, return_indices="tensor")
+        pooled, indices = oriel.max_pool(X, (2, 3), 1, return_indices="tensor", axes=(2, 3))
         model = model_of(
             [helper.make_node(operator, ["x", "i"], ["y"], **attributes)],
             {"x": pooled, "i": indices},
@@ -134,7 +134,7 @@ def test_every_version(operator, version):
             opset,
         )
         (y,) = Backend.run_model(model, [pooled, indices])
-        np.testing.assert_array_equal(y, oriel.max_unpool(pooled, indices, (2, 3), 1, space="tensor"))
+        np.testing.assert_array_equal(y, oriel.max_unpool(pooled, indices, (2, 3), 1, space="tensor", axes=(2, 3)))
         return
     (y,) = Backend.run_model(
         model_of([helper.make_node(operator, ["x"], ["y"], **attributes)], {"x": X}, [("y", TensorProto.FLOAT)], opset),
@@ -182,7 +182,7 @@ def test_bfloat16():
     )
     (y,) = Backend.run_model(model, [x])
     assert y.dtype == x.dtype
-    np.testing.assert_array_equal(y, oriel.avg_pool(x, 2, 1))
+    np.testing.assert_array_equal(y, oriel.avg_pool2d(x, 2, 1))
 
 
 def test_without_pooled_axes():
@@ -209,10 +209,10 @@ def graph_of_several():
 
 def test_a_graph_of_several_nodes():
     model, x = graph_of_several()
-    a, i = oriel.max_pool(x, 2, return_indices="tensor")
+    a, i = oriel.max_pool(x, 2, return_indices="tensor", axes=(2, 3))
     b = np.zeros((2, 3, 8, 9), np.float32)
-    b[:, :, :6, :8] = oriel.max_unpool(a, i, 2, space="tensor")
-    y = oriel.global_avg_pool(oriel.lp_pool(oriel.avg_pool(b, 3, 1, 1), 1, 2))
+    b[:, :, :6, :8] = oriel.max_unpool(a, i, 2, space="tensor", axes=(2, 3))
+    y = oriel.global_avg_pool(oriel.lp_pool2d(oriel.avg_pool2d(b, 3, 1, 1), 1, 2), axes=(2, 3))
     representation = Backend.prepare(model)
     for inputs in ([x], {"x": x}, x):
         results = representation.run(inputs)
@@ -238,10 +238,11 @@ def test_compatibility_and_devices():
 def test_other_operators_are_named():
     nodes = [helper.make_node("GlobalMaxPool", ["x"], ["a"]), helper.make_node("Relu", ["a"], ["y"], name="after")]
     with pytest.raises(
-        ValueError, match="oriel.onnx: nodes must be AveragePool, .*, MaxUnpool, but one is Relu 'after'$"
+        ValueError, match="oriel.onnx: nodes must be AveragePool, .*, MaxUnpool, but one is Relu 'after': this backend "
+        "runs graphs of pooling nodes alone, no whole networks$"
     ):
         Backend.prepare(model_of(nodes, {"x": X}, [("y", TensorProto.FLOAT)]))
-    with pytest.raises(ValueError, match="but one is Relu$"):
+    with pytest.raises(ValueError, match="but one is Relu: this backend"):
         Backend.run_node(helper.make_node("Relu", ["x"], ["y"]), [X])
     with pytest.raises(ValueError, match="the opset must have MaxUnpool, which came with 9, but is 8"):
         oriel.onnx._version_of(helper.make_node("MaxUnpool", ["x", "i"], ["y"], kernel_shape=[2]), 8)
@@ -302,7 +303,7 @@ def test_wrong_shapes():
     with pytest.raises(ValueError, match="MaxPool: the input must have 3 or more axes, but has shape"):
         Backend.run_node(helper.make_node("MaxPool", ["x"], ["y"], kernel_shape=[2]), [np.zeros((2, 2), np.float32)])
     node = helper.make_node("MaxUnpool", ["x", "i", "s"], ["y"], kernel_shape=[2, 2], strides=[2, 2])
-    x, i = oriel.max_pool(X[:, :, :6], 2, return_indices="tensor")
+    x, i = oriel.max_pool(X[:, :, :6], 2, return_indices="tensor", axes=(2, 3))
     for shape in ((2, 3, 5, 8), (2, 3, 8), (1, 3, 6, 8)):
         with pytest.raises(
             ValueError,
@@ -318,7 +319,7 @@ def test_wrong_shapes():
 
 def test_unpooling_with_pads():
     """Pads take places away from the natural shape, as the padded pool had them."""
-    x, i = oriel.max_pool(X, 3, 2, 1, return_indices="tensor")
+    x, i = oriel.max_pool(X, 3, 2, 1, return_indices="tensor", axes=(2, 3))
     node = helper.make_node("MaxUnpool", ["x", "i"], ["y"], kernel_shape=[3, 3], strides=[2, 2], pads=[1, 1, 1, 0])
     (y,) = Backend.run_node(node, [x, i])
     assert y.shape == X.shape

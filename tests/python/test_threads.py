@@ -13,11 +13,11 @@ X = np.random.default_rng(1).standard_normal((8, 16, 128, 128)).astype(np.float3
 
 
 def test_the_bits_do_not_depend_on_threads():
-    expected = oriel.avg_pool(X, 3, 1, 1)
+    expected = oriel.avg_pool2d(X, 3, 1, 1)
     for n in (1, 2, 5):
         with oriel.threads(n):
             assert oriel.get_threads() == n
-            np.testing.assert_array_equal(oriel.avg_pool(X, 3, 1, 1), expected)
+            np.testing.assert_array_equal(oriel.avg_pool2d(X, 3, 1, 1), expected)
     assert oriel.get_threads() == 0
 
 
@@ -64,12 +64,12 @@ def test_the_gil_is_released():
 
 
 def test_many_threads_at_once():
-    expected = oriel.max_pool(X, 3, 2, 1)
+    expected = oriel.max_pool2d(X, 3, 2, 1)
     wrong = []
 
     def work():
         for _ in range(5):
-            if not np.array_equal(oriel.max_pool(X, 3, 2, 1), expected):
+            if not np.array_equal(oriel.max_pool2d(X, 3, 2, 1), expected):
                 wrong.append(1)
 
     workers = [threading.Thread(target=work) for _ in range(4)]
@@ -81,12 +81,12 @@ def test_many_threads_at_once():
 
 
 def _pool_in_child(queue):
-    queue.put(oriel.max_pool(X, 3, 2, 1).sum())
+    queue.put(oriel.max_pool2d(X, 3, 2, 1).sum())
 
 
 def test_a_forked_child_can_pool():
     """As workers of a data loader do; the parent's threads exist already and are not in the child."""
-    expected = oriel.max_pool(X, 3, 2, 1).sum()
+    expected = oriel.max_pool2d(X, 3, 2, 1).sum()
     context = multiprocessing.get_context("fork")
     queue = context.Queue()
     child = context.Process(target=_pool_in_child, args=(queue,))

@@ -13,6 +13,7 @@ import pytest
 import torch
 from torch import nn
 
+import oriel
 import oriel.torch as ot
 from oriel.torch import modules
 
@@ -69,7 +70,7 @@ def test_constructors_are_torchs(name):
                                                                                                  (2, 2, 0))])
 def test_layers_print_copy_and_pickle(name, arguments):
     layer = getattr(ot, name)(*arguments)
-    for other in (copy.deepcopy(layer), pickle.loads(pickle.dumps(layer)), eval(repr(layer), vars(ot))):
+    for other in (copy.deepcopy(layer), pickle.loads(pickle.dumps(layer)), eval(repr(layer), {"oriel": oriel})):
         assert type(other) is type(layer) and repr(other) == repr(layer)
     buffer = io.BytesIO()
     torch.save(nn.Sequential(layer), buffer)
@@ -81,7 +82,8 @@ def test_keywords_beyond_torch_print_where_given():
     layer = ot.AvgPool2d(3, dilation=2, nan_policy="omit", count_include_pad=False)
     assert repr(
         layer
-    ) == "AvgPool2d(kernel_size=3, stride=3, padding=0, dilation=2, count_include_pad=False, nan_policy='omit')"
+    ) == ("oriel.torch.AvgPool2d(kernel_size=3, stride=3, padding=0, dilation=2, count_include_pad=False, "
+          "nan_policy='omit')")
     assert repr(pickle.loads(pickle.dumps(layer))) == repr(layer)
     x = rand(1, 1, 7, 7)
     x[0, 0, 0, 0] = torch.nan
@@ -148,7 +150,7 @@ def test_replace_pooling_reports_what_it_did():
         "norms.2": "for this norm_type torch sums x^p, Oriel |x|^p"
     }
     text = str(report)
-    assert "6 pooling layers swapped, 4 left" in text
+    assert "6 pooling layers swapped, 4 left" in text and report.functions == report.untraced == []
     assert "  blocks.0.1: torch.nn.MaxPool2d -> oriel.torch.MaxPool2d" in text
     again = ot.replace_pooling(model)
     assert again.swapped == [] and len(again.left) == 4
@@ -268,7 +270,7 @@ CASES = [
         (1, 4, 4)), 2), TypeError, "max_pool2d: input must be a torch.Tensor, but is ndarray"),
     (lambda: ot.max_pool2d(X.to(torch.complex64), 2), TypeError,
      "max_pool2d: x must have dtype float64, .*, but has torch.complex64"),
-    (lambda: ot.max_unpool2d(X, X, 2), (TypeError, ValueError), "unpool: indices must have dtype i64, but has f32"),
+    (lambda: ot.max_unpool2d(X, X, 2), (TypeError, ValueError), "max_unpool: indices must have dtype int64, but has float32"),
     (lambda: ot.max_unpool2d(X,
                              X.long() + 500, 2), ValueError, "indices must be -1 or a place in the output's own plane"),
     (lambda: ot.max_unpool2d(X, X.long(), 2, output_size=(99, 9)), ValueError,
@@ -306,6 +308,58 @@ def test_bad_arguments_without_the_engine(call, error, text):
     """On tensors without data the same is refused, by other code."""
     with pytest.raises(error, match=text):
         call(X.to("meta"))
+
+
+# -- What differs, as docs/semantics.md says
+
+
+def test_differs_index_of_no_element():
+    y, indices = torch.tensor([[[5.0, 7.0]]]), torch.tensor([[[-1, 2]]])
+    with pytest.raises(RuntimeError, match="invalid max index: -1"):
+        nn.functional.max_unpool1d(y, indices, 2)
+    assert ot.max_unpool1d(y, indices, 2).tolist() == [[[0, 0, 7, 0]]]
+
+
+@pytest.mark.parametrize("name", ["adaptive_max_pool2d", "adaptive_avg_pool2d"])
+def test_differs_no_output(name):
+    x = torch.ones(1, 2, 4, 4, requires_grad=True)
+    empty = getattr(nn.functional, name)(x, (0, 2))
+    assert empty.shape == (1, 2, 0, 2)
+    with pytest.raises(RuntimeError, match="non-zero size"):
+        empty.sum().backward()
+    with pytest.raises(ValueError, match="output_size must be >= 1, but axis 2 has 0"):
+        getattr(ot, name)(x, (0, 2))
+
+
+def test_differs_channels_last_without_a_batch():
+    image = rand(2, 4, 6, 6).contiguous(memory_format=torch.channels_last)[0]
+    volume = rand(2, 4, 6, 6, 6).contiguous(memory_format=torch.channels_last_3d)[0]
+    F = nn.functional
+    kept = [pool(x).is_contiguous() for pool, x in [
+        (lambda x: F.max_pool2d(x, 2), image), (lambda x: F.avg_pool2d(x, 2), image),
+        (lambda x: F.avg_pool3d(x, 2), volume), (lambda x: F.max_pool3d(x, 2), volume)]]
+    assert kept == [True, True, True, False]
+    assert ot.max_pool2d(image, 2).is_contiguous() and ot.max_pool3d(volume, 2).is_contiguous()
+    assert ot.max_pool2d(image.requires_grad_(), 2).is_contiguous()
+
+
+def test_default_axes_are_named():
+    """What a function of any axes pools is said by oriel.torch alone: the engine is told each axis."""
+    seen = []
+    real = ot.run._eager
+    ot.run._eager = lambda x, *pool: seen.append(pool[6]) or real(x, *pool)
+    try:
+        for shape in [(8,), (8, 8), (2, 8, 8), (2, 3, 8, 8), (2, 2, 2, 8, 8), (2, 2, 2, 2, 8, 8)]:
+            x = rand(*shape)
+            assert torch.equal(ot.max_pool(x, 2), ot.max_pool(x, 2, axes=seen[-1]))
+            ot.global_avg_pool(x)
+            assert seen[-1] == seen[-2]
+            if len(shape) > 1:
+                ot.min_pool(x, (1, 2))
+                assert seen[-1] == (-2, -1)
+    finally:
+        ot.run._eager = real
+    assert seen[0] == (-1,) and (-6, -5, -4, -3, -2, -1) in seen and (-3, -2, -1) in seen
 
 
 # -- Import

@@ -181,6 +181,20 @@ def test_min_and_sum_and_dilated_average():
     torch.testing.assert_close(ot.avg_pool2d(x, 3, 1, dilation=2), taps.mean(2))
 
 
+@pytest.mark.parametrize("shape", [(4, 6), (2, 4, 6), (2, 3, 4, 6), (2, 3, 4, 6, 8), (2, 2, 2, 2, 2, 2)], ids=str)
+@pytest.mark.parametrize("way", ["eager", "gradient", "operator"])
+def test_batch_and_channels_stay_if_no_axes_are_named(shape, way):
+    """Unlike the functions of arrays, which pool all axes; however a call is run."""
+    x = torch.randn(shape, generator=torch.Generator().manual_seed(5)).requires_grad_(way == "gradient")
+    axes = tuple(range(2 if 3 <= len(shape) <= 5 else 0, len(shape)))
+    for pool in (lambda x, **how: ot.max_pool(x, 2, **how), lambda x, **how: ot.avg_pool(x, 2, 1, **how),
+                 lambda x, **how: ot.max_pool(x, 2, return_indices=True, **how)[1],
+                 lambda x, **how: ot.adaptive_max_pool(x, 1, **how), lambda x, **how: ot.global_sum_pool(x, **how)):
+        y = torch.func.vmap(pool)(x[None])[0] if way == "operator" else pool(x)
+        assert torch.equal(y, pool(x, axes=axes))
+    assert ot.max_pool(x, (2, 2)).shape[:-2] == shape[:-2]
+
+
 def test_padding_in_pairs_and_words():
     x = torch.randn(2, 3, 7, 8, generator=torch.Generator().manual_seed(4))
     padded = F.pad(x, (0, 1, 2, 1), value=-torch.inf)

@@ -1,7 +1,9 @@
 """What the array functions compute, against loops, on random problems."""
 
+import jax.numpy as jnp
 import numpy as np
 import pytest
+import torch
 
 import naive
 import oriel
@@ -68,27 +70,84 @@ def test_padding_words():
     np.testing.assert_array_equal(oriel.sum_pool(x, 2, 2, padding=[(1, 0)]), [0, 3, 7])
 
 
-def test_axes_by_default():
-    assert oriel.max_pool(np.zeros((2, 4, 6)), 2).shape == (2, 4, 3)  # batch, channels, length
-    assert oriel.max_pool(np.zeros((2, 4, 6, 8)), 2).shape == (2, 4, 3, 4)
-    assert oriel.max_pool(np.zeros((2, 4, 6, 8)), (2,)).shape == (2, 4, 3, 4)
-    assert oriel.max_pool(np.zeros((2, 4, 6, 8)), (2, 2, 2)).shape == (2, 2, 3, 4)
-    assert oriel.max_pool(np.zeros((4, 6)), 2).shape == (2, 3)
-    assert oriel.max_pool(np.zeros((2, 4, 6, 8)), 2, axes=(0, -1)).shape == (1, 4, 6, 4)
+@pytest.mark.parametrize("rank", range(1, 7))
+def test_all_axes_are_pooled_if_none_are_named(rank):
+    """As in SciPy and scikit-image: a volume is one, and not a batch of rows."""
+    x = np.arange(4.0**rank).reshape((4, ) * rank)
+    everywhere = tuple(range(rank))
+    blocks = x.reshape((2, 2) * rank).max(axis=tuple(range(1, 2 * rank, 2)))
+    np.testing.assert_array_equal(oriel.max_pool(x, 2), blocks)
+    np.testing.assert_array_equal(oriel.Pool("max", 2)(x), blocks)
+    assert oriel.avg_pool(x, 2).shape == oriel.sum_pool(x, 2).shape == oriel.lp_pool(x, 2, 2).shape == (2, ) * rank
+    assert oriel.adaptive_avg_pool(x, 3).shape == (3, ) * rank
+    np.testing.assert_array_equal(oriel.global_max_pool(x), x.max(keepdims=True))
+    assert oriel.global_sum_pool(x, keepdims=False) == x.sum()
+    y, indices = oriel.max_pool(x, (2, ) * rank, return_indices=True)
+    np.testing.assert_array_equal(indices, y)  # element i of the whole array is i
+    back = oriel.max_unpool(y, indices, 2)
+    assert back.shape == x.shape and back.sum() == y.sum()
+    for op in ("max", "min"):
+        np.testing.assert_array_equal(getattr(oriel, f"{op}_pool_backward")(y, x, 2),
+                                      getattr(oriel, f"{op}_pool_backward")(y, x, 2, axes=everywhere))
+    np.testing.assert_array_equal(oriel.lp_pool_backward(y, x, 2, 2), oriel.lp_pool_backward(y, x, 2, 2, axes=everywhere))
+    assert oriel.avg_pool_backward(y, x.shape, 2).shape == oriel.sum_pool_backward(y, x.shape, 2).shape == x.shape
+
+
+def test_named_axes():
+    x = np.zeros((2, 4, 6, 8))
+    assert oriel.max_pool(x, 2, axes=-1).shape == (2, 4, 6, 4)
+    assert oriel.max_pool(x, 2, axes=(0, -1)).shape == (1, 4, 6, 4)
+    assert oriel.max_pool(x, (1, 4, 3, 2)).shape == (2, 1, 2, 4)
+    assert oriel.max_pool2d(x, 2).shape == (2, 4, 3, 4)  # as in PyTorch: batch and channels stay
+    assert oriel.global_max_pool(x, axes=(-2, -1), keepdims=False).shape == (2, 4)
+
+
+@pytest.mark.parametrize("values", [(2, 2), [2, 2], np.array([2, 2])], ids=["tuple", "list", "array"])
+def test_lists_of_fewer_values_than_axes_need_named_axes(values):
+    """A kernel of (2, 2) on height, width and colours must not pool the colours."""
+    picture = np.zeros((6, 8, 3))
+    text = "has 2; no axes are named, so all 3 are pooled \\(axes -2, -1 are the last 2\\)"
+    for call in (lambda: oriel.max_pool(picture, values), lambda: oriel.avg_pool(picture, 2, values),
+                 lambda: oriel.Pool("sum", values)(picture), lambda: oriel.max_pool(picture, 2, padding=[1, 1]),
+                 lambda: oriel.adaptive_avg_pool(picture, tuple(values))):
+        with pytest.raises(ValueError, match=text):
+            call()
+    assert oriel.max_pool(picture, values, axes=(0, 1)).shape == (3, 4, 3)
+
+
+@pytest.mark.parametrize("kind", [np.array, np.int64, torch.tensor, jnp.asarray], ids=["NumPy", "int64", "PyTorch", "JAX"])
+def test_numbers_may_be_arrays(kind):
+    x = np.random.default_rng(5).standard_normal((9, 8))
+    two, one, last = kind(2), kind(1), kind(-1)
+    np.testing.assert_array_equal(oriel.max_pool(x, two, one, one, one), oriel.max_pool(x, 2, 1, 1, 1))
+    np.testing.assert_array_equal(oriel.max_pool(x, two, axes=last), oriel.max_pool(x, 2, axes=-1))
+    np.testing.assert_array_equal(oriel.adaptive_max_pool(x, two), oriel.adaptive_max_pool(x, 2))
+
+
+@pytest.mark.parametrize("kind", [np.array, torch.tensor, jnp.asarray], ids=["NumPy", "PyTorch", "JAX"])
+def test_lists_may_be_arrays(kind):
+    x = np.random.default_rng(5).standard_normal((9, 8))
+    expected = oriel.avg_pool(x, (3, 2), (2, 1), ((1, 0), (1, 1)), (1, 2), axes=(1, 0))
+    y = oriel.avg_pool(x, kind([3, 2]), kind([2, 1]), kind([[1, 0], [1, 1]]), kind([1, 2]), axes=kind([1, 0]))
+    np.testing.assert_array_equal(y, expected)
+    np.testing.assert_array_equal(oriel.max_pool2d(x[None], kind([3, 2]), kind([2, 1])), oriel.max_pool2d(x[None], (3, 2), (2, 1)))
+    np.testing.assert_array_equal(oriel.adaptive_max_pool(x, kind([3, 2])), oriel.adaptive_max_pool(x, (3, 2)))
 
 
 def test_adaptive_and_global():
     x = np.random.default_rng(1).integers(-50, 50, (2, 3, 7, 5)).astype(np.float32)
-    y = oriel.adaptive_max_pool(x, (3, None))
+    y = oriel.adaptive_max_pool(x, (3, None), axes=(2, 3))
     for o, (begin, end) in enumerate([(0, 3), (2, 5), (4, 7)]):
         np.testing.assert_array_equal(y[:, :, o], x[:, :, begin:end].max(axis=2))
-    np.testing.assert_array_equal(oriel.global_max_pool(x), x.max(axis=(2, 3), keepdims=True))
+    np.testing.assert_array_equal(oriel.global_max_pool(x, axes=(2, 3)), x.max(axis=(2, 3), keepdims=True))
     np.testing.assert_array_equal(oriel.global_min_pool(x, axes=(0, 1), keepdims=False), x.min(axis=(0, 1)))
-    np.testing.assert_array_equal(oriel.global_sum_pool(x, keepdims=False), x.sum(axis=(2, 3)))
-    np.testing.assert_allclose(oriel.global_avg_pool(x), x.mean(axis=(2, 3), keepdims=True), rtol=1e-6)
-    np.testing.assert_allclose(oriel.global_lp_pool(x, 2), np.sqrt((x**2).sum(axis=(2, 3), keepdims=True)), rtol=1e-6)
-    np.testing.assert_array_equal(oriel.adaptive_sum_pool(x, 1), oriel.global_sum_pool(x))
-    np.testing.assert_array_equal(oriel.adaptive_min_pool(x, 1, return_indices=True)[1].ravel(), x.reshape(6, 35).argmin(axis=1))
+    np.testing.assert_array_equal(oriel.global_sum_pool(x, keepdims=False, axes=(2, 3)), x.sum(axis=(2, 3)))
+    np.testing.assert_allclose(oriel.global_avg_pool(x, axes=(2, 3)), x.mean(axis=(2, 3), keepdims=True), rtol=1e-6)
+    np.testing.assert_allclose(oriel.global_lp_pool(x, 2, axes=(2, 3)), np.sqrt((x**2).sum(axis=(2, 3), keepdims=True)), rtol=1e-6)
+    np.testing.assert_array_equal(oriel.adaptive_sum_pool(x, 1, axes=(2, 3)), oriel.global_sum_pool(x, axes=(2, 3)))
+    np.testing.assert_array_equal(oriel.adaptive_max_pool(x, (None, 2), axes=(1, 3)),
+                                  oriel.adaptive_max_pool(x, 2, axes=3))  # None keeps the extent of its own axis
+    np.testing.assert_array_equal(oriel.adaptive_min_pool(x, 1, return_indices=True, axes=(2, 3))[1].ravel(), x.reshape(6, 35).argmin(axis=1))
 
 
 def test_unpooling_is_the_inverse_at_the_maxima():
@@ -127,7 +186,7 @@ def test_gradients_of_averages_and_norms_by_differences():
     rng = np.random.default_rng(3)
     x, step = rng.standard_normal((2, 5, 6)), 1e-6
     for pool in (oriel.Pool("avg", 3, 2, 1, axes=(1, 2), count_include_pad=False), oriel.Pool("lp", 2, 1, norm_type=3, axes=(1, 2)),
-                 oriel.Pool("avg", output_size=2, axes=(1, 2)), oriel.Pool("max", axes=(1, 2)), oriel.Pool("lp", (2, 2), norm_type=2)):
+                 oriel.Pool("avg", output_size=2, axes=(1, 2)), oriel.Pool("max", axes=(1, 2)), oriel.Pool("lp", (2, 2), norm_type=2, axes=(1, 2))):
         dy = rng.standard_normal(pool(x).shape)
         dx = pool.backward(dy, x)
         at = np.zeros_like(x)
@@ -139,11 +198,11 @@ def test_gradients_of_averages_and_norms_by_differences():
 
 
 def test_pool_objects():
-    a = oriel.Pool("max", (3, 3), 2, padding=1)
-    assert a == oriel.Pool("max", (3, 3), 2, padding=1) and hash(a) == hash(oriel.Pool("max", (3, 3), 2, padding=1))
-    assert a != oriel.Pool("min", (3, 3), 2, padding=1) and a != "max"
+    a = oriel.Pool("max", (3, 3), 2, padding=1, axes=(2, 3))
+    assert a == oriel.Pool("max", (3, 3), 2, padding=1, axes=(2, 3)) and hash(a) == hash(oriel.Pool("max", (3, 3), 2, padding=1, axes=(2, 3)))
+    assert a != oriel.Pool("min", (3, 3), 2, padding=1, axes=(2, 3)) and a != "max"
     assert "kernel_size=3x3" in repr(a) and "stride=2" in repr(a)
     assert a.output_shape((8, 64, 112, 112)) == (8, 64, 56, 56)
     with pytest.raises(AttributeError, match="immutable"):
         a.op = "min"
-    assert {a: 1}[oriel.Pool("max", [3, 3], 2, padding=1)] == 1
+    assert {a: 1}[oriel.Pool("max", [3, 3], 2, padding=1, axes=[2, 3])] == 1

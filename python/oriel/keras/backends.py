@@ -69,7 +69,8 @@ def _array_pool(pool: LayerPool) -> oriel.Pool:
     words = {} if pool.norm_type is None else {"norm_type": pool.norm_type}
     if pool.pool_size is not None:
         words |= {"stride": pool.strides, "padding": pool.padding, "count_include_pad": pool.count_include_pad}
-    return oriel.Pool(pool.op, pool.pool_size, output_size=pool.output_size, axes=pool.axes, **words)
+        words["kernel_size"] = pool.pool_size
+    return oriel.Pool(pool.op, output_size=pool.output_size, axes=pool.axes, **words)
 
 
 def _on_numpy(pool: LayerPool, x: Any) -> Any:

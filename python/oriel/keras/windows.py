@@ -55,6 +55,7 @@ class PoolingLayer(keras.layers.Layer):
         super().__init__(**kwargs)
         self.data_format = standard_data_format(type(self).__name__, data_format)
         self.input_spec = keras.InputSpec(ndim=self._ndim + 2)
+        self.built = True  # as Keras's own are from the start: there are no weights
         if keras.config.backend() == "tensorflow":
             self.supports_jit = False  # XLA has no Python calls
 

@@ -234,7 +234,7 @@ def halo_shape(shape: Sequence[int], grid: Sequence[int], rank: int, kernel_size
     rank : int
         Whose halo.
     kernel_size, stride, padding, dilation, ceil_mode
-        As for `oriel.max_pool`; the pooled axes are those that it would pool.
+        As for `oriel.torch.max_pool`: of 3 to 5 axes, the first two are batch and channels, and the others are pooled.
     cuts : 'balanced' or sequence of sequences of int
         Bounds of the parts of the tensor along each axis.
     output_partition : None, 'centred', 'balanced' or sequence of sequences of int
@@ -255,7 +255,7 @@ def halo_shape(shape: Sequence[int], grid: Sequence[int], rank: int, kernel_size
     function = "halo_shape"
     if len(grid) != len(shape):
         raise ValueError(f"{function}: grid must have an extent for each axis of {tuple(shape)}, but is {tuple(grid)}")
-    core = _core.Pool("max", kernel_size, stride, padding, dilation, ceil_mode=ceil_mode)
+    core = _core.Pool("max", kernel_size, stride, padding, dilation, ceil_mode=ceil_mode).beside_channels(len(shape))
     outputs = output_partition
     if outputs == "balanced":
         outputs = balanced_cuts(core.output_shape(list(shape)), grid)

@@ -2,7 +2,8 @@
 
 Functions and modules have gradients (any order), work under `torch.compile`, `torch.export`, `torch.func.vmap` and
 `torch.func.grad`, keep the channels-last memory formats and are deterministic. They take CPU tensors; a tensor's dtype
-is that of the result, under autocast too. Operators are registered as `torch.ops.oriel.*`.
+is that of the result, under autocast too. Operators are registered as `torch.ops.oriel.*`; models with them can be
+exported to ONNX, to AOTInductor and, after `decompositions`, to everything that reads operators of PyTorch.
 
 >>> import torch
 >>> import oriel.torch
@@ -15,7 +16,7 @@ tensor([[[ 2.5000,  4.5000],
          [10.5000, 12.5000]]])
 >>> model = torch.nn.Sequential(torch.nn.Conv2d(1, 4, 3), torch.nn.MaxPool2d(2))
 >>> print(oriel.torch.replace_pooling(model))
-1 pooling layers swapped, 0 left
+1 pooling layer swapped, 0 left
   1: torch.nn.MaxPool2d -> oriel.torch.MaxPool2d
 """
 
@@ -31,9 +32,10 @@ if not hasattr(_torch.Tensor, "__dlpack_c_exchange_api__"):  # how the engine re
         f"oriel.torch needs PyTorch 2.10 or newer, but {_torch.__version__} is installed: pip install --upgrade torch")
 
 from oriel.torch import functional
+from oriel.torch.aten import decompositions
 from oriel.torch.functional import *  # noqa: F403
 from oriel.torch.modules import *  # noqa: F403
 from oriel.torch.replace import PoolingReport, replace_pooling
 from oriel.torch import modules as _modules
 
-__all__ = ["PoolingReport", "functional", "replace_pooling", *functional.__all__, *_modules.__all__]
+__all__ = ["PoolingReport", "decompositions", "functional", "replace_pooling", *functional.__all__, *_modules.__all__]

@@ -8,6 +8,7 @@ store 64-bit indices on the way forward. Sums and averages keep a shape alone.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -51,9 +52,11 @@ def keep_input(ctx: Any, x: Tensor, op: str, omit_nan: bool, *more: Tensor) -> N
 def pick(x: Tensor, indices: Tensor, axes: Sequence[int]) -> Tensor:
     """y[o] = x[indices[o]], indices being flat in the plane of the axes; 0 where an index is -1."""
     last = tuple(range(-len(axes), 0))
-    planes = x.movedim(tuple(axes), last).flatten(-len(axes))
-    places = indices.movedim(tuple(axes), last)
-    flat = places.flatten(-len(axes))
+    planes, places = x.movedim(tuple(axes), last), indices.movedim(tuple(axes), last)
+    lead = x.dim() - len(axes)
+    # reshape, not flatten: jacobians with vectorize=True map in a way that has no rule for that
+    planes = planes.reshape(*planes.shape[:lead], math.prod(planes.shape[lead:]))
+    flat = places.reshape(*places.shape[:lead], math.prod(places.shape[lead:]))
     picked = torch.where(flat < 0, 0, planes.gather(-1, flat.clamp(min=0)))
     return picked.reshape(places.shape).movedim(last, tuple(axes))
 

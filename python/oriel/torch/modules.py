@@ -3,16 +3,18 @@
 Each holds its arguments as attributes of the same names as in `torch.nn` and nothing else: no parameters, no buffers,
 nothing in a state_dict. Attributes may be changed; the next call uses them. What a layer computes is said by the
 function of the same name.
+
+TorchScript compiles what `forward` does while scripting. It reads annotations: there is no `from __future__ import
+annotations` in this file, and no annotation on `forward` that it does not know.
 """
 
-from __future__ import annotations
+from typing import Any, List, Optional
 
-from collections.abc import Sequence
-from typing import Any
-
+import torch
 from torch import Tensor
 from torch.nn import Module
 
+from oriel.torch.arguments import operator_arguments
 from oriel.torch.pools import Ints, Padding, complete_sizes, omits_nan, unpooled_shape
 from oriel.torch.run import pool, pool_with_indices, unpool
 
@@ -48,13 +50,13 @@ class _Layer(Module):
     """What all layers share: how they print. Class attributes are the arguments that a constructor may not have."""
 
     _ndim = 0
-    _shown: tuple[str, ...] = ()  # always printed
-    _shown_if_changed: tuple[str, ...] = ()  # printed where they differ from the class attribute
+    _shown = ()  # always printed
+    _shown_if_changed = ()  # printed if they differ from the class attribute
 
     nan_policy = "propagate"
 
     def extra_repr(self) -> str:
-        """The arguments, those beyond `torch.nn` only where they are not the default."""
+        """The arguments, those beyond `torch.nn` only if they are not the default."""
         words = [f"{name}={getattr(self, name)!r}" for name in self._shown]
         words += [
             f"{name}={getattr(self, name)!r}" for name in (*self._shown_if_changed, "nan_policy")
@@ -62,13 +64,43 @@ class _Layer(Module):
         ]
         return ", ".join(words)
 
+    def _get_name(self) -> str:
+        """What print(model) calls the layer, so that one sees whose it is."""
+        name = type(self).__name__
+        return f"oriel.torch.{name}" if type(self).__module__ == __name__ else name
+
     def _set_beyond(self, **arguments: Any) -> None:
         for name, value in arguments.items():
             if value != getattr(type(self), name):
                 setattr(self, name, value)
 
 
-class _ExtremumPool(_Layer):
+class _Pool(_Layer):
+    __constants__ = ["return_indices"]
+
+    return_indices = False
+
+    def _pool(self, input: Tensor | None = None) -> tuple[Any, ...]:
+        """The arguments of `oriel.torch.run.pool` after the tensor."""
+        raise NotImplementedError
+
+    def __prepare_scriptable__(self) -> Module:
+        """Called by `torch.jit.script`: keeps the operator's arguments where compiled code finds them."""
+        self._operator = operator_arguments(self._ndim + 2, *self._pool())
+        return self
+
+    def forward(self, input):
+        """The pool of `input`, with indices if `return_indices` is set."""
+        if torch.jit.is_scripting():
+            if self.return_indices:
+                return torch.ops.oriel.pool_with_indices(input, *self._operator)
+            else:
+                return torch.ops.oriel.pool(input, *self._operator)
+        else:
+            return (pool_with_indices if self.return_indices else pool)(input, *self._pool(input))
+
+
+class _ExtremumPool(_Pool):
     _op = ""
     _shown = ("kernel_size", "stride", "padding", "dilation", "ceil_mode")
 
@@ -83,27 +115,23 @@ class _ExtremumPool(_Layer):
         self.ceil_mode = ceil_mode
         self._set_beyond(nan_policy=nan_policy)
 
-    def forward(self, input: Tensor) -> Tensor | tuple[Tensor, Tensor]:
-        """The pool of `input`, with indices where `return_indices` is set."""
-        run = pool_with_indices if self.return_indices else pool
-        return run(input, self._op, self.kernel_size, self.stride, self.padding, self.dilation, None, None,
-                   self.ceil_mode, True, None, None, omits_nan(self.nan_policy), self._ndim)
+    def _pool(self, input: Tensor | None = None) -> tuple[Any, ...]:
+        return (self._op, self.kernel_size, self.stride, self.padding, self.dilation, None, None, self.ceil_mode, True,
+                None, None, omits_nan(self.nan_policy), self._ndim)
 
 
-class _AvgPool(_Layer):
+class _AvgPool(_Pool):
     _shown = ("kernel_size", "stride", "padding")
     _shown_if_changed = ("dilation", "ceil_mode", "count_include_pad", "divisor_override")
 
-    dilation: Ints = 1
+    dilation = 1
     ceil_mode = False
     count_include_pad = True
-    divisor_override: int | None = None
+    divisor_override = None
 
-    def forward(self, input: Tensor) -> Tensor:
-        """The pool of `input`."""
-        return pool(input, "avg", self.kernel_size, self.stride, self.padding, self.dilation,
-                    None, None, self.ceil_mode, self.count_include_pad, self.divisor_override, None,
-                    omits_nan(self.nan_policy), self._ndim)
+    def _pool(self, input: Tensor | None = None) -> tuple[Any, ...]:
+        return ("avg", self.kernel_size, self.stride, self.padding, self.dilation, None, None, self.ceil_mode,
+                self.count_include_pad, self.divisor_override, None, omits_nan(self.nan_policy), self._ndim)
 
 
 class _WideAvgPool(_AvgPool):
@@ -121,7 +149,7 @@ class _WideAvgPool(_AvgPool):
         self._set_beyond(dilation=dilation, nan_policy=nan_policy)
 
 
-class _SumPool(_Layer):
+class _SumPool(_Pool):
     _shown = ("kernel_size", "stride", "padding", "dilation", "ceil_mode")
 
     def __init__(self, kernel_size: Ints, stride: Ints | None = None, padding: Padding = 0, dilation: Ints = 1,
@@ -134,18 +162,17 @@ class _SumPool(_Layer):
         self.ceil_mode = ceil_mode
         self._set_beyond(nan_policy=nan_policy)
 
-    def forward(self, input: Tensor) -> Tensor:
-        """The pool of `input`."""
-        return pool(input, "sum", self.kernel_size, self.stride, self.padding, self.dilation, None, None,
-                    self.ceil_mode, True, None, None, omits_nan(self.nan_policy), self._ndim)
+    def _pool(self, input: Tensor | None = None) -> tuple[Any, ...]:
+        return ("sum", self.kernel_size, self.stride, self.padding, self.dilation, None, None, self.ceil_mode, True,
+                None, None, omits_nan(self.nan_policy), self._ndim)
 
 
-class _LPPool(_Layer):
+class _LPPool(_Pool):
     _shown = ("norm_type", "kernel_size", "stride", "ceil_mode")
     _shown_if_changed = ("padding", "dilation")
 
-    padding: Padding = 0
-    dilation: Ints = 1
+    padding = 0
+    dilation = 1
 
     def __init__(self, norm_type: float, kernel_size: Ints, stride: Ints | None = None, ceil_mode: bool = False, *,
                  padding: Padding = 0, dilation: Ints = 1, nan_policy: str = "propagate") -> None:
@@ -156,24 +183,23 @@ class _LPPool(_Layer):
         self.ceil_mode = ceil_mode
         self._set_beyond(padding=padding, dilation=dilation, nan_policy=nan_policy)
 
-    def forward(self, input: Tensor) -> Tensor:
-        """The pool of `input`."""
-        return pool(input, "lp", self.kernel_size, self.stride, self.padding, self.dilation, None, None, self.ceil_mode,
-                    True, None, self.norm_type, omits_nan(self.nan_policy), self._ndim)
+    def _pool(self, input: Tensor | None = None) -> tuple[Any, ...]:
+        return ("lp", self.kernel_size, self.stride, self.padding, self.dilation, None, None, self.ceil_mode, True,
+                None, self.norm_type, omits_nan(self.nan_policy), self._ndim)
 
 
-class _AdaptivePool(_Layer):
+class _AdaptivePool(_Pool):
     _op = ""
     _shown = ("output_size",)
 
-    return_indices = False
-
-    def forward(self, input: Tensor) -> Tensor | tuple[Tensor, Tensor]:
-        """The pool of `input`, with indices where `return_indices` is set."""
-        sizes = complete_sizes(f"adaptive_{self._op}_pool{self._ndim}d", input, self.output_size)
-        run = pool_with_indices if self.return_indices else pool
-        return run(input, self._op, None, None, 0, 1, sizes, None, False, True, None, None, omits_nan(self.nan_policy),
-                   self._ndim)
+    def _pool(self, input: Tensor | None = None) -> tuple[Any, ...]:
+        sizes = self.output_size
+        if input is not None:
+            sizes = complete_sizes(f"adaptive_{self._op}_pool{self._ndim}d", input, sizes)
+        elif isinstance(sizes, (tuple, list)) and None in sizes:
+            raise ValueError(f"torch.jit.script: output_size of {self._get_name()} must have no None, but is {sizes!r}")
+        return (self._op, None, None, 0, 1, sizes, None, False, True, None, None, omits_nan(self.nan_policy),
+                self._ndim)
 
 
 class _AdaptiveMaxPool(_AdaptivePool):
@@ -204,13 +230,30 @@ class _MaxUnpool(_Layer):
         self.stride = stride if stride is not None else kernel_size
         self.padding = padding
 
-    def forward(self, input: Tensor, indices: Tensor, output_size: Sequence[int] | None = None) -> Tensor:
+    def __prepare_scriptable__(self) -> Module:
+        values = (self.kernel_size, self.stride, self.padding)
+        self._operator = tuple(
+            list(value) * (self._ndim // len(value)) if isinstance(value, (tuple, list)) else [value] * self._ndim
+            for value in values)
+        return self
+
+    def forward(self, input: Tensor, indices: Tensor, output_size: Optional[List[int]] = None) -> Tensor:
         """Zeros, but each element of `input` at the place that its index names."""
-        axes = range(-self._ndim, 0)
-        function = f"max_unpool{self._ndim}d"
-        shape = unpooled_shape(function, input, self.kernel_size, self.stride, self.padding, output_size, axes,
-                               exactly=True)
-        return unpool(input, indices, shape, axes)
+        if torch.jit.is_scripting():
+            kernel, stride, padding = self._operator
+            shape = list(input.shape)
+            first = len(shape) - len(kernel)
+            for i in range(len(kernel)):
+                shape[first + i] = (shape[first + i] - 1) * stride[i] + kernel[i] - 2 * padding[i]
+                if output_size is not None:
+                    shape[first + i] = output_size[len(output_size) - len(kernel) + i]
+            return torch.ops.oriel.unpool(input, indices, shape, list(range(-len(kernel), 0)))
+        else:
+            axes = range(-self._ndim, 0)
+            function = f"max_unpool{self._ndim}d"
+            shape = unpooled_shape(function, input, self.kernel_size, self.stride, self.padding, output_size, axes,
+                                   exactly=True)
+            return unpool(input, indices, shape, axes)
 
 
 class MaxPool1d(_ExtremumPool):
@@ -228,7 +271,7 @@ class MaxPool2d(_ExtremumPool):
     >>> import oriel.torch
     >>> layer = oriel.torch.MaxPool2d(3, stride=2, padding="same")
     >>> layer
-    MaxPool2d(kernel_size=3, stride=2, padding='same', dilation=1, ceil_mode=False)
+    oriel.torch.MaxPool2d(kernel_size=3, stride=2, padding='same', dilation=1, ceil_mode=False)
     >>> layer(torch.zeros(8, 16, 15, 15)).shape
     torch.Size([8, 16, 8, 8])
     """

@@ -1,5 +1,5 @@
-"""The operators of the namespace `oriel`: schemas, kernels for the CPU and CUDA, kernels for fake tensors, gradients
-and batching rules.
+"""The operators of the namespace `oriel`: schemas, kernels for the CPU and CUDA, kernels for fake tensors, gradients,
+batching rules, and variants that write into tensors (`oriel::pool.out` …), which ExecuTorch asks for.
 
     oriel::pool(Tensor x, WINDOWS) -> Tensor
     oriel::pool_with_indices(Tensor x, WINDOWS) -> (Tensor, Tensor)
@@ -48,6 +48,25 @@ def _pool_backward_kernel(dy: Tensor, x: Tensor | None, input_size: Sequence[int
 
 def _unpool_kernel(y: Tensor, indices: Tensor, output_size: Sequence[int], axes: Sequence[int]) -> Tensor:
     return engine.unpool(y, indices, output_size, axes)
+
+
+def _written(results: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> None:
+    for result, out in zip(results, outs, strict=True):
+        if out.shape != result.shape:
+            out.resize_(result.shape)  # as variants of PyTorch's operators do
+        out.copy_(result)
+
+
+def _out_kernel(kernel: Any) -> Any:
+    """The kernel of an operator's variant that writes into the tensors which its keywords name."""
+
+    def kernel_out(*arguments: Any, **outs: Tensor) -> Any:
+        results = kernel(*arguments)
+        tensors = tuple(outs.values())
+        _written(results if isinstance(results, tuple) else (results,), tensors)
+        return tensors if isinstance(results, tuple) else tensors[0]
+
+    return kernel_out
 
 
 # -- Fake kernels: shape, dtype and strides of what the kernels return
@@ -172,10 +191,13 @@ def on_cuda(kernel: Any) -> Any:
     return kernel_on_cuda
 
 
-def _define(name: str, schema: str, kernel: Any, fake: Any, batched: Any, setup: Any, gradient: Any,
-            tangent: Any) -> Any:
-    """Register an operator; its overload, which is what to call."""
-    _library.define(f"{name}{schema}", tags=_TAGS)
+def _define(name: str, parameters: str, results: tuple[str, ...], kernel: Any, fake: Any, batched: Any, setup: Any,
+            gradient: Any, tangent: Any) -> Any:
+    """Register an operator with tensors of those names as results, and its variant that writes into such tensors; the
+    overload that makes new ones, which is what to call."""
+    made = "Tensor" if len(results) == 1 else f"({', '.join(['Tensor'] * len(results))})"
+    _library.define(f"{name}({parameters}) -> {made}", tags=_TAGS)
+    _define_out(name, parameters, results, kernel, fake)
     operator = getattr(torch.ops.oriel, name).default
     _library.impl(name, kernel, "CPU")
     _library.impl(name, on_cuda(kernel), "CUDA")
@@ -185,17 +207,27 @@ def _define(name: str, schema: str, kernel: Any, fake: Any, batched: Any, setup:
     return operator
 
 
-pool = _define("pool", f"(Tensor x, {WINDOWS_SCHEMA}) -> Tensor", _pool_kernel, _pool_fake, _pool_batched,
+def _define_out(name: str, parameters: str, results: tuple[str, ...], kernel: Any, fake: Any) -> None:
+    written = [f"Tensor({letter}!)" for letter in "ab"[:len(results)]]
+    outs = ", ".join(f"{kind} {result}" for kind, result in zip(written, results))
+    made = written[0] if len(results) == 1 else f"({', '.join(written)})"
+    _library.define(f"{name}.out({parameters}, *, {outs}) -> {made}", tags=_TAGS)
+    _library.impl(f"{name}.out", _out_kernel(kernel), "CPU")
+    _library.impl(f"{name}.out", _out_kernel(on_cuda(kernel)), "CUDA")
+    _library.impl(f"{name}.out", _out_kernel(fake), "Meta")
+
+
+pool = _define("pool", f"Tensor x, {WINDOWS_SCHEMA}", ("out",), _pool_kernel, _pool_fake, _pool_batched,
                gradients.pool_setup, gradients.pool_gradient, gradients.pool_tangent)
-pool_with_indices = _define("pool_with_indices", f"(Tensor x, {WINDOWS_SCHEMA}) -> (Tensor, Tensor)",
+pool_with_indices = _define("pool_with_indices", f"Tensor x, {WINDOWS_SCHEMA}", ("out", "indices"),
                             _pool_with_indices_kernel, _pool_with_indices_fake, _pool_with_indices_batched,
                             gradients.pool_with_indices_setup, gradients.pool_with_indices_gradient,
                             gradients.pool_with_indices_tangent)
 pool_backward = _define("pool_backward",
-                        f"(Tensor dy, Tensor? x, SymInt[] input_size, bool channels_last, {WINDOWS_SCHEMA}) -> Tensor",
+                        f"Tensor dy, Tensor? x, SymInt[] input_size, bool channels_last, {WINDOWS_SCHEMA}", ("out",),
                         _pool_backward_kernel, _pool_backward_fake, _pool_backward_batched,
                         gradients.pool_backward_setup, gradients.pool_backward_gradient,
                         gradients.pool_backward_tangent)
-unpool = _define("unpool", "(Tensor y, Tensor indices, SymInt[] output_size, int[] axes) -> Tensor", _unpool_kernel,
+unpool = _define("unpool", "Tensor y, Tensor indices, SymInt[] output_size, int[] axes", ("out",), _unpool_kernel,
                  _unpool_fake, _unpool_batched, gradients.unpool_setup, gradients.unpool_gradient,
                  gradients.unpool_tangent)

@@ -1,14 +1,17 @@
-"""Swapping the pooling layers of an existing model."""
+"""Swapping the pooling layers of an existing model, there and back."""
 
 from __future__ import annotations
 
 import copy
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
 from torch import nn
 
 from oriel.torch import modules
+from oriel.torch.functional_calls import find_functional_pools
+from oriel.torch.torch_twins import torch_attributes
 
 __all__ = ["PoolingReport", "replace_pooling"]
 
@@ -18,24 +21,49 @@ _WITHOUT_TWIN = {
     nn.FractionalMaxPool3d: "windows at random places are not pooling with a fixed step",
 }
 _OURS = tuple(getattr(modules, name) for name in modules.__all__)
+# Where the classes are of layers that hand on tensors in forms of their own; those below `_PLAIN` take ordinary ones.
+_OTHER_TENSORS = {
+    "torch.ao.nn.quantized": "quantized",
+    "torch.ao.nn.intrinsic.quantized": "quantized",
+    "torch.ao.quantization.stubs": "quantized",
+    "torch.utils.mkldnn": "mkldnn",
+}
+_PLAIN = ("torch.ao.nn.quantized.dynamic", "torch.ao.nn.quantized.reference", "torch.ao.nn.intrinsic.quantized.dynamic")
 
 
 @dataclass
 class PoolingReport:
     """What `replace_pooling` did; printed, it is a list."""
 
-    #: The model; another object than was given where that is itself a pooling layer, or `inplace` is False.
+    #: The model; another object than was given if that is itself a pooling layer, or `inplace` is False.
     model: nn.Module
     #: Path, old layer, new layer of each that was swapped.
     swapped: list[tuple[str, str, str]] = field(default_factory=list)
     #: Path, layer, reason of each pooling layer that was not.
     left: list[tuple[str, str, str]] = field(default_factory=list)
+    #: Path of a module, and a pooling function that its `forward` calls, which stays what it is.
+    functions: list[tuple[str, str]] = field(default_factory=list)
+    #: Path of a module, and why its `forward` could not be searched for such functions.
+    untraced: list[tuple[str, str]] = field(default_factory=list)
 
     def __str__(self) -> str:
-        lines = [f"{len(self.swapped)} pooling layers swapped, {len(self.left)} left"]
+        count = len(self.swapped)
+        lines = [f"{count} pooling layer{'' if count == 1 else 's'} swapped, {len(self.left)} left"]
         lines += [f"  {path}: {old} -> {new}" for path, old, new in self.swapped]
         lines += [f"  {path}: {layer} left: {why}" for path, layer, why in self.left]
+        lines += [f"  {path or 'the model'}: calls {function}, which was not swapped" for path, function in
+                  self.functions]
+        lines += [f"  {path or 'the model'}: not searched for pooling functions: {why}" for path, why in self.untraced]
         return "\n".join(lines)
+
+
+def _lp_reason(module: Any) -> str | None:
+    """Why an Lp layer of one library is none of the other's."""
+    if module.ceil_mode:
+        return "in ceil mode torch scales partial windows up, Oriel does not"
+    if module.norm_type % 2 != 0:
+        return "for this norm_type torch sums x^p, Oriel |x|^p"
+    return None
 
 
 def _reason_to_leave(module: nn.Module) -> str | None:
@@ -44,11 +72,7 @@ def _reason_to_leave(module: nn.Module) -> str | None:
     if kind in _WITHOUT_TWIN:
         return _WITHOUT_TWIN[kind]
     if kind in (nn.LPPool1d, nn.LPPool2d, nn.LPPool3d):
-        if module.ceil_mode:
-            return "in ceil mode torch scales partial windows up, Oriel does not"
-        if module.norm_type % 2 != 0:
-            return "for this norm_type torch sums x^p, Oriel |x|^p"
-        return None
+        return _lp_reason(module)
     if kind in _TWINS or isinstance(module, _OURS):
         return None
     for base in (*_TWINS, *_WITHOUT_TWIN):
@@ -59,20 +83,69 @@ def _reason_to_leave(module: nn.Module) -> str | None:
     return None
 
 
-def _twin(module: nn.Module) -> nn.Module:
-    """Oriel's layer in place of `module`: the same attributes, training flag and hooks, whose handles keep working."""
-    new = _TWINS[type(module)].__new__(_TWINS[type(module)])
-    new.__dict__ = dict(module.__dict__)
+def _other_tensors(module: nn.Module, path: str = "") -> str | None:
+    """Why no layer of a model is swapped: its layers hand on tensors that Oriel does not take."""
+    where = type(module).__module__
+    if where.startswith(_PLAIN):
+        return None  # whatever it has within
+    for package, word in _OTHER_TENSORS.items():
+        if f"{where}.".startswith(f"{package}."):
+            return f"the model has {word} layers ({path or type(module).__name__}), whose tensors Oriel does not take"
+    reasons = (_other_tensors(child, f"{path}.{name}" if path else name) for name, child in module.named_children())
+    return next(filter(None, reasons), None)
+
+
+def _made_like(module: nn.Module, kind: type[nn.Module], attributes: dict[str, Any]) -> nn.Module:
+    """A layer in place of `module`: the same training flag and hooks, whose handles keep working."""
+    new = kind.__new__(kind)
+    new.__dict__ = attributes
     return new
 
 
-def replace_pooling(model: nn.Module, *, inplace: bool = True) -> PoolingReport:
-    """Swap the pooling layers of `torch.nn` in a model for those of Oriel, at any depth.
+def _to_oriel(model: nn.Module) -> Callable[[nn.Module], nn.Module | str | None]:
+    """What takes a layer's place; why there is nothing; None for one that is no matter of pooling."""
+    why_none = _other_tensors(model)
+
+    def swap(module: nn.Module) -> nn.Module | str | None:
+        why = _reason_to_leave(module)
+        if why is not None:
+            return why_none or why
+        if type(module) not in _TWINS:
+            return None
+        return why_none or _made_like(module, _TWINS[type(module)], dict(module.__dict__))
+
+    return swap
+
+
+def _to_torch(module: nn.Module) -> nn.Module | str | None:
+    if not isinstance(module, _OURS):
+        return None
+    if type(module) not in _OURS:
+        return f"a subclass of oriel.torch.{next(b for b in type(module).__mro__ if b in _OURS).__name__}, which may " \
+               "compute something else"
+    name = type(module).__name__
+    if not hasattr(nn, name):
+        return f"torch.nn has no {name}"
+    if name.startswith("LPPool") and (why := _lp_reason(module)):
+        return why
+    attributes = torch_attributes(module)
+    return attributes if isinstance(attributes, str) else _made_like(module, getattr(nn, name), attributes)
+
+
+def _path_name(module: nn.Module) -> str:
+    return ("oriel.torch." if isinstance(module, _OURS) else "torch.nn.") + type(module).__name__
+
+
+def replace_pooling(model: nn.Module, *, inplace: bool = True, back: bool = False) -> PoolingReport:
+    """Swap the pooling layers of `torch.nn` in a model for those of Oriel, at any depth, or back.
 
     A layer that the model uses in several places stays one layer; attributes, the training flag and hooks are kept.
-    Left alone, and listed, are subclasses of pooling layers, fractional pooling, and Lp layers for which PyTorch
-    computes something else. Layers already swapped are skipped. Pooling by a function within a `forward`
-    (`torch.nn.functional.max_pool2d`, `x.mean(…)`) cannot be found.
+    Left alone, and listed, are subclasses of pooling layers, fractional pooling, Lp layers for which PyTorch computes
+    something else, and all layers of a model with quantized or mkldnn layers, whose tensors Oriel does not take. Layers
+    already swapped are skipped.
+
+    Pooling by a function within a `forward` (`torch.nn.functional.max_pool2d`, `x.mean((2, 3))`) is not swapped. The
+    report lists such calls where `torch.fx` can trace the `forward`, and says where it cannot.
 
     Parameters
     ----------
@@ -80,6 +153,9 @@ def replace_pooling(model: nn.Module, *, inplace: bool = True) -> PoolingReport:
         The model. Parameters, buffers and the keys of its state_dict do not change.
     inplace : bool
         Whether to change `model` itself, or a deep copy.
+    back : bool
+        Whether to swap layers of Oriel for those of `torch.nn`. Left alone, and listed, are those that `torch.nn`
+        cannot express: minima, sums, dilated averages, `nan_policy="omit"`, uneven or large padding.
 
     Returns
     -------
@@ -97,27 +173,30 @@ def replace_pooling(model: nn.Module, *, inplace: bool = True) -> PoolingReport:
     >>> import oriel.torch
     >>> model = nn.Sequential(nn.Conv2d(3, 8, 3), nn.MaxPool2d(2), nn.FractionalMaxPool2d(2, output_ratio=0.5))
     >>> print(oriel.torch.replace_pooling(model))
-    1 pooling layers swapped, 1 left
+    1 pooling layer swapped, 1 left
       1: torch.nn.MaxPool2d -> oriel.torch.MaxPool2d
       2: FractionalMaxPool2d left: windows at random places are not pooling with a fixed step
+    >>> print(oriel.torch.replace_pooling(model, back=True))
+    1 pooling layer swapped, 0 left
+      1: oriel.torch.MaxPool2d -> torch.nn.MaxPool2d
     """
     if not isinstance(model, nn.Module):
         raise TypeError(f"replace_pooling: model must be a torch.nn.Module, but is {type(model).__name__}")
     if not inplace:
         model = copy.deepcopy(model)
     report = PoolingReport(model)
-    twins: dict[nn.Module, nn.Module] = {}
+    swap = _to_torch if back else _to_oriel(model)
+    made: dict[nn.Module, nn.Module | str | None] = {}
 
-    def replacement(path: str, module: nn.Module) -> Any:
-        why = _reason_to_leave(module)
-        if why is not None:
-            report.left.append((path, type(module).__name__, why))
-        elif type(module) in _TWINS:
-            if module not in twins:
-                twins[module] = _twin(module)
-            name = type(module).__name__
-            report.swapped.append((path, f"torch.nn.{name}", f"oriel.torch.{name}"))
-            return twins[module]
+    def replacement(path: str, module: nn.Module) -> nn.Module:
+        if module not in made:
+            made[module] = swap(module)
+        new = made[module]
+        if isinstance(new, str):
+            report.left.append((path, type(module).__name__, new))
+        elif new is not None:
+            report.swapped.append((path, _path_name(module), _path_name(new)))
+            return new
         return module
 
     report.model = replacement("", model)
@@ -128,4 +207,5 @@ def replace_pooling(model: nn.Module, *, inplace: bool = True) -> PoolingReport:
             new = replacement(f"{path}.{name}" if path else name, child)
             if new is not child:
                 parent.register_module(name, new)
+    report.functions, report.untraced = find_functional_pools(report.model, ours=back)
     return report

@@ -17,8 +17,8 @@ from torch.nn import Parameter
 from torch.overrides import handle_torch_function, has_torch_function
 
 from oriel import _core
-from oriel.torch import engine, gradients, operators
-from oriel.torch.arguments import function_name, operator_arguments
+from oriel.torch import aten, engine, gradients, operators
+from oriel.torch.arguments import function_name, operator_arguments, with_axes
 
 __all__ = ["pool", "pool_with_indices", "unpool"]
 
@@ -29,11 +29,13 @@ _dispatch_modes = torch._C._len_torch_dispatch_stack
 _function_modes = torch._C._len_torch_function_stack
 _is_traced = torch._C._is_tracing
 _is_grad_enabled = torch.is_grad_enabled
+_is_profiled = torch._C._autograd._profiler_enabled
 _dispatch_keys = torch._C._dispatch_keys
 _CPU = torch._C.DispatchKey.CPU
 
 # Answers for plain calls without a gradient what is_plain asks, and runs them: 1 us less.
-_eager = _core.EagerPool((Tensor, Parameter), (_transform_level, _dispatch_modes, _function_modes, _is_traced),
+_eager = _core.EagerPool((Tensor, Parameter),
+                         (_transform_level, _dispatch_modes, _function_modes, _is_traced, _is_profiled),
                          forward_ad.__dict__, "_current_level", torch.get_num_threads)
 
 
@@ -116,32 +118,45 @@ def check_tensor(function: str, argument: str, x: Any) -> None:
         raise TypeError(f"{function}: {argument} must be a torch.Tensor, but is {type(x).__name__}")
 
 
+def _call(operator: Any, *arguments: Any) -> Any:
+    """The operator's result; what `torch.onnx.export` watches is made of operators that it knows."""
+    if torch.onnx.is_in_onnx_export():
+        return aten.translate(operator, arguments)
+    return operator(*arguments)
+
+
 def pool(x: Tensor, *pool_arguments: Any) -> Tensor:
     """The pool of `x`; the other arguments are those of `oriel._core.Pool`."""
+    if pool_arguments[6] is None and not pool_arguments[12]:
+        pool_arguments = with_axes(x, pool_arguments)
     if not _is_compiling() and (y := _eager(x, *pool_arguments)) is not NotImplemented:
         return y
     if is_plain(x):
         core = _Pool(*pool_arguments)
         if x.requires_grad and _is_grad_enabled():
             return _apply_pool(x, core, pool_arguments)
-        return engine.forward(core, x)
+        if not _is_profiled():  # it records what goes through the dispatcher, by name
+            return engine.forward(core, x)
     if has_torch_function((x,)):
         return handle_torch_function(pool, (x,), x, *pool_arguments)
     check_tensor(function_name(pool_arguments[0], pool_arguments[-1]), "input", x)
-    return operators.pool(x, *operator_arguments(x.dim(), *pool_arguments))
+    return _call(operators.pool, x, *operator_arguments(x.dim(), *pool_arguments))
 
 
 def pool_with_indices(x: Tensor, *pool_arguments: Any) -> tuple[Tensor, Tensor]:
     """The pool of `x`, and int64 indices in the plane of the pooled axes."""
+    if pool_arguments[6] is None and not pool_arguments[12]:
+        pool_arguments = with_axes(x, pool_arguments)
     if is_plain(x):
         core = _Pool(*pool_arguments)
         if x.requires_grad and _is_grad_enabled():
             return _apply_pool_with_indices(x, core, pool_arguments)
-        return engine.forward_indices(core, x)
+        if not _is_profiled():
+            return engine.forward_indices(core, x)
     if has_torch_function((x,)):
         return handle_torch_function(pool_with_indices, (x,), x, *pool_arguments)
     check_tensor(function_name(pool_arguments[0], pool_arguments[-1]), "input", x)
-    return operators.pool_with_indices(x, *operator_arguments(x.dim(), *pool_arguments))
+    return _call(operators.pool_with_indices, x, *operator_arguments(x.dim(), *pool_arguments))
 
 
 def unpool(y: Tensor, indices: Tensor, shape: Sequence[int], axes: Sequence[int]) -> Tensor:
@@ -149,9 +164,10 @@ def unpool(y: Tensor, indices: Tensor, shape: Sequence[int], axes: Sequence[int]
     if is_plain(y) and is_plain(indices):
         if y.requires_grad and _is_grad_enabled():
             return _apply_unpool(y, indices, shape, axes)
-        return engine.unpool(y, indices, shape, axes)
+        if not _is_profiled():
+            return engine.unpool(y, indices, shape, axes)
     if has_torch_function((y, indices)):
         return handle_torch_function(unpool, (y, indices), y, indices, shape, axes)
     check_tensor("max_unpool", "input", y)
     check_tensor("max_unpool", "indices", indices)
-    return operators.unpool(y, indices, list(shape), list(axes))
+    return _call(operators.unpool, y, indices, list(shape), list(axes))

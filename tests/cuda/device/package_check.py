@@ -128,7 +128,7 @@ def check_cupy(check):
         return
     x = torch.randn(2, 3, 17, 32)
     with cupy.cuda.Stream():
-        y = oriel.max_pool(cupy.asarray(x.numpy()), 3, stride=2, padding=1)
+        y = oriel.max_pool(cupy.asarray(x.numpy()), 3, stride=2, padding=1, axes=(2, 3))
         dx = oriel.avg_pool_backward(y, (2, 3, 17, 32), 3, stride=2, padding=1, axes=(2, 3))
         check.true("CuPy's kind", isinstance(y, cupy.ndarray) and isinstance(dx, cupy.ndarray))
         expected = torch.nn.functional.max_pool2d(x, 3, 2, 1)

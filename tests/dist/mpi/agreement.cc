@@ -10,7 +10,7 @@ using dist::MpiOptions;
 using dist::Partition;
 
 struct Given {
-  std::string problem = "max:f32:1x1x24x24:k3s2p1";
+  std::string problem = "max:f32:1x1x24x24:k3x3s2p1";
   Extents grid;
   MpiOptions options{.deadline = 20};
   bool shifted = false;  // the cuts lie elsewhere
@@ -52,11 +52,11 @@ void check_agreement(Ranks& ranks) {
   };
   const std::string same = "distributed pool: every rank must give the same ";
   one_differs(
-      "shape", [](Given& g) { g.problem = "max:f32:1x1x24x25:k3s2p1"; }, same + "problem, but rank 0 gives max:");
+      "shape", [](Given& g) { g.problem = "max:f32:1x1x24x25:k3x3s2p1"; }, same + "problem, but rank 0 gives max:");
   one_differs(
-      "dtype", [](Given& g) { g.problem = "max:f64:1x1x24x24:k3s2p1"; }, "max:f64:1x1x24x24:k3s2p1");
+      "dtype", [](Given& g) { g.problem = "max:f64:1x1x24x24:k3x3s2p1"; }, "max:f64:1x1x24x24:k3x3s2p1");
   one_differs(
-      "kernel", [](Given& g) { g.problem = "max:f32:1x1x24x24:k5s2p2"; }, same + "problem");
+      "kernel", [](Given& g) { g.problem = "max:f32:1x1x24x24:k5x5s2p2"; }, same + "problem");
   one_differs(
       "partition", [](Given& g) { g.shifted = true; }, same + "partition of the input");
   one_differs(
@@ -78,7 +78,7 @@ void check_agreement(Ranks& ranks) {
                 "most_bytes must be 1 to 2147483647, but is 0");
   check_refused(ranks, "deadline", {.grid = fits, .options = {.deadline = -1}}, "deadline must be > 0 s, but is -1");
 
-  const Problem problem = parse_problem("max:f32:1x1x24x24:k3s2p1");
+  const Problem problem = parse_problem("max:f32:1x1x24x24:k3x3s2p1");
   const Partition inputs = Partition::balanced(problem.shape, fits);
   ranks.expect_equal(
       error_of([&] { dist::make_mpi_pool(problem, inputs, centred_outputs(problem, inputs), MPI_COMM_NULL); }),

@@ -71,7 +71,7 @@ void check_case(Ranks& ranks, const Whole& whole, const Partition& inputs, const
 void check_kinds(Ranks& ranks) {
   std::mt19937_64 random(53);
   for (const char* name :
-       {"max:f32:1x2x31x33:k3s2p1", "avg:f32:1x1x20x9x24:k4x3x5s2x3x1p2x1x2", "lp2:f32:200:k7s3p3:axes0"}) {
+       {"max:f32:1x2x31x33:k3x3s2p1", "avg:f32:1x1x20x9x24:k4x3x5s2x3x1p2x1x2", "lp2:f32:200:k7s3p3:axes0"}) {
     const Whole whole(parse_problem(name), Data::spread, random);
     Extents grid(whole.problem.shape.size(), 1);
     grid[grid.size() - 1] = ranks.size % 2 == 0 && grid.size() > 1 ? 2 : ranks.size;
@@ -123,9 +123,9 @@ void check_random_cases(Ranks& ranks, int cases, unsigned seed) {
 // DistDL's own test cases (its tests/layers/test_pooling.py), by their balanced partitions, and larger ones.
 void check_known_cases(Ranks& ranks) {
   std::mt19937_64 random(7);
-  const char* names[] = {"max:f32:1x1x10x10:k3s1p1",   "avg:f32:1x1x10x10:k5s2p2",
-                         "max:f32:1x1x6x10:k5s4p2",    "avg:f32:1x1x5x5x6:k5s2x2x1p2",
-                         "max:f32:2x8x150x150:k7s1p3", "avg:f16:1x4x64x64:k3s2p1:exclude"};
+  const char* names[] = {"max:f32:1x1x10x10:k3x3s1p1",   "avg:f32:1x1x10x10:k5x5s2p2",
+                         "max:f32:1x1x6x10:k5x5s4p2",    "avg:f32:1x1x5x5x6:k5s2x2x1p2",
+                         "max:f32:2x8x150x150:k7x7s1p3", "avg:f16:1x4x64x64:k3x3s2p1:exclude"};
   std::size_t turn = 0;
   for (const char* problem_name : names) {
     const Problem problem = parse_problem(problem_name);
@@ -145,8 +145,8 @@ void check_known_cases(Ranks& ranks) {
 // Two pools and two passes at once, on a communicator where other messages wait for anyone who takes them.
 void check_several_at_once(Ranks& ranks) {
   std::mt19937_64 random(11);
-  const Whole a(parse_problem("max:f32:1x2x24x24:k3s2p1"), Data::spread, random);
-  const Whole b(parse_problem("avg:f64:1x2x24x24:k4s1p2"), Data::spread, random);
+  const Whole a(parse_problem("max:f32:1x2x24x24:k3x3s2p1"), Data::spread, random);
+  const Whole b(parse_problem("avg:f64:1x2x24x24:k4x4s1p2"), Data::spread, random);
   const Extents grid = {1, 1, ranks.size, 1};
   const auto pool_of = [&](const Whole& w) {
     const Partition inputs = Partition::balanced(w.problem.shape, grid);
@@ -186,7 +186,7 @@ void check_reversed_ranks(Ranks& ranks) {
   MPI_Comm_size(part, &size);
   MPI_Comm_rank(part, &rank);
   std::mt19937_64 random(13);
-  const Whole whole(parse_problem("min:f32:1x1x40x30:k3s2p1"), Data::specials, random);
+  const Whole whole(parse_problem("min:f32:1x1x40x30:k3x3s2p1"), Data::specials, random);
   const Partition inputs = Partition::balanced(whole.problem.shape, {1, 1, size, 1});
   DistributedPool pool = dist::make_mpi_pool(whole.problem, inputs, centred_outputs(whole.problem, inputs), part,
                                              {.passes = passes_of(whole), .deadline = kDeadline});

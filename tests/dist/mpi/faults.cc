@@ -177,7 +177,7 @@ void check_lost_rank(Ranks& ranks, const Whole& whole) {
 
 void check_faults(Ranks& ranks) {
   std::mt19937_64 random(17);
-  const Whole whole(parse_problem("max:f32:1x2x24x24:k3s1p1"), Data::spread, random);
+  const Whole whole(parse_problem("max:f32:1x2x24x24:k3x3s1p1"), Data::spread, random);
   check_fault(ranks, whole, MpiMethod::persistent, Shim::At::start, MPI_ERR_OTHER, true);
   check_fault(ranks, whole, MpiMethod::persistent, Shim::At::testsome, MPI_ERR_INTERN, false);
   check_fault(ranks, whole, MpiMethod::persistent, Shim::At::status, MPI_ERR_TRUNCATE, true);
@@ -195,7 +195,7 @@ void check_faults(Ranks& ranks) {
 void check_soak(Ranks& ranks) {
   std::mt19937_64 random(19);
   for (const MpiMethod method : kMethods) {
-    const Whole whole(parse_problem("max:f32:1x2x12x10:k3s2p1"), Data::spread, random);
+    const Whole whole(parse_problem("max:f32:1x2x12x10:k3x3s2p1"), Data::spread, random);
     DistributedPool pool = row_pool(whole, ranks, method, 60);
     RankParts parts(whole, pool.local(), false);
     const auto one = [&](Pass pass, int space) { pool.run(pass, parts.operands(pass, space), {.threads = 1}); };
@@ -235,7 +235,7 @@ void check_soak(Ranks& ranks) {
 // not well.
 void die_in_exchange(Ranks& ranks) {
   std::mt19937_64 random(23);
-  const Whole whole(parse_problem("max:f32:1x2x48x48:k3s1p1"), Data::spread, random);
+  const Whole whole(parse_problem("max:f32:1x2x48x48:k3x3s1p1"), Data::spread, random);
   const char* method = std::getenv("ORIEL_TEST_METHOD");
   DistributedPool pool =
       row_pool(whole, ranks, method == nullptr ? MpiMethod::persistent : kMethods[std::atoi(method)], 3);

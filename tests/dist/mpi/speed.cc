@@ -54,7 +54,7 @@ void check_overhead(Ranks& ranks) {
   constexpr double kMost = 1.1;
   std::mt19937_64 random(29);
   for (const char* name :
-       {"max:f32:1x64x224x224:k3s2p1", "avg:f32:1x64x224x224:k3s1p1:exclude", "max:f32:1x64x224x224:k2s2"}) {
+       {"max:f32:1x64x224x224:k3x3s2p1", "avg:f32:1x64x224x224:k3x3s1p1:exclude", "max:f32:1x64x224x224:k2x2s2"}) {
     const Whole whole(parse_problem(name), Data::spread, random);
     const Problem& p = whole.problem;
     const Extents grid(p.shape.size(), 1);
@@ -79,7 +79,7 @@ void check_overhead(Ranks& ranks) {
     }
   }
   // What a call costs beside its work, on a problem with hardly any.
-  const Whole tiny(parse_problem("avg:f32:1x1x8x8:k2"), Data::spread, random);
+  const Whole tiny(parse_problem("avg:f32:1x1x8x8:k2x2"), Data::spread, random);
   const Extents grid(4, 1);
   DistributedPool pool = dist::make_mpi_pool(tiny.problem, Partition::balanced(tiny.problem.shape, grid),
                                              Partition::balanced(tiny.problem.output_shape, grid), MPI_COMM_WORLD);
@@ -104,8 +104,8 @@ void check_overlap(Ranks& ranks) {
     return dist::make_mpi_pool(whole.problem, inputs, centred_outputs(whole.problem, inputs), MPI_COMM_WORLD,
                                {.deadline = 60});
   };
-  const Whole small(parse_problem("max:f32:1x1x8x8:k3s2p1"), Data::spread, random);
-  const Whole large(parse_problem("max:f32:1x16x640x640:k3s2p1"), Data::spread, random);
+  const Whole small(parse_problem("max:f32:1x1x8x8:k3x3s2p1"), Data::spread, random);
+  const Whole large(parse_problem("max:f32:1x16x640x640:k3x3s2p1"), Data::spread, random);
   DistributedPool pools[] = {make(small), make(large)};
   RankParts parts[] = {RankParts(small, pools[0].local(), false), RankParts(large, pools[1].local(), false)};
   const dist::Operands operands[] = {parts[0].operands(Pass::forward), parts[1].operands(Pass::forward)};
@@ -178,11 +178,11 @@ void check_exchange(Ranks& ranks) {
   constexpr double kMost = 3;  // of the raw exchange; and what a call costs beside it
   constexpr double kCall = 10e-6;
   std::mt19937_64 random(37);
-  const std::pair<const char*, bool> problems[] = {{"max:f32:1x16x64x64x64:k3s2p1", true},
-                                                   {"avg:f32:1x4x512x512:k3s1p1", true},
-                                                   {"avg:f32:1x64x16x512:k5s1p2", true},
+  const std::pair<const char*, bool> problems[] = {{"max:f32:1x16x64x64x64:k3x3x3s2p1", true},
+                                                   {"avg:f32:1x4x512x512:k3x3s1p1", true},
+                                                   {"avg:f32:1x64x16x512:k5x5s1p2", true},
                                                    // so much work that its noise hides the exchange: for the scaling
-                                                   {"avg:f32:1x16x1024x1024:k3s2p1", false}};
+                                                   {"avg:f32:1x16x1024x1024:k3x3s2p1", false}};
   for (const auto& [name, judged] : problems) {
     const Whole whole(parse_problem(name), Data::spread, random);
     const Problem& p = whole.problem;
@@ -238,10 +238,10 @@ void check_exchange(Ranks& ranks) {
 void check_weak_scaling(Ranks& ranks) {
   constexpr int kRuns = 100;
   std::mt19937_64 random(41);
-  for (const auto& [first, rows, rest] : {std::tuple{"max:f32:1x16x", 64, "x64x64:k3s2p1"},
-                                          {"avg:f32:1x4x", 256, "x512:k3s1p1"},
-                                          {"avg:f32:1x64x", 8, "x512:k5s1p2"},
-                                          {"avg:f32:1x16x", 512, "x1024:k3s2p1"}}) {
+  for (const auto& [first, rows, rest] : {std::tuple{"max:f32:1x16x", 64, "x64x64:k3x3x3s2p1"},
+                                          {"avg:f32:1x4x", 256, "x512:k3x3s1p1"},
+                                          {"avg:f32:1x64x", 8, "x512:k5x5s1p2"},
+                                          {"avg:f32:1x16x", 512, "x1024:k3x3s2p1"}}) {
     const Whole alone(parse_problem(fmt::format("{}{}{}", first, rows, rest)), Data::spread, random);
     const Whole all(parse_problem(fmt::format("{}{}{}", first, rows * ranks.size, rest)), Data::spread, random);
     Extents grid(all.problem.shape.size(), 1);

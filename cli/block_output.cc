@@ -1,0 +1,118 @@
+#include "cli/block_output.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <filesystem>
+
+namespace oriel::cli {
+namespace {
+
+bool is_npy(const std::string& path) { return path.ends_with(".npy") || path.ends_with(".NPY"); }
+
+}  // namespace
+
+BlockOutput::BlockOutput(const std::string& path, const std::string& format, Team& team)
+    : place_(output_place(path, format)), team_(team) {
+  if (!format.empty() && format != "npy") {
+    throw UsageError("oriel pool", fmt::format("--format: '{}' cannot be written in parts, as HDF5 inputs, --memory "
+                                               "and mpirun need; allowed: npy",
+                                               format));
+  }
+  if (place_.kind == Place::Kind::hdf5) hdf5_ = io::Hdf5Path{place_.file, place_.part};
+  if (path == "-" || (!hdf5_ && format.empty() && !is_npy(path))) {
+    throw UsageError("oriel pool", fmt::format("OUT: '{}' cannot be written in parts, as HDF5 inputs, --memory and "
+                                               "mpirun need; allowed: .npy, .h5, .hdf5",
+                                               path));
+  }
+}
+
+void BlockOutput::create(const io::VolumeSpec& spec, bool alone) {
+  const std::string& file = place_.file;
+  before_ = hdf5_ && !alone ? io::state_of(file) : io::FileState{};
+  if (before_.there()) io::check_hdf5_output(file, *hdf5_);
+  file_ = std::make_unique<io::OutputFile>(file);
+  if (file_->place().empty())
+    throw Error(fmt::format("{}: a pipe or a device; allowed: a file, whose parts can be written", file));
+  if (before_.there()) file_->begin_with(file);
+  if (hdf5_)
+    io::create_hdf5_volume(file_->place(), *hdf5_, spec, !before_.there());
+  else
+    io::create_npy_volume(file_->place(), file, spec);
+}
+
+void BlockOutput::open(const io::VolumeSpec& spec, bool alone) {
+  together(team_, [&] {
+    if (team_.rank() == 0) create(spec, alone);
+  });
+  const std::string place = team_.from_first(file_ ? file_->place() : "");
+  if (team_.rank() != 0) watched_ = std::make_unique<io::WatchedFile>(place);
+  together(team_, [&] {
+    const std::shared_ptr<void> watched = team_.watch("opening the output");
+    volume_ = hdf5_ ? io::open_hdf5_output(place, *hdf5_, spec, team_.use_ranks())
+                    : io::open_npy_output(place, place_.file, spec);
+  });
+}
+
+void BlockOutput::finish() {
+  together(team_, [&] {
+    const std::shared_ptr<void> watched = team_.watch("closing the output");
+    volume_->close();
+  });
+}
+
+// Rank 0 waits, and meets the other ranks all the while: they know that it does not hang.
+void BlockOutput::wait_for_others() {
+  constexpr std::chrono::milliseconds round{200};
+  const auto end = std::chrono::steady_clock::now() + io::kLongestWait;
+  for (index_t waits = 1; waits > 0;) {
+    together(team_, [&] {
+      waits = 0;
+      if (!file_) return;
+      try {
+        if (!lock_) lock_.emplace(file_->target(), place_.file, round);
+        still_.emplace(file_->target(), place_.file, round);
+      } catch (const io::NotInTime&) {
+        if (std::chrono::steady_clock::now() > end) throw;
+        waits = 1;
+      }
+    });
+    waits = team_.greatest(waits);
+  }
+}
+
+void BlockOutput::prepare(const BlockOutput* guest) {
+  if (hdf5_) wait_for_others();
+  together(team_, [&] {
+    if (!file_) return;
+    if (hdf5_) bring_together(guest);
+    file_->finish();
+  });
+}
+
+void BlockOutput::bring_together(const BlockOutput* guest) {
+  const io::FileState now = io::state_of(file_->target());
+  if (now.there() && now != before_) {
+    auto merged = std::make_unique<io::OutputFile>(place_.file);
+    merged->begin_with(file_->target());
+    io::add_hdf5_dataset(merged->place(), *hdf5_, file_->place());
+    file_ = std::move(merged);
+  }
+  if (guest != nullptr) io::add_hdf5_dataset(file_->place(), *guest->hdf5_, guest->file_->place());
+}
+
+index_t BlockOutput::bytes_there() const {
+  std::error_code none;
+  const auto bytes = hdf5_ ? std::filesystem::file_size(hdf5_->file, none) : 0;
+  return none ? 0 : static_cast<index_t>(bytes);
+}
+
+void BlockOutput::commit() {
+  together(team_, [&] {
+    if (file_) file_->commit();
+    still_.reset();
+    lock_.reset();
+  });
+}
+
+}  // namespace oriel::cli

@@ -1,0 +1,89 @@
+#include "cli/places.h"
+
+#include <fmt/format.h>
+
+#include "cli/json.h"
+#include "io/file_identity.h"
+#include "io/hdf5.h"
+#include "io/image.h"
+#include "io/npz.h"
+#include "quoted.h"
+
+namespace oriel::cli {
+namespace {
+
+constexpr const char* kDefaultDataset = "/data";
+
+// `part`: what was read, as IN need not name it.
+Place input_place(const std::string& path, const std::string& part) {
+  if (path == "-") return {part.empty() ? Place::Kind::stream : Place::Kind::npz, path, path, part};
+  if (const auto hdf5 = io::split_hdf5_path(path))
+    return {Place::Kind::hdf5, path, hdf5->file, io::normal_hdf5_name(part)};
+  const std::string file = io::split_input_path(path).file;
+  return {part.empty() ? Place::Kind::whole : Place::Kind::npz, path, file, part};
+}
+
+bool is_stdout(const Place& out) { return out.kind == Place::Kind::stream; }
+
+[[noreturn]] void refuse(const char* what, const Place& place, const Place& other, const char* name,
+                         const std::string& more) {
+  const bool whole = place.kind == Place::Kind::whole || place.kind != other.kind;
+  throw UsageError("oriel pool", fmt::format("{}: '{}' is {} too; allowed: another file{}{}", what,
+                                             detail::printable(place.path), name,
+                                             whole          ? ""
+                                             : more.empty() ? " or another name in it"
+                                                            : ", another name in it",
+                                             more));
+}
+
+}  // namespace
+
+Place output_place(const std::string& path, const std::string& format) {
+  if (path == "-") return {Place::Kind::stream, path, path, ""};
+  if (format.empty())
+    if (const auto hdf5 = io::split_hdf5_path(path))
+      return {Place::Kind::hdf5, path, hdf5->file,
+              hdf5->dataset.empty() ? kDefaultDataset : io::normal_hdf5_name(hdf5->dataset)};
+  const io::NpzPath npz = io::split_npz_path(path);
+  const bool archive =
+      format.empty() ? !npz.name.empty() || path.ends_with(".npz") || path.ends_with(".NPZ") : format == "npz";
+  if (archive) return {Place::Kind::npz, path, npz.file, io::npz_array_name(npz.name)};
+  return {Place::Kind::whole, path, path, ""};
+}
+
+bool share_file(const Place& a, const Place& b) {
+  return a.kind == b.kind && (a.kind == Place::Kind::npz || a.kind == Place::Kind::hdf5) &&
+         io::is_same_file(a.file, b.file);
+}
+
+bool is_same_place(const Place& a, const Place& b) {
+  if (!io::is_same_file(a.file, b.file)) return false;
+  if (!share_file(a, b)) return true;  // one of them is all of the file
+  if (a.part == b.part) return true;
+  return a.kind == Place::Kind::hdf5 && io::state_of(a.file).there() &&
+         io::is_same_hdf5_dataset(a.file, a.part, b.part);
+}
+
+void check_places(const PoolCommand& c, const std::string& part) {
+  const Place in = input_place(c.in, part), out = output_place(c.out, c.format);
+  if (!c.indices.empty()) {
+    const Place indices = output_place(c.indices, "");
+    if (!is_stdout(out) && is_same_place(indices, out)) refuse("--indices", indices, out, "OUT", "");
+    if (is_same_place(indices, in)) refuse("--indices", indices, in, "IN", "");
+  }
+  if (!c.replace_input && !is_stdout(out) && is_same_place(out, in))
+    refuse("OUT", out, in, "IN", ", or --replace-input if IN is no longer wanted");
+}
+
+std::string taken_json(const PoolCommand& c, const std::string& part, const std::optional<io::Picture>& picture) {
+  if (picture)
+    return fmt::format(", \"page\": {}, \"pages\": {}", picture->page > 0 ? picture->page : 1, picture->pages);
+  if (part.empty()) return "";
+  return fmt::format(", \"{}\": {}", io::split_hdf5_path(c.in) ? "dataset" : "array", json_string(part));
+}
+
+std::string taken_note(const PoolCommand& c, const std::optional<io::Picture>& picture) {
+  return picture ? detail::printable(io::pages_note(*picture, c.in)) : "";
+}
+
+}  // namespace oriel::cli
