@@ -20,7 +20,7 @@ from pathlib import Path
 
 TARGET = "AVX2"
 CANNOT = 77
-MOST = 8.0  # gradients of adaptive averages take 7.6 in the last step (4.0 in the one before), all others 7 at most
+MOST = 8.0  # gradients of adaptive averages take 7.6 in the last step (4.0 in the one before), others of the sample 7 at most
 SPECIAL = 3.0
 # Of pools of several axes, whose taps are then combined in scan order: one NaN or zero up to 3.9, nothing but zeros 6.35.
 SPECIAL_OF_PLANES = {"@nan": 4.0, "@zero": 4.0, "@zeros": 6.5}
