@@ -17,13 +17,21 @@ namespace HWY_NAMESPACE {
 struct FirstMax {
   template <class V>
   static HWY_INLINE V combine(V a, V b) {
+#if HWY_ARCH_X86 && HWY_TARGET <= HWY_SSSE3
+    return hn::IfThenElse(hn::IsNaN(b), b, hn::Max(b, a));  // which takes the second of equals, and beside a NaN
+#else
     return hn::IfThenElse(hn::Or(hn::Gt(b, a), hn::IsNaN(b)), b, a);
+#endif
   }
 };
 struct FirstMin {
   template <class V>
   static HWY_INLINE V combine(V a, V b) {
+#if HWY_ARCH_X86 && HWY_TARGET <= HWY_SSSE3
+    return hn::IfThenElse(hn::IsNaN(b), b, hn::Min(b, a));
+#else
     return hn::IfThenElse(hn::Or(hn::Lt(b, a), hn::IsNaN(b)), b, a);
+#endif
   }
 };
 

@@ -25,7 +25,7 @@ void fold_tasks(const FoldJob& job, const Tiling& tiling, index_t begin, index_t
     const index_t band = task % tiling.bands, tile = task / tiling.bands % tiling.tiles;
     const index_t plane = task / tiling.bands / tiling.tiles;
     const Range rows = {band * tiling.band_rows, std::min(tiling.rows, (band + 1) * tiling.band_rows)};
-    if (!plain.fold(plane, tile, rows)) careful.fold(plane, tile, tiling, rows);
+    if (!plain.fold(plane, tile, rows)) careful.fold(plane, tile, tiling, {plain.done(), rows.end});
   }
 }
 

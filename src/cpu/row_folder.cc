@@ -448,6 +448,7 @@ bool RowFolder::fold(index_t plane, index_t tile, Range rows) {
   if (is_simple()) return fold_simple(rows);
   Coords c = first_row(rows.begin);
   for (index_t r = rows.begin; r < rows.end; ++r, next_row(c)) {
+    done_ = r;
     finish(c);
     if (special_) return false;
   }

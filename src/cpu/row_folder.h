@@ -16,8 +16,10 @@ class RowFolder {
             bool scan_order = false);
 
   /// Folds the rows [begin, end) of a plane's tile. False when scan found a value that needs the careful reduction;
-  /// then some of these rows are not, or not rightly, written.
+  /// then the rows from done() on are not, or not rightly, written.
   bool fold(index_t plane, index_t tile, Range rows);
+  /// After that, the first row that is not rightly written.
+  index_t done() const { return done_; }
 
  private:
   static constexpr index_t kScanBytes = index_t{4} << 10;  // scanned at a time, to be in the first cache when folded
@@ -161,6 +163,7 @@ class RowFolder {
   index_t run_count_ = 0;
   index_t scan_end_ = 0;
   index_t scanned_ = 0;  // inputs of the first stage's axis that are scanned, where rows come in their order
+  index_t done_ = 0;
   bool special_ = false;
   bool dense_x_ = false;      // rows of x, and of y, are contiguous
   bool rows_ascend_ = false;  // one axis across rows, visited in ascending order

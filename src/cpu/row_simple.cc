@@ -47,6 +47,7 @@ bool RowFolder::fold_simple(Range outputs) {
       in.push_back({i >= 0 && i < across.in ? x_ + i * x_pitch : identity_.value, nullptr, 0});
       if (how_.scan != nullptr && i >= scanned_ && i < across.in) scan_ahead(i);
     }
+    done_ = o;
     if (special_) return false;
     const std::byte* soon = x_ + (start + across.kernel) * x_pitch + ahead;
     for (index_t b = 0; b < new_bytes; b += kLineBytes) __builtin_prefetch(soon + b);

@@ -115,6 +115,7 @@ void RowFolder::fold_along(int stage, Coords& c, RowOut out) {
   const Axis& axis = tile_.axis;
   if (axis.out == 0) return;
   const RowIn src = row(stage, c);
+  if (special_) return;  // all of it is folded again
   const RowIn origin = with_margins(src);
   if (alone_) return fold_each_alone(origin, out);
   const bool each = axis.stride > 1 && !slides_ && (tile_.lanes >= kWideLanes || axis.out == 1);
@@ -158,7 +159,8 @@ void RowFolder::fold_step_one(RowIn first, index_t kernel, index_t move, index_t
   int count = 0;
   if (repeats_) {  // then a tap may count twice
     parts[count++] = doubled[log2_of(most)];
-    if (most < kernel) parts[count++] = shifted(doubled[log2_of(most)], (kernel - most) * move, (kernel - most) * radix);
+    if (most < kernel)
+      parts[count++] = shifted(doubled[log2_of(most)], (kernel - most) * move, (kernel - most) * radix);
     return join(parts, count, n, out);
   }
   for (index_t t = 0; t < kernel;) {
@@ -255,8 +257,8 @@ void RowFolder::fold_each_alone(RowIn origin, RowOut out) {
   }
 }
 
-// A window by the tree of S8: neighbours become one until one is left. Of an odd number the last has no neighbour; it is
-// one of the window's powers of two.
+// A window by the tree of S8: neighbours become one until one is left. Of an odd number the last has no neighbour; it
+// is one of the window's powers of two.
 void RowFolder::fold_halves(RowIn row, index_t width, RowOut out) {
   const index_t radix = radix_[at(layout_.row_axis)];
   RowIn rests[kMostPowers];
