@@ -31,7 +31,7 @@ MAY_USE = {
     "apps": {"io", "cli"},  # the program's progress, errors, JSON
     "tests": {"io", "cli", "python", "apps", "tests/reference"},
     "tests/reference": set(),
-    "fuzz": {"io", "cli", "tests", "tests/reference"},
+    "fuzz": {"io", "cli", "apps", "tests", "tests/reference"},
 }
 SUFFIXES = {".h", ".cc", ".inl", ".def", ".cu", ".cuh", ".hpp", ".cpp"}
 INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.MULTILINE)

@@ -468,5 +468,5 @@ def test_names_do_nothing_to_a_terminal(oriel, x, tmp_path, blocks):
     os.rename(tmp_path / "x.npy", tmp_path / "x\x1b[31m\u009b.npy")
     done = oriel("pool", "x\x1b[31m\u009b.npy", "ü\ny\x7f.npy", "-k", 2, *blocks)
     text = done.stdout.decode()
-    assert text.startswith("x?[31m?.npy: f32 8x8 -> ü?y?.npy: 4x4 (") and text.count("\n") == 1
+    assert text.startswith("x?[31m?.npy: f32 8x8, axes 0, 1 of 2 -> ü?y?.npy: 4x4 (") and text.count("\n") == 1
     assert (tmp_path / "ü\ny\x7f.npy").exists()
