@@ -64,10 +64,11 @@ class Draw:
     def name(self):
         head = f"{'lp2' if self.op == 'lp' else self.op.removeprefix('adaptive_')}:{self.dtype}:"
         head += "x".join(map(str, self.shape)) + ":"
+        axes = ":axes" + ",".join(str(2 + i) for i in range(self.dims))
         if self.op.startswith("adaptive"):
-            return head + bridge.word("out", self.output)
+            return head + bridge.word("out", self.output) + axes
         text = head + bridge.word("k", self.kernel) + bridge.word("s", self.stride) + bridge.word("p", self.padding)
-        text += bridge.word("d", self.dilation)
+        text += bridge.word("d", self.dilation) + axes
         if self.ceil:
             text += ":ceil"
         if self.op == "avg" and not self.include:

@@ -133,7 +133,7 @@ def test_a_peer_that_dies_costs_one_problem(bench):
     spoil(
         bench / "bench" / "peers" / "torch.py",
         "    x = tensor(problem, x)\n",
-        "    x = tensor(problem, x)\n    if problem.name.endswith('out6'):\n        import os\n        os.abort()\n",
+        "    x = tensor(problem, x)\n    if problem.name.endswith('out6x6'):\n        import os\n        os.abort()\n",
     )
     done = compare(bench, "--peers", "torch", "--threads", "1", "--groups", "networks,dtypes")
     assert done.returncode == 0, done.stderr
