@@ -64,7 +64,7 @@ class Draw:
     def name(self):
         head = f"{'lp2' if self.op == 'lp' else self.op.removeprefix('adaptive_')}:{self.dtype}:"
         head += "x".join(map(str, self.shape)) + ":"
-        axes = ":axes" + ",".join(str(2 + i) for i in range(self.dims))
+        axes = self.axes()
         if self.op.startswith("adaptive"):
             return head + bridge.word("out", self.output) + axes
         text = head + bridge.word("k", self.kernel) + bridge.word("s", self.stride) + bridge.word("p", self.padding)
@@ -74,6 +74,9 @@ class Draw:
         if self.op == "avg" and not self.include:
             text += ":exclude"
         return text + (f":div{self.divisor}" if self.divisor else "")
+
+    def axes(self):
+        return ":axes" + ",".join(str(2 + i) for i in range(self.dims))
 
     def window(self):
         if not self.op.startswith("adaptive"):
@@ -116,7 +119,7 @@ def check_max(p, rng):
 
 
 def check_unpool(p, y, indices):
-    name = f"max:{p.dtype}:{'x'.join(map(str, p.shape))}:{bridge.word('k', [1] * p.dims)}"
+    name = f"max:{p.dtype}:{'x'.join(map(str, p.shape))}:{bridge.word('k', [1] * p.dims)}{p.axes()}"
     flat = indices.reshape(p.shape[0] * p.shape[1], -1)
     if p.dtype not in ("f32", "f64") or any(len(set(row)) != row.size for row in flat):
         return  # PyTorch unpools f32 and f64; one place named twice is nondeterministic there
