@@ -46,7 +46,7 @@ second gradient; dtypes, shapes and, but for second gradients, strides.
   values apart, as the order of additions differs ([S8](semantics.md#s8-order-of-sums)). Lp norms: 1e-13, 1e-5.
 - A call that must fail has to raise RuntimeError, ValueError or TypeError. Where Oriel gives a result instead, it is
   compared with that of PyTorch for an input padded beforehand, or must be empty.
-- A module has to print its name, keep `training`, have no state, and give the same after pickling and `double()`.
+- A module has to print its name (after `oriel.torch.`), keep `training`, have no state, and give the same after pickling and `double()`.
 
 `fractional_max_pool2d` and `fractional_max_pool3d` (and their modules) are not run: Oriel has no pools over random
 windows.
