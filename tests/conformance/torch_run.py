@@ -87,9 +87,9 @@ def _count_error(tally: Tally, case: Any, why: str) -> None:
 
 
 def _unlike_a_module(item: ModuleCase) -> list[str]:
-    """What is asked of a module beyond its results: it prints its name and whose it is, survives pickling, has no state."""
+    """What is asked of a module beyond its results: it prints its name, survives pickling, has no state."""
     failures = []
-    if repr(item.ours).partition("(")[0] != "oriel.torch." + repr(item.theirs).partition("(")[0]:
+    if repr(item.ours).partition("(")[0].removeprefix("oriel.torch.") != repr(item.theirs).partition("(")[0]:
         failures.append(f"prints {item.theirs!r} there, {item.ours!r} here")
     if item.ours.training != item.theirs.training:
         failures.append("train() is not kept")
