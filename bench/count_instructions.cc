@@ -1,8 +1,8 @@
 // Runs problems under `valgrind --tool=callgrind --instr-atstart=no`, which counts the instructions of one call of
 // each, made after a first one, and dumps them under the problem's name. Usage: oriel_count_instructions NAME...
 // A name may end with what its input holds: @nan and @zero, one NaN or negative zero among other numbers; @nans, every
-// other number is a NaN; @zeros, nothing but zeros, every third negative; @falling, numbers that fall. @user: a sum that
-// is a reduction of the caller's instead of the op.
+// other number is a NaN; @zeros, nothing but zeros, every third negative; @falling, numbers that fall. @user: a sum
+// that is a reduction of the caller's instead of the op.
 #include <valgrind/callgrind.h>
 
 #include <algorithm>
@@ -85,7 +85,8 @@ class Call {
         return oriel::backward(pool, y_.view, indices_.view, oriel::IndexSpace::window, dx_.view, one_thread);
       if (problem_.indices)
         return oriel::backward(pool, y_.view, indices_.view, oriel::IndexSpace::plane, dx_.view, one_thread);
-      if (of_sum && pool.nan == oriel::NanPolicy::propagate) return oriel::backward(pool, y_.view, dx_.view, one_thread);
+      if (of_sum && pool.nan == oriel::NanPolicy::propagate)
+        return oriel::backward(pool, y_.view, dx_.view, one_thread);
       return oriel::backward(pool, x_.view, y_.view, dx_.view, one_thread);
     }
     const oriel::IndexSpace space = problem_.codes ? oriel::IndexSpace::window : oriel::IndexSpace::plane;

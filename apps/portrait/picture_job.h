@@ -15,7 +15,7 @@ struct PictureDone {
   bool written = false;
   bool first_of_several = false;  ///< pictures in the file
   std::vector<std::string> notes;
-  double load = 0;  ///< seconds until the work could begin: the network and the background; 0 for the pictures of a folder
+  double load = 0;  ///< seconds until the work could begin (network, background); 0 for the pictures of a folder
   double read = 0, segment = 0, edges = 0, write = 0;  ///< seconds
   double all() const { return load + read + segment + edges + write; }
 };

@@ -1,5 +1,5 @@
-// A way for long windows across rows, whatever is folded: one axis after the other over all places, by doubling, so that
-// n places take n log k combinations and not n k.
+// A way for long windows across rows, whatever is folded: one axis after the other over all places, by doubling, so
+// that n places take n log k combinations and not n k.
 #pragma once
 
 #include <bit>
@@ -11,7 +11,8 @@ namespace oriel::cpu {
 bool takes_axes(const FoldJob& job);
 void run_axes(const FoldJob& job, int threads);
 
-/// Whether windows are so long, and overlap so much, that tap by tap costs more than folding at every place by doubling.
+/// Whether windows are so long, and overlap so much, that tap by tap costs more than folding at every place by
+/// doubling.
 inline bool slides(const Axis& axis) {
   if (axis.adaptive || axis.kernel <= kMaxFold || axis.out == 0) return false;
   const index_t doublings = 2 * static_cast<index_t>(std::bit_width(static_cast<std::uint64_t>(axis.kernel)));

@@ -11,12 +11,12 @@ inline constexpr index_t kNowhere = -1;
 /// The place was not asked for, and there is no need of it: the extremum has been written.
 inline constexpr index_t kWritten = -2;
 
-/// Looks for the extremum of n > 0 contiguous elements; `omit`: among those that are no NaN. Where `value` is given only
-/// that is asked for, as an element, and may be written instead of found.
+/// Looks for the extremum of n > 0 contiguous elements; `omit`: among those that are no NaN. Where `value` is given
+/// only that is asked for, as an element, and may be written instead of found.
 using SeekExtremum = index_t (*)(const void* x, index_t n, bool omit, void* value);
 
-/// Windows of `kernel` rows that begin at `windows` rows one after the other, `pitch` elements apart in x as in out: of n
-/// elements side by side the first best, by van Herk's and Gil and Werman's way.
+/// Windows of `kernel` rows that begin at `windows` rows one after the other, `pitch` elements apart in x as in out: of
+/// n elements side by side the first best, by van Herk's and Gil and Werman's way.
 struct FirstRows {
   const void* x = nullptr;
   index_t pitch = 0;

@@ -36,7 +36,8 @@ void write(const FoldJob& job, const IndexRow& row, const void* codes, index_t c
 
 }  // namespace
 
-void write_index_row(const FoldJob& job, const IndexRow& row, const void* codes, index_t code_bytes, index_t n, void* out) {
+void write_index_row(const FoldJob& job, const IndexRow& row, const void* codes, index_t code_bytes, index_t n,
+                     void* out) {
   visit_index(job.index_dtype,
               [&]<class Index>(Index*) { write(job, row, codes, code_bytes, n, static_cast<Index*>(out)); });
 }

@@ -20,6 +20,7 @@ struct IndexRow {
 };
 
 /// Writes n positions of indices from codes of 4 or 8 bytes; the row's first one goes to `out`.
-void write_index_row(const FoldJob& job, const IndexRow& row, const void* codes, index_t code_bytes, index_t n, void* out);
+void write_index_row(const FoldJob& job, const IndexRow& row, const void* codes, index_t code_bytes, index_t n,
+                     void* out);
 
 }  // namespace oriel::cpu
