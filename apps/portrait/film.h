@@ -48,8 +48,9 @@ class FilmReader {
   AVColorSpace colour_space() const { return space_; }
   /// Frames as the file says, or as its length lets expect; 0: unknown.
   index_t expected_frames() const;
-  /// After the last frame: whether the file ended early. By the samples that its index lists (.mp4, .mov), else by the
-  /// duration that its header holds; without either nothing is known and nothing said.
+  /// After the last frame: whether the file ended early. By the samples that its index lists (.mp4, .mov), the frames
+  /// that its header lists (.avi), else by the duration that its header holds; without either nothing is known and
+  /// nothing said.
   FilmCut cut() const;
   std::vector<const AVStream*> sound() const;
   SoundQueue& sound_queue() { return queue_; }

@@ -88,14 +88,18 @@ index_t FilmReader::expected_frames() const {
 }
 
 FilmCut FilmReader::cut() const {
-  const bool indexed = std::string_view(format_->iformat->name).find("mov") != std::string_view::npos;
-  if (indexed) {
+  const std::string_view format = format_->iformat->name;
+  if (format.find("mov") != std::string_view::npos) {
     const int samples = avformat_index_get_entries_count(stream_);
     if (samples > 0) return {.early = packets_ < samples, .frames = samples, .estimate = false};
   }
-  if (format_->duration <= 0 || format_->duration_estimation_method != AVFMT_DURATION_FROM_STREAM) return {};
+  double end = 0;
+  if (format == "avi" && stream_->nb_frames > 0) {  // whose duration FFmpeg shortens to what is there
+    end = static_cast<double>(stream_->nb_frames) * av_q2d(stream_->time_base);
+  } else if (format_->duration > 0 && format_->duration_estimation_method == AVFMT_DURATION_FROM_STREAM) {
+    end = static_cast<double>(format_->duration) / AV_TIME_BASE;
+  }
   // Headers round, a last packet need not say how long it is shown, and some count from 0, others from the first frame.
-  const double end = static_cast<double>(format_->duration) / AV_TIME_BASE;
   const double frame = rate_.num > 0 ? av_q2d(av_inv_q(rate_)) : 0;
   return {.early = last_end_ + 0.25 + 2 * frame < end, .frames = expected_frames(), .estimate = true};
 }

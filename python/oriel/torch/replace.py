@@ -96,7 +96,7 @@ def _other_tensors(module: nn.Module, path: str = "") -> str | None:
 
 
 def _made_like(module: nn.Module, kind: type[nn.Module], attributes: dict[str, Any]) -> nn.Module:
-    """A layer in place of `module`: the same training flag and hooks, whose handles keep working."""
+    """The layer that replaces `module`, with its training flag and hooks; their handles keep working."""
     new = kind.__new__(kind)
     new.__dict__ = attributes
     return new
