@@ -11,15 +11,11 @@ SPECIAL_OF_PLANES) times one without, and with 77 if nothing can be counted here
 import argparse
 import os
 import re
-import shutil
-import subprocess
 import sys
-import tempfile
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
-TARGET = "AVX2"
-CANNOT = 77
+import callgrind
+
 MOST = 8.0  # gradients of adaptive averages take 7.6 in the last step (4.0 in the one before), others of the sample 7 at most
 SPECIAL = 3.0
 # Of pools of several axes, whose taps are then combined in scan order: one NaN or zero up to 3.9, nothing but zeros 6.35.
@@ -124,31 +120,6 @@ def specials(name):
     return ["@nan"] if "omit" in name or op == "lpinf" else []
 
 
-def count(program, problems, seconds):
-    """Instructions of one call of each."""
-    with tempfile.TemporaryDirectory() as folder:
-        command = ["valgrind", "--tool=callgrind", "--instr-atstart=no", f"--callgrind-out-file={folder}/out", program, *problems]
-        try:
-            done = subprocess.run(
-                command, capture_output=True, text=True, env={**os.environ, "ORIEL_TARGET": TARGET}, timeout=seconds, check=False
-            )
-        except subprocess.TimeoutExpired:
-            done = None
-        if done is not None and done.returncode != 0:
-            if TARGET in done.stderr and "ORIEL_TARGET" in done.stderr:
-                print(f"SKIPPED [1] growth: not counted: this machine cannot run {TARGET}")
-                os._exit(CANNOT)
-            sys.exit(f"growth: {done.stderr}")
-        counted = {}
-        for dump in Path(folder).iterdir():
-            text = dump.read_text(errors="replace")
-            name = re.search(r"^desc: Trigger: Client Request: (\S+)$", text, re.MULTILINE)
-            total = re.search(r"^totals: (\d+)", text, re.MULTILINE)
-            if name and total:
-                counted[name[1]] = int(total[1])
-        return counted
-
-
 def sizes_of(name):
     """The problem at all sizes: smaller ones if there are other axes."""
     shape = name.split(":")[2]
@@ -174,9 +145,9 @@ def judge(name, counted):
 
 
 def look(program, some, seconds):
-    """Counts some problems; yields what judge says of each."""
+    """What judge says of each of some problems."""
     wanted = [word for name in some for word in [*sizes_of(name), *(sizes_of(name)[-1] + d for d in specials(name))]]
-    counted = count(program, wanted, seconds)
+    counted = callgrind.count(program, wanted, seconds)
     return [judge(name, counted) for name in some]
 
 
@@ -189,21 +160,21 @@ def main():
     parser.add_argument("--part", type=int, default=20, help="problems that are counted by one process")
     parser.add_argument("--seconds", type=float, default=1500, help="the longest that a process may take")
     arguments = parser.parse_args()
-    for needed in ("valgrind", arguments.program):
-        if shutil.which(needed) is None:
-            print(f"SKIPPED [1] growth: not counted: {needed} is not here")
-            return CANNOT
     everything = list(names())
     some = everything if arguments.full else list(dict.fromkeys((*ALWAYS, *everything[::17])))
     problems = [name for name in some if re.search(arguments.only, at_size(name, SIZES[-1]))]
     bad = 0
     parts = [problems[i : i + arguments.part] for i in range(0, len(problems), arguments.part)]
     with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
-        for lines in pool.map(lambda some: look(arguments.program, some, arguments.seconds), parts):
-            for text, good in lines:
-                bad += not good
-                if arguments.all or not good:
-                    print(text, flush=True)
+        try:
+            for lines in pool.map(lambda some: look(arguments.program, some, arguments.seconds), parts):
+                for text, good in lines:
+                    bad += not good
+                    if arguments.all or not good:
+                        print(text, flush=True)
+        except callgrind.NotCounted as why:
+            print(f"SKIPPED [1] growth: not counted: {why}")
+            return callgrind.CANNOT
     print(f"growth: {len(problems) - bad} of {len(problems)} problems grow as they should")
     return 1 if bad else 0
 

@@ -7,18 +7,13 @@ Valgrind counts the same on every machine and at any load; it knows AVX2, not AV
 """
 
 import argparse
-import os
-import re
-import shutil
-import subprocess
 import sys
-import tempfile
 from pathlib import Path
+
+import callgrind
 
 BUDGET = Path(__file__).resolve().parents[1] / "bench" / "instructions.txt"
 SLACK = 1.10
-TARGET = "AVX2"
-CANNOT = 77
 
 
 def read(path):
@@ -31,30 +26,9 @@ def read(path):
     return lines, budget
 
 
-def count(program, names):
-    """name -> instructions of one call."""
-    with tempfile.TemporaryDirectory() as folder:
-        command = [
-            "valgrind",
-            "--tool=callgrind",
-            "--instr-atstart=no",
-            f"--callgrind-out-file={folder}/out",
-            program,
-            *names,
-        ]
-        done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "ORIEL_TARGET": TARGET})
-        if done.returncode != 0:
-            if TARGET in done.stderr and "ORIEL_TARGET" in done.stderr:
-                print(f"SKIPPED [1] instructions: not counted: this machine cannot run {TARGET}")
-                sys.exit(CANNOT)
-            sys.exit(f"instructions: {done.stderr}")
-        counted = {}
-        for dump in Path(folder).iterdir():
-            text = dump.read_text(errors="replace")
-            name = re.search(r"^desc: Trigger: Client Request: (\S+)$", text, re.MULTILINE)
-            total = re.search(r"^totals: (\d+)", text, re.MULTILINE)
-            if name and total:
-                counted[name[1]] = int(total[1])
+def count_all(program, names):
+    """name -> instructions of one call, of every one."""
+    counted = callgrind.count(program, names)
     missing = set(names) - set(counted)
     if missing:
         sys.exit(f"instructions: valgrind gave no number for {', '.join(sorted(missing))}")
@@ -77,12 +51,12 @@ def main():
     parser.add_argument("--write", action="store_true")
     parser.add_argument("--budget", type=Path, default=BUDGET)
     arguments = parser.parse_args()
-    for needed in ("valgrind", arguments.program):
-        if shutil.which(needed) is None:
-            print(f"SKIPPED [1] instructions: not counted: {needed} is not here")
-            return CANNOT
     lines, budget = read(arguments.budget)
-    counted = count(arguments.program, list(budget))
+    try:
+        counted = count_all(arguments.program, list(budget))
+    except callgrind.NotCounted as why:
+        print(f"SKIPPED [1] instructions: not counted: {why}")
+        return callgrind.CANNOT
     over = 0
     for name, most in budget.items():
         change = f"{counted[name] / most:6.2f} times its number" if most else "new"
