@@ -1,16 +1,14 @@
-"""docs/conformance.md: rendered from tallies, and read back by the tests."""
+"""docs/conformance.md, rendered from tallies."""
 
 from __future__ import annotations
 
 import importlib.metadata
 from collections.abc import Iterable
-from pathlib import Path
 
 import torch_differences
 from jax_lists import WINDOWS
 from tally import Tally
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "conformance.md"
 PEERS = {"PyTorch": "torch", "JAX": "jax", "flax": "flax"}
 
 _REASONS = [reason for reason, _ in (*torch_differences.REASONS, *torch_differences.ACCEPTED)]
@@ -121,13 +119,3 @@ def render(tallies: list[Tally]) -> str:
     if failures:
         blocks += ["## Failed\n", "\n".join(failures) + "\n"]
     return "\n".join(blocks)
-
-
-def recorded_rows() -> list[str]:
-    """The rows of all tables of the page as it is."""
-    lines = PAGE.read_text(encoding="utf-8").splitlines()
-    return [
-        line
-        for line in lines
-        if line.startswith("| ") and line.count("|") == 7 and not line.startswith(("| Test |", "| --- |"))
-    ]

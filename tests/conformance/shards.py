@@ -4,20 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
 
-import jax_run  # before what imports jax: it chooses the platform
-import jax_gradients
-import jax_others
-import torch_cases
-import torch_run
 from jax_lists import differentiated
 from tally import Tally
 
 OPS = ("add", "max", "min")
 
+# A part imports what it runs when it is called: PyTorch's lists take seven seconds, which JAX's parts do not need.
+
 
 def _operators(select: Callable[[str], bool]) -> list[Tally]:
+    import torch_cases
+    import torch_run
+
     return [
         tally
         for info in torch_cases.POOLS
@@ -27,14 +26,16 @@ def _operators(select: Callable[[str], bool]) -> list[Tally]:
 
 
 def _modules() -> list[Tally]:
+    import torch_cases
+    import torch_run
+
     return [tally for info in torch_cases.MODULES for tally in torch_run.run_module(info)]
 
 
-def _of_rank(rank: int) -> list[Any]:
-    return [window for window in differentiated("add") if len(window.shape) == rank]
-
-
 def _lists() -> list[Tally]:
+    import jax_run  # before what imports jax: it chooses the platform
+    import jax_others
+
     runs = (
         jax_run.run_dtypes,
         jax_run.run_shapes,
@@ -49,6 +50,39 @@ def _lists() -> list[Tally]:
     return [tally for run in runs for tally in run()]
 
 
+def _custom(op: str) -> list[Tally]:
+    import jax_gradients
+
+    return jax_gradients.run_custom(op)
+
+
+def _gradients(op: str, rank: int | None = None) -> list[Tally]:
+    """All derivatives of one computation, of operands of one rank or of all."""
+    import jax_gradients
+
+    windows = [window for window in differentiated(op) if rank in (None, len(window.shape))]
+    return jax_gradients.run_gradients(op, windows=windows)
+
+
+def _differences(op: str) -> list[Tally]:
+    """Every fifth window (5 divides none of the lists' lengths, so all their values occur): JAX's test draws ten."""
+    import jax_gradients
+
+    return jax_gradients.run_differences(op, windows=differentiated(op)[::5])
+
+
+def _values(op: str) -> list[Tally]:
+    import jax_run
+
+    return jax_run.run_values(ops=(op,))
+
+
+def _vmap(op: str) -> list[Tally]:
+    import jax_run
+
+    return jax_run.run_vmap(ops=(op,))
+
+
 SHARDS: dict[str, Callable[[], list[Tally]]] = {
     "torch_averages": partial(_operators, lambda name: "avg_pool" in name or name.startswith("adaptive")),
     "torch_max_pool1d": partial(_operators, lambda name: name == "max_pool1d"),
@@ -57,16 +91,12 @@ SHARDS: dict[str, Callable[[], list[Tally]]] = {
     "torch_max_unpool": partial(_operators, lambda name: "unpool" in name),
     "torch_modules": _modules,
     "jax_lists": _lists,
-    **{f"jax_custom_{op}": partial(jax_gradients.run_custom, op) for op in OPS},
-    "jax_gradients_add_2d": partial(jax_gradients.run_gradients, "add", windows=_of_rank(2)),
-    "jax_gradients_add_4d": partial(jax_gradients.run_gradients, "add", windows=_of_rank(4)),
-    "jax_gradients_max": partial(jax_gradients.run_gradients, "max"),
-    "jax_gradients_min": partial(jax_gradients.run_gradients, "min"),
-    **{f"jax_values_{op}": partial(jax_run.run_values, ops=(op,)) for op in OPS},
-    **{f"jax_vmap_{op}": partial(jax_run.run_vmap, ops=(op,)) for op in OPS},
-    # Every fifth window (5 divides none of the lists' lengths, so all their values occur): JAX's test draws ten.
-    **{
-        f"jax_differences_{op}": partial(jax_gradients.run_differences, op, windows=differentiated(op)[::5])
-        for op in OPS
-    },
+    **{f"jax_custom_{op}": partial(_custom, op) for op in OPS},
+    "jax_gradients_add_2d": partial(_gradients, "add", rank=2),
+    "jax_gradients_add_4d": partial(_gradients, "add", rank=4),
+    "jax_gradients_max": partial(_gradients, "max"),
+    "jax_gradients_min": partial(_gradients, "min"),
+    **{f"jax_values_{op}": partial(_values, op) for op in OPS},
+    **{f"jax_vmap_{op}": partial(_vmap, op) for op in OPS},
+    **{f"jax_differences_{op}": partial(_differences, op) for op in OPS},
 }

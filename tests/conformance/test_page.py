@@ -4,16 +4,13 @@ import re
 from pathlib import Path
 
 import page
+import recorded
 import torch_cases
 import torch_differences
 from jax_lists import WINDOWS, mapped_axes
 from shards import SHARDS
 
-TEXT = page.PAGE.read_text(encoding="utf-8")
-
-
-def cells():
-    return [[cell.strip() for cell in row.strip("|").split("|")] for row in page.recorded_rows()]
+TEXT = recorded.PAGE.read_text(encoding="utf-8")
 
 
 def test_the_versions_are_those_installed():
@@ -24,12 +21,12 @@ def test_the_totals_are_those_of_the_rows():
     cases, passed, differing, failed = map(
         int, re.search(r"(\d+) cases: (\d+) passed, (\d+) with a known difference, (\d+) failed", TEXT).groups()
     )
-    assert [sum(int(row[column]) for row in cells()) for column in (2, 3, 5)] == [cases, passed, failed]
+    assert [sum(int(row[column]) for row in recorded.rows()) for column in (2, 3, 5)] == [cases, passed, failed]
     assert cases == passed + differing + failed and failed == 0 and "## Failed" not in TEXT
 
 
 def test_every_operator_and_module_of_pytorch_has_its_rows():
-    rows = {tuple(row[:2]) for row in cells()}
+    rows = {tuple(row[:2]) for row in recorded.rows()}
     for info in torch_cases.POOLS:
         for dtype in torch_cases.dtypes_of(info):
             assert (torch_cases.operator_name(info), torch_cases.group_of(dtype)) in rows
@@ -46,7 +43,7 @@ def test_only_fractional_pools_are_left_out():
 
 def test_every_sample_is_counted():
     # The numbers of PyTorch's lists: shapes x memory formats x arguments.
-    counts = {tuple(row[:2]): int(row[2]) for row in cells()}
+    counts = {tuple(row[:2]): int(row[2]) for row in recorded.rows()}
     assert counts["max_pool2d", "float64, float32"] == 2 * 1440 and counts["max_pool2d", "integers"] == 5 * 1440
     assert counts["max_pool1d", "float64, float32"] == 2 * 864
     for op in ("add", "max", "min"):
@@ -55,7 +52,7 @@ def test_every_sample_is_counted():
 
 
 def test_every_reason_is_used_and_explained():
-    used = {word.split()[1] for row in cells() for word in row[4].split(",") if word}
+    used = {word.split()[1] for row in recorded.rows() for word in row[4].split(",") if word}
     assert used == set(page.LETTERS.values())
     for reason, letter in page.LETTERS.items():
         assert f"- **{letter}**: {reason}." in TEXT

@@ -4,11 +4,8 @@ import os
 import random
 
 import pytest
-import torch
 
-import page
-import torch_cases
-import torch_run
+import recorded
 from shards import SHARDS
 
 
@@ -16,18 +13,12 @@ def report(tallies):
     return "\n".join(line for tally in tallies for line in tally.failed)
 
 
-def counted(row):
-    """The cells of a row that are the same on every machine: how often a peer's rounding differs depends on its vectors."""
-    subject, group, cases, _, _, failed = (cell.strip() for cell in row.strip("|").split("|"))
-    return subject, group, cases, failed
-
-
 @pytest.mark.parametrize("name", SHARDS)
 def test_peers(name):
     tallies = SHARDS[name]()
     assert not report(tallies)
-    recorded = {counted(row) for row in page.recorded_rows()}
-    missing = [row for row in map(page.row, tallies) if counted(row) not in recorded]
+    page = recorded.counts()
+    missing = [str(row) for row in map(recorded.counts_of, tallies) if row not in page]
     assert (
         not missing
     ), "docs/conformance.md has other counts; write it with tests/conformance/run.py --write\n" + "\n".join(missing)
@@ -41,6 +32,10 @@ def fresh_seed():
 @pytest.mark.parametrize("seed", fresh_seed())
 def test_other_numbers(seed):
     """PyTorch's samples with numbers that no page has seen, in one dtype of each kind that an operator has."""
+    import torch
+    import torch_cases
+    import torch_run
+
     draw = random.Random(seed)
     for info in torch_cases.POOLS:
         groups = {}
