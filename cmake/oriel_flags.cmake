@@ -6,7 +6,9 @@ if(NOT CMAKE_CXX_COMPILER_LAUNCHER)
   find_program(ORIEL_CCACHE ccache)
   mark_as_advanced(ORIEL_CCACHE)
   if(ORIEL_CCACHE)
-    set(CMAKE_CXX_COMPILER_LAUNCHER ${ORIEL_CCACHE})
+    # Paths count from the build folder: other clones, and the wheel's build folder beside this one, find these objects.
+    set(CMAKE_CXX_COMPILER_LAUNCHER
+      ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_NOHASHDIR=true ${ORIEL_CCACHE})
   endif()
 endif()
 
@@ -19,6 +21,11 @@ set(oriel_options
   $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>
   $<$<BOOL:${ORIEL_WERROR}>:-Werror>)
 target_compile_options(oriel_flags INTERFACE "$<$<COMPILE_LANGUAGE:CXX>:${oriel_options}>")
+
+# For code in which no time is spent (options, help, tests): a release build compiles it in about two thirds of the time.
+add_library(oriel_quick_to_compile INTERFACE)
+target_compile_options(oriel_quick_to_compile INTERFACE "$<$<AND:$<CONFIG:Release>,$<COMPILE_LANGUAGE:CXX>>:-O1>")
+
 if(ORIEL_BASELINE_TARGET_ONLY)
   target_compile_definitions(oriel_flags INTERFACE HWY_COMPILE_ONLY_STATIC)
 endif()

@@ -21,13 +21,14 @@ def run(*command, **keywords):
 
 @pytest.fixture(scope="module")
 def prefix(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("shared")
+    prefix = tmp_path_factory.mktemp("shared") / "prefix"
+    build = ROOT / "build-shared"  # kept, and beside the other build folders: a compiler cache counts paths from there
     off = [f"-DORIEL_BUILD_{part}=OFF" for part in ("CLI", "TESTS", "EXAMPLES", "BENCH", "NN")]
-    run(CMAKE, "-S", ROOT, "-B", folder / "build", "-G", "Ninja", "-DBUILD_SHARED_LIBS=ON", "-DCMAKE_BUILD_TYPE=None",
+    run(CMAKE, "-S", ROOT, "-B", build, "-G", "Ninja", "-DBUILD_SHARED_LIBS=ON", "-DCMAKE_BUILD_TYPE=None",
         "-DORIEL_BASELINE_TARGET_ONLY=ON", f"-DCMAKE_CXX_COMPILER={CXX}", *off)
-    run(CMAKE, "--build", folder / "build", "-j2")
-    run(CMAKE, "--install", folder / "build", "--prefix", folder / "prefix")
-    return folder / "prefix"
+    run(CMAKE, "--build", build, "-j2")
+    run(CMAKE, "--install", build, "--prefix", prefix)
+    return prefix
 
 
 def test_shows_only_what_is_public(prefix):
