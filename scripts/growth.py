@@ -4,8 +4,8 @@
 Usage: growth.py PROGRAM [--full] [--only WORD] [--all] [--part N] [--seconds N]. PROGRAM is build/bin/oriel_count_instructions.
 Operations, directions and rules for NaN are counted at three sizes, each four times the one before, with windows as long
 as a part of the row: with --full each with each, else every seventeenth of these. Ends with 1 if the largest size takes more
-than MOST times the one before (n log k is 4.5 to 5.5, n k is 16), or an input with special values more than SPECIAL (or
-SPECIAL_OF_PLANES) times one without, and with 77 if nothing can be counted here. --all prints every number.
+than MOST times the one before (n log k is 4.5 to 5.5, n k is 16), or an input with special values more than SPECIAL times
+one without, and with 77 if nothing can be counted here. --all prints every number.
 """
 
 import argparse
@@ -18,8 +18,6 @@ import callgrind
 
 MOST = 8.0  # gradients of adaptive averages take 7.6 in the last step (4.0 in the one before), others of the sample 7 at most
 SPECIAL = 3.0
-# Of pools of several axes, whose taps are then combined in scan order: one NaN or zero up to 3.9, nothing but zeros 6.35.
-SPECIAL_OF_PLANES = {"@nan": 4.0, "@zero": 4.0, "@zeros": 6.5}
 SIZES = (2048, 8192, 32768)
 
 OPS = ("max", "min", "sum", "avg", "lp1", "lp2", "lp3", "lpinf")
@@ -135,11 +133,10 @@ def judge(name, counted):
         return f"{sizes[-1]:<56} was not counted in time: {numbers}", False
     grows = [b / a for a, b in zip(numbers, numbers[1:])]
     good = grows[-1] <= MOST and numbers[-1] <= MOST * MOST * numbers[0]  # the smallest may go another way
-    plane = "x" in name.split(":")[2] and "axes" not in name
     text = f"{sizes[-1]:<56} {numbers[-1]:>12}  x{grows[0]:.1f} x{grows[1]:.1f}"
     for data in specials(name):
         ratio = counted.get(sizes[-1] + data, float("inf")) / numbers[-1]
-        good = good and ratio <= (SPECIAL_OF_PLANES[data] if plane else SPECIAL)
+        good = good and ratio <= SPECIAL
         text += f"  {data.partition('@')[2]} {ratio:.2f}"
     return text, good
 

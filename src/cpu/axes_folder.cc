@@ -29,9 +29,9 @@ bool is_view(const Axis& axis) {
 
 }  // namespace
 
-AxesBox axes_box_size(const FoldJob& job, const RowReduction& how, const AxesBox& whole) {
+OutputBox axes_box_size(const FoldJob& job, const RowReduction& how, const OutputBox& whole) {
   const RowLayout& layout = job.layout;
-  AxesBox box;
+  OutputBox box;
   box.lanes = {0, whole.lanes.size()};
   const auto outputs = [&box](int a) -> index_t& { return box.outputs[static_cast<std::size_t>(a)].end; };
   const auto axis = [&layout](int a) -> const Axis& { return layout.axis[static_cast<std::size_t>(a)].axis; };
@@ -75,10 +75,10 @@ AxesFolder::AxesFolder(const FoldJob& job, const RowReduction& how, bool scan_or
   if (layout_.row_axis >= 0) order_.push_back(layout_.row_axis);
 }
 
-AxesFolder::AxesFolder(const FoldJob& job, const RowReduction& exact, Arena& arena)
+AxesFolder::AxesFolder(const FoldJob& job, const RowReduction& exact, Nan nan, Arena& arena)
     : AxesFolder(job, exact, in_scan_order(exact), arena) {
   if (!is_floating_extremum(*job.problem)) return;
-  first_rows_ = exact_table().first_rows(job.problem->pool.op, exact.value_bytes == 8 ? Lane::f64 : Lane::f32);
+  first_rows_ = exact_table().first_rows(job.problem->pool.op, exact.value_bytes == 8 ? Lane::f64 : Lane::f32, nan);
 }
 
 AxesFolder::Row AxesFolder::take(index_t elems) const {
@@ -107,13 +107,16 @@ void AxesFolder::copy(const Row& from, index_t elems, const Row& to) const {
   if (to.extra != nullptr) std::memcpy(to.extra, from.extra, at(elems * how_.extra_bytes));
 }
 
-bool AxesFolder::fold(index_t plane, const AxesBox& box) {
+bool AxesFolder::fold(index_t plane, const OutputBox& box) {
   arena_.reset();
   set_box(plane, box);
-  index_t elems = lanes_;
-  for (int a : order_) elems *= extent_[at(a)];
-  Row row = take(elems);
-  if (!lift(row)) return false;
+  Row row = as_it_lies();
+  if (row.value == nullptr) {
+    index_t elems = lanes_;
+    for (int a : order_) elems *= extent_[at(a)];
+    row = take(elems);
+    if (!lift(row)) return false;
+  }
   for (int i = 0; i < layout_.pooled(); ++i) {
     const int a = scan_order_ ? layout_.pooled() - 1 - i : i;
     const auto position = std::find(order_.begin(), order_.end(), a) - order_.begin();
@@ -124,7 +127,7 @@ bool AxesFolder::fold(index_t plane, const AxesBox& box) {
   return true;
 }
 
-void AxesFolder::set_box(index_t plane, const AxesBox& box) {
+void AxesFolder::set_box(index_t plane, const OutputBox& box) {
   box_ = box;
   lanes_ = box.lanes.size();
   plane_ = layout_.plane_offsets(plane);
@@ -154,6 +157,22 @@ void AxesFolder::each_row(const Body& body) const {
       c[a] = 0;
     }
   }
+}
+
+// All inputs where they lie, if these are accumulators in the order of a box and nothing is looked for in them.
+AxesFolder::Row AxesFolder::as_it_lies() const {
+  if (how_.lift != nullptr || how_.scan != nullptr || how_.extra_bytes != 0) return {};
+  if (lanes_ > 1 && layout_.lanes.pitch[kX] != 1) return {};
+  index_t offset = plane_[kX], elems = lanes_;
+  for (int i = order_.size() - 1; i >= 0; --i) {
+    const auto a = at(order_[at(i)]);
+    if (extent_[a] > 1 && layout_.axis[a].pitch[kX] != elems) return {};
+    elems *= extent_[a];
+    offset += in_begin_[a] * layout_.axis[a].pitch[kX];
+  }
+  if (elems == 0) return {};
+  // Only read from.
+  return {const_cast<std::byte*>(static_cast<const std::byte*>(job_.x)) + offset * how_.in_bytes, nullptr};
 }
 
 // All inputs as accumulators. False where one needs the careful reduction.

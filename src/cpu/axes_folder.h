@@ -4,29 +4,25 @@
 #include "cpu/arena.h"
 #include "cpu/exact_kernels.h"
 #include "cpu/inline_list.h"
+#include "cpu/output_box.h"
+#include "cpu/recipe.h"
 #include "cpu/row_fold.h"
 
 namespace oriel::cpu {
 
-/// Outputs along each pooled axis, and lanes.
-struct AxesBox {
-  std::array<Range, kMaxPooledAxes> outputs;
-  Range lanes;
-};
-
 /// The size of boxes whose accumulators stay in a cache, as far as that does not fold much twice.
-AxesBox axes_box_size(const FoldJob& job, const RowReduction& how, const AxesBox& whole);
+OutputBox axes_box_size(const FoldJob& job, const RowReduction& how, const OutputBox& whole);
 
 class AxesFolder {
  public:
   /// Takes its memory from `arena`, which it resets for every box. `scan_order`: axes are folded from the problem's
   /// last on, else from its first.
   AxesFolder(const FoldJob& job, const RowReduction& how, bool scan_order, Arena& arena);
-  /// For values alone, in the exact way.
-  AxesFolder(const FoldJob& job, const RowReduction& exact, Arena& arena);
+  /// For values alone, in the exact way; `nan` as for exact_recipe.
+  AxesFolder(const FoldJob& job, const RowReduction& exact, Nan nan, Arena& arena);
 
   /// False when how.scan found a value that needs the careful reduction; then nothing is written.
-  bool fold(index_t plane, const AxesBox& box);
+  bool fold(index_t plane, const OutputBox& box);
 
  private:
   static constexpr std::size_t at(index_t i) { return static_cast<std::size_t>(i); }
@@ -45,9 +41,10 @@ class AxesFolder {
   void fill_identity(const Row& row, index_t elems) const;
   void copy(const Row& from, index_t elems, const Row& to) const;
 
-  void set_box(index_t plane, const AxesBox& box);
+  void set_box(index_t plane, const OutputBox& box);
   template <class Body>
   void each_row(const Body& body) const;
+  Row as_it_lies() const;
   bool lift(const Row& to) const;
   bool is_special(const std::byte* x, std::byte* raw) const;
   Row fold_axis(int position, const Row& from);
@@ -75,7 +72,7 @@ class AxesFolder {
   std::array<index_t, kMaxPooledAxes> radix_{};  // what one tap adds to a code, by axis
 
   // The box being folded:
-  AxesBox box_;
+  OutputBox box_;
   std::array<Axis, kMaxPooledAxes> axis_;         // cut to it
   std::array<index_t, kMaxPooledAxes> in_begin_;  // the first of its inputs
   std::array<index_t, kMaxPooledAxes> extent_{};  // by axis: inputs, or once it is folded outputs

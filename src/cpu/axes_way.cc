@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "cpu/axes_folder.h"
+#include "cpu/mend.h"
 #include "cpu/parallel.h"
 #include "cpu/recipe.h"
 
@@ -15,7 +16,7 @@ constexpr std::size_t at(index_t i) { return static_cast<std::size_t>(i); }
 // The boxes that a whole is cut into.
 class Boxes {
  public:
-  Boxes(const FoldJob& job, const RowReduction& how, const AxesBox& whole)
+  Boxes(const FoldJob& job, const RowReduction& how, const OutputBox& whole)
       : axes_(job.layout.pooled()), whole_(whole), size_(axes_box_size(job, how, whole)) {
     for (int a = 0; a < axes_; ++a) count_ *= parts(whole.outputs[at(a)], size_.outputs[at(a)]);
     count_ *= parts(whole.lanes, size_.lanes);
@@ -27,8 +28,8 @@ class Boxes {
 
   index_t count() const { return count_; }
   index_t bytes() const { return bytes_; }  // that one reads, about
-  AxesBox box(index_t number) const {
-    AxesBox box;
+  OutputBox box(index_t number) const {
+    OutputBox box;
     box.lanes = part(whole_.lanes, size_.lanes, number);
     for (int a = axes_ - 1; a >= 0; --a) box.outputs[at(a)] = part(whole_.outputs[at(a)], size_.outputs[at(a)], number);
     return box;
@@ -43,10 +44,21 @@ class Boxes {
   }
 
   int axes_;
-  AxesBox whole_, size_;
+  OutputBox whole_, size_;
   index_t count_ = 1;
   index_t bytes_ = 0;
 };
+
+// A box of values alone, in the exact way: as numbers if there are few NaN, whose windows are written then.
+void fold_box_exactly(const FoldJob& job, index_t plane, const OutputBox& box, Arena& arena) {
+  const bool omits = is_floating_extremum(*job.problem) && job.problem->pool.nan == NanPolicy::omit;
+  Mender mender(job, plane, box);
+  const bool few = mends(job) && mender.find_nan();
+  const Nan nan = omits || few ? Nan::absent : Nan::possible;
+  const RowReduction how = exact_recipe(*job.problem, nan);
+  AxesFolder(job, how, nan, arena).fold(plane, box);
+  if (few) mender.write_nan();
+}
 
 }  // namespace
 
@@ -67,7 +79,7 @@ bool takes_axes_exactly(const FoldJob& job) {
 
 void run_axes(const FoldJob& job, int threads) {
   const RowLayout& layout = job.layout;
-  AxesBox whole;
+  OutputBox whole;
   whole.lanes = {0, layout.lanes.n};
   for (int a = 0; a < layout.pooled(); ++a) whole.outputs[at(a)] = {0, layout.axis[at(a)].axis.out};
   const Boxes boxes(job, job.plain, whole);
@@ -75,10 +87,9 @@ void run_axes(const FoldJob& job, int threads) {
     Arena arena;
     AxesFolder plain(job, job.plain, false, arena);
     for (index_t i = begin; i < end; ++i) {
-      const AxesBox box = boxes.box(i % boxes.count());
+      const OutputBox box = boxes.box(i % boxes.count());
       if (plain.fold(i / boxes.count(), box)) continue;
-      const RowReduction exact = exact_recipe(*job.problem);
-      AxesFolder(job, exact, arena).fold(i / boxes.count(), box);
+      fold_box_exactly(job, i / boxes.count(), box, arena);
     }
   });
 }
@@ -86,14 +97,13 @@ void run_axes(const FoldJob& job, int threads) {
 void fold_axes_exactly(const FoldJob& job, index_t plane, Range rows, Range along, Range lanes) {
   const RowLayout& layout = job.layout;
   Arena arena;
-  const RowReduction how = exact_recipe(*job.problem);
-  AxesFolder folder(job, how, arena);
+  const RowReduction how = exact_recipe(*job.problem, Nan::possible);
   int inner = layout.pooled() - 1;  // the axis that rows are counted by first
   if (inner == layout.row_axis) --inner;
   const index_t n = inner < 0 ? 1 : layout.axis[at(inner)].axis.out;
   for (index_t r = rows.begin; r < rows.end;) {
     const index_t end = std::min(rows.end, (r / n + 1) * n);
-    AxesBox whole;
+    OutputBox whole;
     whole.lanes = lanes;
     index_t rest = r / n;
     for (int a = layout.pooled() - 1; a >= 0; --a) {
@@ -108,7 +118,7 @@ void fold_axes_exactly(const FoldJob& job, index_t plane, Range rows, Range alon
       }
     }
     const Boxes boxes(job, how, whole);
-    for (index_t b = 0; b < boxes.count(); ++b) folder.fold(plane, boxes.box(b));
+    for (index_t b = 0; b < boxes.count(); ++b) fold_box_exactly(job, plane, boxes.box(b), arena);
     r = end;
   }
 }

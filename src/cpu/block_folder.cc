@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "cpu/column_folder.h"
+#include "cpu/mend.h"
 #include "cpu/parallel.h"
 
 namespace oriel::cpu {
@@ -16,6 +17,7 @@ constexpr index_t kRowsBytes = index_t{64} << 10;    // their rows of accumulato
 constexpr index_t kLongRow = 256;                    // taps of a window that is folded for itself
 constexpr index_t kFewWindows = 4;
 constexpr index_t kMostRowBytes = index_t{1} << 20;  // scratch memory is some tens of rows
+constexpr index_t kManyTaps = 128;                   // so that a look at each result takes less than its fold
 constexpr int kMostParts = 64;                       // powers of two of a window
 
 int log2_of(index_t m) { return static_cast<int>(std::bit_width(static_cast<std::uint64_t>(m))) - 1; }
@@ -24,6 +26,13 @@ int log2_of(index_t m) { return static_cast<int>(std::bit_width(static_cast<std:
 bool stands_apart(const Axis& axis) { return axis.spacing == 1 && (axis.adaptive || axis.stride >= axis.extent()); }
 
 int across_axis(const RowLayout& layout) { return layout.pooled() == 2 ? 1 - layout.row_axis : -1; }
+
+// Whether results are mended that special values change, and not folded again.
+bool mends_blocks(const FoldJob& job) {
+  index_t taps = 1;
+  for (const PooledAxis& a : job.layout.axis) taps *= a.axis.kernel;
+  return mends(job) && taps >= kManyTaps;
+}
 
 }  // namespace
 
@@ -92,12 +101,13 @@ void run_blocks(const FoldJob& job, int threads) {
     Arena arena;
     BlockFolder plain(job, blocks, arena);
     CarefulRows careful(job);
+    const bool mended = mends_blocks(job);
     for (index_t part = begin; part < end; ++part) {
       const index_t tile = part % blocks.tiles, row = part / blocks.tiles % blocks.rows;
       const Range range = blocks.planes_of(part / blocks.tiles / blocks.rows);
       if (plain.fold(range, row, tile)) continue;
       for (index_t p = range.begin; p < range.end; ++p) {
-        if (range.size() > 1 && plain.fold({p, p + 1}, row, tile)) continue;
+        if (mended ? plain.mend(p, row, tile) : range.size() > 1 && plain.fold({p, p + 1}, row, tile)) continue;
         careful.fold(p, {row, row + 1});
       }
     }
@@ -111,6 +121,7 @@ BlockFolder::BlockFolder(const FoldJob& job, const Blocks& blocks, Arena& arena)
       how_(job.plain),
       kernels_(element_kernels(*job.problem, job.plain)),
       blocks_(blocks),
+      mends_(mends_blocks(job)),
       arena_(arena),
       across_(Axis::uniform(1, 1, 1, 0, 0)),
       along_(layout_.axis[at(layout_.row_axis)].axis),
@@ -128,8 +139,7 @@ BlockFolder::BlockFolder(const FoldJob& job, const Blocks& blocks, Arena& arena)
   }
   index_t widest = 1;
   for (index_t t = 0; t < blocks_.tiles; ++t) {
-    const Range outputs = {t * blocks_.tile_outputs, std::min(along_.out, (t + 1) * blocks_.tile_outputs)};
-    widest = std::max(widest, along_.needs(outputs).size());
+    widest = std::max(widest, along_.needs(outputs_of(t)).size());
   }
   const index_t elems = std::max(widest, along_.kernel) * lanes_, all = elems * blocks_.planes;
   rows_ = make_buffer(all, how_.value_bytes);
@@ -147,8 +157,24 @@ BlockFolder::BlockFolder(const FoldJob& job, const Blocks& blocks, Arena& arena)
   if (most_taps > kMaxFold) powers_ = make_buffer((log2_of(most_taps) + 1) * kTurns, power_bytes_);
 }
 
+Range BlockFolder::outputs_of(index_t tile) const {
+  return {tile * blocks_.tile_outputs, std::min(along_.out, (tile + 1) * blocks_.tile_outputs)};
+}
+
+bool BlockFolder::mend(index_t plane, index_t row, index_t tile) const {
+  OutputBox box;
+  box.lanes = {0, lanes_};
+  for (int a = 0; a < layout_.pooled(); ++a) {
+    box.outputs[at(a)] = a == layout_.row_axis ? outputs_of(tile) : Range{row, row + 1};
+  }
+  Mender mender(job_, plane, box);
+  if (!mender.find_nan()) return false;
+  mender.write_nan();
+  return mender.sign_zeros();
+}
+
 bool BlockFolder::fold(Range planes, index_t row, index_t tile) {
-  const Range outputs = {tile * blocks_.tile_outputs, std::min(along_.out, (tile + 1) * blocks_.tile_outputs)};
+  const Range outputs = outputs_of(tile);
   tile_ = along_.slice(outputs);
   row_ = row;
   planes_ = planes.size();
@@ -156,7 +182,7 @@ bool BlockFolder::fold(Range planes, index_t row, index_t tile) {
   const index_t in = (tile_.in_offset - along_.in_offset) * along_pitch_[kX];
   const index_t out = row * across_pitch_[kY] + outputs.begin * along_pitch_[kY];
   fold_down(static_cast<const std::byte*>(job_.x) + (layout_.plane_offset(planes.begin, kX) + in) * how_.in_bytes);
-  if (special_) return false;
+  if (special_ && !mends_) return false;
   std::byte* y = static_cast<std::byte*>(job_.y) + (layout_.plane_offset(planes.begin, kY) + out) * how_.out_bytes;
   const bool tiled = !tile_.adaptive && tile_.dilation == 1 && tile_.stride == tile_.kernel &&
                      tile_.in == tile_.out * tile_.kernel && tile_.start(0) == 0;
@@ -166,7 +192,7 @@ bool BlockFolder::fold(Range planes, index_t row, index_t tile) {
     fold_tiles(y);
   else
     fold_each(y);
-  return true;
+  return !special_;
 }
 
 // Folds along the axis across rows into one row of accumulators for each plane.

@@ -32,8 +32,12 @@ class BlockFolder {
   /// Takes its memory from `arena`, which must not be reset while it lives.
   BlockFolder(const FoldJob& job, const Blocks& blocks, Arena& arena);
 
-  /// Folds outputs of the row `row` of some planes. False when a value was found that needs the careful recipe.
+  /// Folds outputs of the row `row` of some planes. False when a value was found that needs the careful recipe, or
+  /// mend.
   bool fold(Range planes, index_t row, index_t tile);
+  /// Of a pool with so many taps that its results are mended, after that: a plane's. False when it needs the careful
+  /// recipe.
+  bool mend(index_t plane, index_t row, index_t tile) const;
 
  private:
   static constexpr std::size_t at(index_t i) { return static_cast<std::size_t>(i); }
@@ -48,6 +52,7 @@ class BlockFolder {
   void lower(const std::byte* acc, index_t n, index_t output, std::byte* y, index_t pitch);
   const std::byte* turn(index_t rows, index_t columns);
 
+  Range outputs_of(index_t tile) const;
   std::byte* make_buffer(index_t elems, index_t bytes) { return arena_.take(elems * bytes + 128); }
   template <class Leaf>
   void fold_many(index_t count, index_t n, std::byte* out, const Leaf& leaf);
@@ -60,6 +65,7 @@ class BlockFolder {
   const RowReduction& how_;
   const ElementKernels kernels_;
   const Blocks& blocks_;
+  const bool mends_;  // special values do not keep a fold from its end
   Arena& arena_;
   Axis across_, along_;  // a single tap where there is no axis across rows
   Pitches across_pitch_{}, along_pitch_{};

@@ -246,6 +246,14 @@ bool scan_row(const void* x, index_t n, bool zeros) {
   const auto mask = hn::Set(d, kMost);
   auto magnitude = hn::Zero(d), least = hn::Zero(d), magnitude2 = magnitude, least2 = least;
   index_t i = 0;
+  if (!zeros) {
+    for (; i + 4 * step <= n; i += 4 * step) {
+      magnitude = hn::Max(magnitude, hn::And(hn::LoadU(d, bits + i), mask));
+      magnitude2 = hn::Max(magnitude2, hn::And(hn::LoadU(d, bits + i + step), mask));
+      magnitude = hn::Max(magnitude, hn::And(hn::LoadU(d, bits + i + 2 * step), mask));
+      magnitude2 = hn::Max(magnitude2, hn::And(hn::LoadU(d, bits + i + 3 * step), mask));
+    }
+  }
   for (; i + 2 * step <= n; i += 2 * step) {  // two chains, since each waits for its last step
     const auto v = hn::LoadU(d, bits + i), w = hn::LoadU(d, bits + i + step);
     magnitude = hn::Max(magnitude, hn::And(v, mask));

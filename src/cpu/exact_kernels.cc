@@ -12,15 +12,15 @@ HWY_BEFORE_NAMESPACE();
 namespace oriel::cpu {
 namespace HWY_NAMESPACE {
 
-// Folds of neighbours: the taps of `a` come before those of `b`, so a tie stays with `a`, and a NaN of either stays.
-// Associative, but in scan order only.
+// Folds of neighbours: the taps of `a` come before those of `b`, so a tie stays with `a`. Associative, but in scan
+// order only. Of numbers alone; x86's own instructions take the second operand of equals.
 struct FirstMax {
   template <class V>
   static HWY_INLINE V combine(V a, V b) {
 #if HWY_ARCH_X86 && HWY_TARGET <= HWY_SSSE3
-    return hn::IfThenElse(hn::IsNaN(b), b, hn::Max(b, a));  // which takes the second of equals, and beside a NaN
+    return hn::Max(b, a);
 #else
-    return hn::IfThenElse(hn::Or(hn::Gt(b, a), hn::IsNaN(b)), b, a);
+    return hn::IfThenElse(hn::Gt(b, a), b, a);
 #endif
   }
 };
@@ -28,10 +28,19 @@ struct FirstMin {
   template <class V>
   static HWY_INLINE V combine(V a, V b) {
 #if HWY_ARCH_X86 && HWY_TARGET <= HWY_SSSE3
-    return hn::IfThenElse(hn::IsNaN(b), b, hn::Min(b, a));
+    return hn::Min(b, a);
 #else
-    return hn::IfThenElse(hn::Or(hn::Lt(b, a), hn::IsNaN(b)), b, a);
+    return hn::IfThenElse(hn::Lt(b, a), b, a);
 #endif
+  }
+};
+// The same in which a NaN of either stays: where `b` is one, and beside one of `a`, which no comparison replaces (x86
+// takes the second operand beside a NaN, too).
+template <class Number>
+struct OrNan {
+  template <class V>
+  static HWY_INLINE V combine(V a, V b) {
+    return hn::IfThenElse(hn::IsNaN(b), b, Number::combine(a, b));
   }
 };
 
@@ -41,7 +50,10 @@ FoldKernels first_of(Lane lane) {
   return lane == Lane::f32 ? fold_kernels<R, float>() : FoldKernels{};
 }
 
-FoldKernels first(Op op, Lane lane) { return op == Op::min ? first_of<FirstMin>(lane) : first_of<FirstMax>(lane); }
+FoldKernels first(Op op, Lane lane, Nan nan) {
+  if (nan == Nan::absent) return op == Op::min ? first_of<FirstMin>(lane) : first_of<FirstMax>(lane);
+  return op == Op::min ? first_of<OrNan<FirstMin>>(lane) : first_of<OrNan<FirstMax>>(lane);
+}
 
 // A strip of kVectors vectors. A window is the end of one block of `kernel` rows and the beginning of the next.
 template <class R, int kVectors, class D>
@@ -100,8 +112,9 @@ FoldFirstRows first_rows_of(Lane lane) {
   return lane == Lane::f64 ? &fold_first_rows<R, double> : &fold_first_rows<R, float>;
 }
 
-FoldFirstRows first_rows(Op op, Lane lane) {
-  return op == Op::min ? first_rows_of<FirstMin>(lane) : first_rows_of<FirstMax>(lane);
+FoldFirstRows first_rows(Op op, Lane lane, Nan nan) {
+  if (nan == Nan::absent) return op == Op::min ? first_rows_of<FirstMin>(lane) : first_rows_of<FirstMax>(lane);
+  return op == Op::min ? first_rows_of<OrNan<FirstMin>>(lane) : first_rows_of<OrNan<FirstMax>>(lane);
 }
 
 template <Extremum kKind, class X, class A>

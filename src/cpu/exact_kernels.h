@@ -29,12 +29,15 @@ struct FirstRows {
 using FoldFirstRows = void (*)(const FirstRows& rows);
 inline constexpr index_t kFirstStripBytes = 4 * 64;
 
+/// Whether there may be a NaN among what is folded.
+enum class Nan : bool { absent, possible };
+
 enum class Extremum : std::uint8_t { max, min, magnitude };  // magnitude: of floats, the greatest
 
 struct ExactTable {
   /// f32, f64: of taps in scan order the first best, or a NaN where there is one.
-  FoldKernels (*first)(Op op, Lane lane) = nullptr;
-  FoldFirstRows (*first_rows)(Op op, Lane lane) = nullptr;  // of the same
+  FoldKernels (*first)(Op op, Lane lane, Nan nan) = nullptr;
+  FoldFirstRows (*first_rows)(Op op, Lane lane, Nan nan) = nullptr;  // of the same
   /// Floats to f32 or f64 lanes, a NaN to what loses against all: an absent tap.
   LiftRow (*numbers)(Extremum kind, Dtype from, Lane to) = nullptr;
   SeekExtremum (*seek)(Extremum kind, Dtype dtype) = nullptr;  // null: none for it

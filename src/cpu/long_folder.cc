@@ -206,6 +206,11 @@ void LongFolder::fold_class(Range rows, index_t first, CarefulRows& careful) {
   const index_t classes = axis.classes(), step = axis.class_step(), kernel = axis.kernel;
   index_t done = first;  // outputs that are known to be right
   index_t ready = 0, clock = 0;
+  Range again{first, first};  // outputs of blocks one after the other with special values
+  const auto fold_again = [&] {
+    if (!again.empty()) careful.fold(plane_, tile_number_, tiling_, again);
+    again = {rows.end, rows.end};
+  };
   for (index_t o = first; o < rows.end;) {
     const index_t count = std::min(block_, (rows.end - o + classes - 1) / classes);
     const index_t windows = (count - 1) * step + 1;
@@ -229,7 +234,8 @@ void LongFolder::fold_class(Range rows, index_t first, CarefulRows& careful) {
       }
     }
     const index_t end = std::min(rows.end, o + count * classes);
-    if (special) careful.fold(plane_, tile_number_, tiling_, {done, end});
+    if (!special) fold_again();
+    if (special) again = {again.empty() ? done : again.begin, end};
     done = special ? end : std::max(done, o);  // the next block may find what this one read last
     o += count * classes;
     if (sum_) {
@@ -237,6 +243,7 @@ void LongFolder::fold_class(Range rows, index_t first, CarefulRows& careful) {
       clock += count * step;
     }
   }
+  fold_again();
 }
 
 // One row of outputs from a row that is folded across.

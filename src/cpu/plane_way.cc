@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "cpu/arena.h"
+#include "cpu/mend.h"
 #include "cpu/parallel.h"
 #include "cpu/plane.h"
 #include "cpu/tiling.h"
@@ -53,8 +54,9 @@ class PlaneFolder {
  public:
   PlaneFolder(const FoldJob& job, const PlaneKernel& kernel, const Tiling& tiling, Arena& arena);
 
-  /// False when values were met that these kernels do not treat exactly.
+  /// False when values were met that these kernels do not treat exactly. If it can mend, all is folded nevertheless.
   bool fold(index_t plane, index_t tile, Range rows);
+  bool can_mend() const { return mends_; }
 
   /// Cuts rows into parts of one slice each; of volumes so that the next slice finds its inputs in the second cache.
   template <class F>
@@ -91,6 +93,7 @@ class PlaneFolder {
   const Tiling& tiling_;
   const Pool& pool_;
   const bool averages_;
+  const bool mends_;
   Axis across_ = Axis::uniform(1, 1, 1, 0, 0);  // a lone row, when only the row axis is pooled
   Pitches across_pitch_{};
   Axis depth_;  // of volumes: folded before across_
@@ -118,7 +121,12 @@ class PlaneFolder {
 };
 
 PlaneFolder::PlaneFolder(const FoldJob& job, const PlaneKernel& kernel, const Tiling& tiling, Arena& arena)
-    : job_(job), kernel_(kernel), tiling_(tiling), pool_(job.problem->pool), averages_(pool_.op == Op::avg) {
+    : job_(job),
+      kernel_(kernel),
+      tiling_(tiling),
+      pool_(job.problem->pool),
+      averages_(pool_.op == Op::avg),
+      mends_(mends(job) && job.layout.pooled() < 3) {
   for (int a = 0; a < job.layout.pooled(); ++a) {
     if (a == job.layout.row_axis) continue;
     if (job.layout.pooled() == 3 && !deep_) {
@@ -289,6 +297,7 @@ bool PlaneFolder::fold(index_t plane, index_t tile, Range rows) {
   const index_t depth_divisor = deep_ ? divisor_of(depth_, slice) : 1;
   const Range full = across_.full();
   ring_end_ = 0;
+  bool special = false;
   for (index_t r = rows.begin - first; r < rows.end - first;) {
     const index_t begin = r, end = std::min(rows.end - first, r + chunk_);
     const index_t divisor = divisor_of(across_, r);
@@ -306,9 +315,10 @@ bool PlaneFolder::fold(index_t plane, index_t tile, Range rows) {
     if (deep_ && fold_depth(x, slice, across_.needs({begin, r}))) return false;
     band_.y = static_cast<std::byte*>(job_.y) + (y + begin * across_pitch_[kY]) * kernel_.in_bytes;
     set_divisor(divisor * depth_divisor);
-    if (deep_ ? kernel_.fold_again(band_) : kernel_.fold(band_)) return false;
+    special |= deep_ ? kernel_.fold_again(band_) : kernel_.fold(band_);
+    if (special && !mends_) return false;
   }
-  return true;
+  return !special;
 }
 
 void fold_tasks(const FoldJob& job, const PlaneKernel& kernel, const Tiling& tiling, index_t begin, index_t end) {
@@ -320,7 +330,8 @@ void fold_tasks(const FoldJob& job, const PlaneKernel& kernel, const Tiling& til
     const index_t plane = task / tiling.bands / tiling.tiles;
     const Range rows = {band * tiling.band_rows, std::min(tiling.rows, (band + 1) * tiling.band_rows)};
     folder.each_part(rows, [&](Range part) {
-      if (!folder.fold(plane, tile, part)) careful.fold(plane, tile, tiling, part);
+      if (folder.fold(plane, tile, part) || (folder.can_mend() && careful.mend(plane, tile, tiling, part))) return;
+      careful.fold(plane, tile, tiling, part);
     });
   }
 }

@@ -196,7 +196,7 @@ RowReduction careful_recipe(const Problem& problem) {
 
 bool is_floating_extremum(const Problem& problem) { return is_extremum(problem) && is_floating(problem.dtype); }
 
-RowReduction exact_recipe(const Problem& problem) {
+RowReduction exact_recipe(const Problem& problem, Nan nan) {
   if (!is_floating_extremum(problem)) return careful_recipe(problem);
   const KernelTable& k = kernels();
   const Dtype dtype = problem.dtype;
@@ -207,7 +207,7 @@ RowReduction exact_recipe(const Problem& problem) {
   for (int a = 0; a < problem.pooled; ++a) long_axes += problem.axis[static_cast<std::size_t>(a)].kernel > 1 ? 1 : 0;
   r.any_order = absolute || long_axes <= 1;  // magnitudes have one zero
   r.counts = false;
-  r.fold = exact_table().first(problem.pool.op, lane);
+  r.fold = exact_table().first(problem.pool.op, lane, nan);
   if (lane == Lane::f64)
     set_identity(r, min ? highest_value<double>() : lowest_value<double>());
   else

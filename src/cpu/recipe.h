@@ -1,6 +1,7 @@
 // Which kernels carry out a pool: the lane type, the lift, the fold and the lowering of a problem.
 #pragma once
 
+#include "cpu/exact_kernels.h"
 #include "oriel/problem.h"
 #include "oriel/reduce.h"
 
@@ -11,8 +12,8 @@ RowReduction plain_recipe(const Problem& problem);
 /// The exact way for any row: extrema with tap codes (S3, S4), sums that count what they leave out.
 RowReduction careful_recipe(const Problem& problem);
 /// The exact way for values alone: extrema without codes, whose axes are folded from the last on where `any_order` is
-/// not set; sums as above.
-RowReduction exact_recipe(const Problem& problem);
+/// not set; sums as above. With Nan::absent only of inputs that hold none, or with policy omit.
+RowReduction exact_recipe(const Problem& problem, Nan nan);
 /// A maximum, a minimum or a greatest magnitude of floats: what has NaN and zeros of two signs.
 bool is_floating_extremum(const Problem& problem);
 /// Whether an exact recipe holds only of taps in scan order.

@@ -5,6 +5,7 @@
 #include <type_traits>
 
 #include "cpu/axes_way.h"
+#include "cpu/mend.h"
 #include "cpu/parallel.h"
 #include "cpu/recipe.h"
 #include "cpu/row_folder.h"
@@ -14,7 +15,8 @@
 namespace oriel::cpu {
 namespace {
 
-constexpr index_t kFewRows = 3;  // of lanes, that are folded again for every row of outputs
+constexpr index_t kManyTaps = 64;  // of a window, so that a look for NaN takes less than a fold that keeps them
+constexpr index_t kFewRows = 3;    // of lanes, that are folded again for every row of outputs
 
 // Does tasks [begin, end) with folders that live as long as this call.
 void fold_tasks(const FoldJob& job, const Tiling& tiling, index_t begin, index_t end) {
@@ -49,43 +51,75 @@ void run_rows(const FoldJob& job, int threads) {
 
 namespace {
 
-// Of values alone, in scan order only where that folds no row several times, and all outputs of a row at once.
-RowReduction recipe_of(const FoldJob& job) {
-  const RowReduction exact = exact_recipe(*job.problem);
-  if (job.index != nullptr) return careful_recipe(*job.problem);
-  if (!in_scan_order(exact)) return exact;
-  const RowLayout& layout = job.layout;
-  if (layout.pooled() != 2) return careful_recipe(*job.problem);
-  if (layout.row_axis < 0) return layout.axis[0].axis.kernel <= kFewRows ? exact : careful_recipe(*job.problem);
+// Whether an exact recipe that holds of taps in scan order folds no row several times, and all outputs of a row at
+// once.
+bool suits_scan_order(const RowLayout& layout) {
+  if (layout.pooled() != 2) return false;
+  if (layout.row_axis < 0) return layout.axis[0].axis.kernel <= kFewRows;
   const Axis& row = layout.axis[static_cast<std::size_t>(layout.row_axis)].axis;
-  const bool at_once = !row.adaptive && (row.stride == 1 || row.kernel <= kMaxFold || slides(row));
-  return at_once ? exact : careful_recipe(*job.problem);
+  return !row.adaptive && (row.stride == 1 || row.kernel <= kMaxFold || slides(row));
+}
+
+// Of values alone where that suits.
+RowReduction recipe_of(const FoldJob& job, Nan nan) {
+  const RowReduction exact = exact_recipe(*job.problem, nan);
+  const bool suits = job.index == nullptr && (!in_scan_order(exact) || suits_scan_order(job.layout));
+  return suits ? exact : careful_recipe(*job.problem);
+}
+
+// Rows of a tile, of at most one axis across rows.
+OutputBox box_of(const RowLayout& layout, const RowTile& tile, Range rows) {
+  OutputBox box;
+  box.lanes = {tile.lane_begin, tile.lane_begin + tile.lanes};
+  for (int a = 0; a < layout.pooled(); ++a) {
+    const Range along = {tile.out_begin, tile.out_begin + tile.axis.out};
+    box.outputs[static_cast<std::size_t>(a)] = a == layout.row_axis ? along : rows;
+  }
+  return box;
 }
 
 }  // namespace
 
 struct CarefulRows::State {
-  State(const FoldJob& job, const Tiling& tiling, Arena& arena)
-      : how(recipe_of(job)), folder(job, how, tiling, arena, in_scan_order(how)) {}
+  State(const FoldJob& job, Nan nan, const Tiling& tiling, Arena& arena)
+      : how(recipe_of(job, nan)), folder(job, how, tiling, arena, in_scan_order(how)) {}
 
   RowReduction how;
   RowFolder folder;
 };
 
+// Made, with what lies in the arena, when first needed: it seldom is.
+RowFolder& CarefulRows::folder(Nan nan, const Tiling& tiling) {
+  static_assert(std::is_trivially_destructible_v<State>);
+  State*& state = nan == Nan::absent ? of_numbers_ : of_all_;
+  if (!arena_) arena_.emplace();
+  if (state == nullptr) state = new (arena_->take(sizeof(State))) State(job_, nan, tiling, *arena_);
+  return state->folder;
+}
+
 void CarefulRows::fold(index_t plane, index_t tile, const Tiling& tiling, Range rows) {
-  const bool seek = takes_seek_exactly(job_);
-  if (seek || takes_axes_exactly(job_)) {
-    const RowTile part = tiling.tile(tile);
-    const Range along = {part.out_begin, part.out_begin + part.axis.out};
-    const Range lanes = {part.lane_begin, part.lane_begin + part.lanes};
-    return (seek ? seek_rows : fold_axes_exactly)(job_, plane, rows, along, lanes);
+  const OutputBox box = box_of(job_.layout, tiling.tile(tile), rows);
+  const Range along =
+      job_.layout.row_axis >= 0 ? box.outputs[static_cast<std::size_t>(job_.layout.row_axis)] : Range{0, 1};
+  if (takes_seek_exactly(job_)) return seek_rows(job_, plane, rows, along, box.lanes);
+  if (takes_axes_exactly(job_)) return fold_axes_exactly(job_, plane, rows, along, box.lanes);
+  const bool a_box = job_.layout.row_axis >= 0 && (job_.layout.pooled() == 1 || suits_scan_order(job_.layout));
+  if (mends(job_) && a_box && job_.problem->taps() >= kManyTaps) {
+    Mender mender(job_, plane, box);
+    if (mender.find_nan()) {
+      folder(Nan::absent, tiling).fold(plane, tile, rows);
+      return mender.write_nan();
+    }
   }
-  static_assert(std::is_trivially_destructible_v<State>);  // it lies in the arena
-  if (state_ == nullptr) {
-    Arena& arena = arena_.emplace();
-    state_ = new (arena.take(sizeof(State))) State(job_, tiling, arena);
-  }
-  state_->folder.fold(plane, tile, rows);
+  folder(Nan::possible, tiling).fold(plane, tile, rows);
+}
+
+bool CarefulRows::mend(index_t plane, index_t tile, const Tiling& tiling, Range rows) const {
+  const OutputBox box = box_of(job_.layout, tiling.tile(tile), rows);
+  Mender mender(job_, plane, box);
+  if (!mender.find_nan()) return false;
+  mender.write_nan();
+  return mender.sign_zeros();
 }
 
 void CarefulRows::fold(index_t plane, Range rows) {

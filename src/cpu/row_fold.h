@@ -32,6 +32,9 @@ void run_fold(const FoldJob& job, int threads);
 /// The way that takes everything: RowFolder over tiles and bands of rows.
 void run_rows(const FoldJob& job, int threads);
 
+class RowFolder;
+enum class Nan : bool;
+
 /// Folds rows of outputs again with the careful recipe, where a NaN or a negative zero was found.
 class CarefulRows {
  public:
@@ -43,13 +46,19 @@ class CarefulRows {
   void fold(index_t plane, Range rows);
   /// Rows of one tile; always of the same tiling, which outlives this.
   void fold(index_t plane, index_t tile, const Tiling& tiling, Range rows);
+  /// Rows of a pool that mends (mend.h), of at most two axes of which one runs along rows, that have been folded as if
+  /// they held no special value. False if they need to be folded again.
+  bool mend(index_t plane, index_t tile, const Tiling& tiling, Range rows) const;
 
  private:
   struct State;
+  RowFolder& folder(Nan nan, const Tiling& tiling);
+
   const FoldJob& job_;
   std::optional<Tiling> tiling_;
-  std::optional<Arena> arena_;  // made, with what lies in it, when first needed: it seldom is
-  State* state_ = nullptr;
+  std::optional<Arena> arena_;
+  State* of_all_ = nullptr;
+  State* of_numbers_ = nullptr;
 };
 
 }  // namespace oriel::cpu
