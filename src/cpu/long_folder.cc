@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "cpu/kernels.h"
+#include "cpu/mend.h"
 
 namespace oriel::cpu {
 namespace {
@@ -87,6 +88,7 @@ LongFolder::LongFolder(const FoldJob& job, const Tiling& tiling, Arena& arena)
       direct_(how_.lower == nullptr && dense_y_),
       lifts_(lifts_rows(job, axes_)),
       in_place_(folds_in_place(job, axes_)),
+      mends_(mends(job) && axes_.across.classes() == 1),
       block_(block_outputs()) {
   const index_t bytes = how_.value_bytes, kernel = axes_.across.kernel;
   before_bytes_ = (tiling.before_elems * bytes + kVectorBytes - 1) / kVectorBytes * kVectorBytes;
@@ -208,7 +210,8 @@ void LongFolder::fold_class(Range rows, index_t first, CarefulRows& careful) {
   index_t ready = 0, clock = 0;
   Range again{first, first};  // outputs of blocks one after the other with special values
   const auto fold_again = [&] {
-    if (!again.empty()) careful.fold(plane_, tile_number_, tiling_, again);
+    const bool mended = mends_ && !again.empty() && careful.mend(plane_, tile_number_, tiling_, again);
+    if (!mended && !again.empty()) careful.fold(plane_, tile_number_, tiling_, again);
     again = {rows.end, rows.end};
   };
   for (index_t o = first; o < rows.end;) {
@@ -228,7 +231,7 @@ void LongFolder::fold_class(Range rows, index_t first, CarefulRows& careful) {
       out_[i * step] = to_y ? y_ + (o + i * classes) * axes_.across_pitch[kY] * how_.out_bytes : folded_row(i);
     }
     const bool special = (!in_place && kernels_.across(b)) || known;
-    if (!to_y && !special) {
+    if (!to_y && (!special || mends_)) {
       for (index_t i = 0; i < count; ++i) {
         fold_along(in_place ? static_cast<const std::byte*>(rows_[i * step]) : folded_row(i), o + i * classes);
       }

@@ -62,6 +62,7 @@ class LongFolder {
   const bool direct_;  // the last fold writes y itself
   const bool lifts_;   // rows of x are copied or lifted before they are folded
   const bool in_place_;
+  const bool mends_;     // special values do not keep a fold from its end
   const index_t block_;  // windows across rows that one call takes
   index_t row_bytes_;    // of rows that are folded across
   index_t before_bytes_;

@@ -6,8 +6,8 @@
 namespace oriel::cpu {
 namespace {
 
-constexpr index_t kManyTaps = 128;        // of a window: what is done for every result takes less than to fold it
-constexpr index_t kSomeResults = 16;      // of which one is zero, of other windows
+constexpr index_t kManyInputs = 128;      // for every result: to look at each takes less than to fold them
+constexpr index_t kSomeResults = 16;      // otherwise one of so many may be zero
 constexpr index_t kLookedThrough = 4096;  // elements of rows that lie one after the other
 constexpr index_t kPiece = 128;           // of a row with a NaN
 
@@ -38,7 +38,6 @@ Mender::Mender(const FoldJob& job, index_t plane, const OutputBox& box)
       outputs_(box.lanes.size()) {
   for (int a = 0; a < layout_.pooled(); ++a) {
     needs_[at(a)] = layout_.axis[at(a)].axis.needs(box.outputs[at(a)]);
-    taps_ *= layout_.axis[at(a)].axis.kernel;
     inputs_ *= needs_[at(a)].size();
     outputs_ *= box.outputs[at(a)].size();
   }
@@ -208,12 +207,37 @@ void Mender::write() {
   }
 }
 
+// Of windows along one row, whose first zero only moves on.
+template <class Bits>
+void Mender::sign_row() {
+  const PooledAxis& row = layout_.axis[0];
+  const auto* x = static_cast<const Bits*>(job_.x) + offset({}, kX);
+  Bits* y = static_cast<Bits*>(job_.y) + offset({}, kY);
+  const index_t stride = row.axis.stride, kernel = row.axis.kernel, in = row.axis.in, pitch = row.pitch[kY];
+  index_t zero = 0, start = row.axis.start(box_.outputs[0].begin);
+  for (index_t o = box_.outputs[0].begin; o < box_.outputs[0].end; ++o, start += stride) {
+    if (!is_zero(y[o * pitch])) continue;
+    const index_t end = std::min(in, start + kernel);
+    zero = std::max(zero, start);
+    while (zero < end && !is_zero(x[zero])) ++zero;
+    if (zero < end) y[o * pitch] = x[zero];
+  }
+}
+
 template <class Bits>
 bool Mender::sign() {
+  // Wider elements are folded again sooner.
+  if (sizeof(Bits) == 2 && layout_.pooled() == 1 && layout_.row_axis == 0 && box_.lanes.size() == 1) {
+    const PooledAxis& row = layout_.axis[0];
+    if (!row.axis.adaptive && row.axis.dilation == 1 && row.axis.spacing == 1 && row.pitch[kX] == 1) {
+      sign_row<Bits>();
+      return true;
+    }
+  }
   const index_t n = row_size(box_.outputs), lanes = box_.lanes.size(), lane_pitch = layout_.lanes.pitch[kY];
   const index_t pitch = layout_.row_axis < 0 ? lanes : layout_.axis[at(layout_.row_axis)].pitch[kY];
   const bool dense = (lanes == 1 || lane_pitch == 1) && (n == 1 || pitch == lanes);
-  const index_t most = taps_ >= kManyTaps ? outputs_ : outputs_ / kSomeResults;
+  const index_t most = inputs_ >= kManyInputs * outputs_ ? outputs_ : outputs_ / kSomeResults;
   index_t zeros = 0;
   each_row(box_.outputs, [&](const Coords& first) {
     const Bits* y = static_cast<const Bits*>(job_.y) + offset(first, kY);

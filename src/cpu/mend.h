@@ -38,6 +38,8 @@ class Mender {
   template <class Bits>
   bool sign();
   template <class Bits>
+  void sign_row();
+  template <class Bits>
   bool sign_one(const Coords& o, index_t lane, Bits& y);
   bool add(const Coords& input, index_t lane);
   Range fed(int axis, index_t input) const;
@@ -51,7 +53,7 @@ class Mender {
   const OutputBox& box_;
   std::array<Range, kMaxPooledAxes> needs_;  // the inputs of the box
   Pitches plane_;
-  index_t inputs_, outputs_, taps_ = 1;
+  index_t inputs_, outputs_;
   index_t written_ = 0;
   index_t looked_ = 0;
   InlineList<Place, kMostNan> nan_;

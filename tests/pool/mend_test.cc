@@ -91,7 +91,8 @@ INSTANTIATE_TEST_SUITE_P(Problems, Mend,
                                          "2x150x3x8:k80x2s1:axes1,2", "64x12x5:k32x2s1:axes0,1", "3x120x10:k2x60x2s1",
                                          "120x3x10:k70x2x2s3x1x1", "60x60:k40x3s25x1p10x1", "9x12:k3x3s1p1",
                                          "11x13:k5x5s2", "2x40x70:k3x3s2:axes1,2", "30x66:k2x2s2", "33x65:k5x5s1d1x2",
-                                         "700:k3s1p1", "3000:k700s1", "20x33x2:k3s1:axes0,1", "40x40:k4x4s4p2"));
+                                         "700:k3s1p1", "3000:k700s1", "2x3000:k701s3p350:axes1", "2x500:k90s7:axes1",
+                                         "20x33x2:k3s1:axes0,1", "40x40:k4x4s4p2"));
 
 }  // namespace
 }  // namespace oriel::test
