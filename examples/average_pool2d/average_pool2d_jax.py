@@ -25,12 +25,12 @@ def jax_average_pool_2d(in_tensor: jax.Array, pool_size: int) -> jax.Array:
 def matches(dtype: jnp.dtype) -> bool:
     in_array = jnp.arange(C * HIN * WIN, dtype=dtype).reshape(C, HIN, WIN)
 
-    out_nki = tensor_avgpool_kernel(in_array, pool_size=POOL_SIZE)
+    out_tile = tensor_avgpool_kernel(in_array, pool_size=POOL_SIZE)
     out_jax = jax_average_pool_2d(in_array, pool_size=POOL_SIZE)
 
-    print(in_array, out_nki, out_jax, sep="\n")
-    match = out_nki.dtype == in_array.dtype and bool(jnp.allclose(out_nki, out_jax))
-    print("NKI and JAX match" if match else "NKI and JAX differ")
+    print(in_array, out_tile, out_jax, sep="\n")
+    match = out_tile.dtype == in_array.dtype and bool(jnp.allclose(out_tile, out_jax))
+    print("the tile kernel and JAX match" if match else "the tile kernel and JAX differ")
     return match
 
 

@@ -17,15 +17,15 @@ HOUT, WOUT = HIN // POOL_SIZE, WIN // POOL_SIZE
 
 def matches(dtype: torch.dtype) -> bool:
     in_tensor = torch.arange(C * HIN * WIN, dtype=dtype).reshape(C, HIN, WIN)
-    out_nki = torch.zeros((C, HOUT, WOUT), dtype=dtype)
+    out_tile = torch.zeros((C, HOUT, WOUT), dtype=dtype)
 
-    tensor_avgpool_kernel(in_tensor, POOL_SIZE, out=out_nki)
+    tensor_avgpool_kernel(in_tensor, POOL_SIZE, out=out_tile)
 
     out_torch = torch.nn.functional.avg_pool2d(in_tensor, POOL_SIZE, POOL_SIZE)
 
-    print(in_tensor, out_nki, out_torch, sep="\n")
-    match = bool((out_nki == out_torch).all())
-    print("NKI and Torch match" if match else "NKI and Torch differ")
+    print(in_tensor, out_tile, out_torch, sep="\n")
+    match = bool((out_tile == out_torch).all())
+    print("the tile kernel and PyTorch match" if match else "the tile kernel and PyTorch differ")
     return match
 
 

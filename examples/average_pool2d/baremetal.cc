@@ -52,15 +52,15 @@ bool matches(oriel::Dtype dtype) {
   const oriel::index_t c = 2, hin = 6, win = 6, hout = hin / pool_size, wout = win / pool_size;
   const nki::array in_array = nki::array::arange(dtype, {c, hin, win});
 
-  const nki::array out_nki = tensor_avgpool_kernel(in_array, pool_size);
+  const nki::array out_tile = tensor_avgpool_kernel(in_array, pool_size);
 
-  bool all = out_nki.shape() == oriel::Extents{c, hout, wout};
+  bool all = out_tile.shape() == oriel::Extents{c, hout, wout};
   std::printf("%s:", std::string(oriel::name(dtype)).c_str());
   for (oriel::index_t o = 0; o < c * hout * wout; ++o) {
-    std::printf(" %g", out_nki.at(o));
-    all = all && out_nki.at(o) == reference(in_array, pool_size, o / (hout * wout), o / wout % hout, o % wout);
+    std::printf(" %g", out_tile.at(o));
+    all = all && out_tile.at(o) == reference(in_array, pool_size, o / (hout * wout), o / wout % hout, o % wout);
   }
-  std::printf("\n%s\n", all ? "NKI and reference match" : "NKI and reference differ");
+  std::printf("\n%s\n", all ? "the tile kernel and the reference match" : "the tile kernel and the reference differ");
   return all;
 }
 

@@ -13,8 +13,8 @@ tensor([[[[ 5.,  7.],
           [13., 15.]]]])
 """
 
-import importlib
-from typing import Any
+import importlib as _importlib
+from typing import Any as _Any
 
 try:
     from mpi4py import MPI as _MPI  # noqa: F401
@@ -36,7 +36,11 @@ _MODULES = {
 __all__ = ["DistributedPool", "Grid", "Halo", "gather", "halo_shape", "repartition", "scatter", *_MODULES]
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> _Any:
     if name in _MODULES:  # only these need PyTorch
-        return getattr(importlib.import_module(f"oriel.ranks.{_MODULES[name]}"), name)
+        return getattr(_importlib.import_module(f"oriel.ranks.{_MODULES[name]}"), name)
     raise AttributeError(f"module 'oriel.mpi' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*__all__, *(name for name in globals() if name.startswith("__"))})

@@ -1,11 +1,11 @@
-"""examples/average_pool2d_jax.py as people run it."""
+"""examples/avg_pool2d_jax.py as people run it."""
 
 import os
 import subprocess
 import sys
 from pathlib import Path
 
-PROGRAM = Path(__file__).parents[2] / "examples" / "average_pool2d_jax.py"
+PROGRAM = Path(__file__).parents[2] / "examples" / "avg_pool2d_jax.py"
 
 
 def test_the_program_says_that_both_match():

@@ -29,11 +29,11 @@ def run(name):
     return result.stdout
 
 
-@pytest.mark.parametrize(("framework", "spelled"), [("torch", "Torch"), ("jax", "JAX")])
+@pytest.mark.parametrize(("framework", "spelled"), [("torch", "PyTorch"), ("jax", "JAX")])
 def test_the_programs_say_that_both_match(framework, spelled):
     if not importlib.util.find_spec(framework):
         pytest.skip(f"{framework} is not installed")
-    parts = run(f"average_pool2d_{framework}.py").split(f"NKI and {spelled} match\n")
+    parts = run(f"average_pool2d_{framework}.py").split(f"the tile kernel and {spelled} match\n")
     assert len(parts) == 4 and parts[-1] == ""  # three dtypes
     for part in parts[:-1]:
         if framework == "torch":
@@ -51,4 +51,4 @@ def test_a_kernel_that_differs_is_noticed(monkeypatch, capsys):
     spec.loader.exec_module(tutorial)
     monkeypatch.setattr(tutorial, "tensor_avgpool_kernel", lambda x, pool_size, out: None)
     assert not tutorial.matches(tutorial.torch.float32)
-    assert capsys.readouterr().out.endswith("NKI and Torch differ\n")
+    assert capsys.readouterr().out.endswith("the tile kernel and PyTorch differ\n")

@@ -1,10 +1,10 @@
-"""examples/average_pool2d_torch.py says what it should."""
+"""examples/avg_pool2d_torch.py says what it should."""
 
 import subprocess
 import sys
 from pathlib import Path
 
-EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "average_pool2d_torch.py"
+EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "avg_pool2d_torch.py"
 
 
 def test_the_example_matches():

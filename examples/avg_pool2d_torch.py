@@ -1,6 +1,6 @@
 """A 2-D average pool of bfloat16 planes, C x H x W, in PyTorch: Oriel's beside PyTorch's own.
 
-    python examples/average_pool2d_torch.py
+    python examples/avg_pool2d_torch.py
 """
 
 import torch

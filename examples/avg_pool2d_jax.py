@@ -1,6 +1,6 @@
 """Two-dimensional average pooling of (channels, height, width) in JAX, compared with a mean over a reshaped array.
 
-Run it with `python examples/average_pool2d_jax.py`; it needs JAX and oriel.
+Run it with `python examples/avg_pool2d_jax.py`; it needs JAX and oriel.
 """
 
 import jax
