@@ -11,6 +11,12 @@
 namespace oriel::test {
 namespace {
 
+#ifdef ORIEL_SANITIZED  // which takes many times as long
+constexpr Dtype kDtypes[] = {Dtype::f32, Dtype::f16};
+#else
+constexpr Dtype kDtypes[] = {Dtype::f32, Dtype::f64, Dtype::f16, Dtype::bf16};
+#endif
+
 enum class Holding { one_nan, some_nan, many_nan, nan_and_zeros, one_zero, zeros, zeros_above, zeros_below };
 
 constexpr Holding kHoldings[] = {Holding::one_nan,  Holding::some_nan, Holding::many_nan,    Holding::nan_and_zeros,
@@ -60,12 +66,20 @@ std::vector<std::byte> elements(Dtype dtype, index_t n, Holding holding, std::mt
   });
 }
 
+// Values alone: with indices every way carries codes.
+std::string check_values(const Case& c, Layout in, Layout out, const Options& options) {
+  const Placed x(c.problem.dtype, c.problem.shape, in, c.x.data(), c.problem.order);
+  Placed y(c.problem.dtype, extents(c.y.shape), out, nullptr, c.problem.order);
+  forward(c.problem.pool, x.view(), y.view(), options);
+  return differs(c, "forward", c.y, y, in);
+}
+
 class Mend : public testing::TestWithParam<const char*> {};
 
 TEST_P(Mend, S3_S4_AsTheReference) {
   std::mt19937_64 random(seeds()[0]);
   unsigned number = 0;
-  for (Dtype dtype : {Dtype::f32, Dtype::f64, Dtype::f16, Dtype::bf16}) {
+  for (Dtype dtype : kDtypes) {
     for (const char* op : {"max", "min"}) {
       for (const char* policy : {"", ":omit"}) {
         Problem p = parse_problem(std::string(op) + ":f32:" + GetParam() + policy);
@@ -74,7 +88,7 @@ TEST_P(Mend, S3_S4_AsTheReference) {
           const Case c(p, elements(dtype, element_count(p.shape), holding, random), {});
           const Layout in = ++number % 2 == 0 ? Layout::dense : kWritableLayouts[number % 5];
           const std::string wrong =
-              check_forward(c, in, kWritableLayouts[number / 5 % 5], {.threads = number % 3 == 0 ? 3 : 1});
+              check_values(c, in, kWritableLayouts[number / 5 % 5], {.threads = number % 3 == 0 ? 3 : 1});
           ASSERT_TRUE(wrong.empty()) << wrong << ", holding " << static_cast<int>(holding);
         }
       }
