@@ -13,8 +13,10 @@ namespace {
 
 #ifdef ORIEL_SANITIZED  // which takes many times as long
 constexpr Dtype kDtypes[] = {Dtype::f32, Dtype::f16};
+constexpr const char* kOps[] = {"max"};
 #else
 constexpr Dtype kDtypes[] = {Dtype::f32, Dtype::f64, Dtype::f16, Dtype::bf16};
+constexpr const char* kOps[] = {"max", "min"};
 #endif
 
 enum class Holding { one_nan, some_nan, many_nan, nan_and_zeros, one_zero, zeros, zeros_above, zeros_below };
@@ -80,7 +82,7 @@ TEST_P(Mend, S3_S4_AsTheReference) {
   std::mt19937_64 random(seeds()[0]);
   unsigned number = 0;
   for (Dtype dtype : kDtypes) {
-    for (const char* op : {"max", "min"}) {
+    for (const char* op : kOps) {
       for (const char* policy : {"", ":omit"}) {
         Problem p = parse_problem(std::string(op) + ":f32:" + GetParam() + policy);
         p.dtype = dtype;
