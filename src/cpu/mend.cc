@@ -9,7 +9,9 @@ namespace {
 constexpr index_t kManyInputs = 128;      // for every result: to look at each takes less than to fold them
 constexpr index_t kSomeResults = 16;      // otherwise one of so many may be zero
 constexpr index_t kLookedThrough = 4096;  // elements of rows that lie one after the other
+constexpr index_t kCounted = 512;         // of them whose zeros are counted together
 constexpr index_t kPiece = 128;           // of a row with a NaN
+constexpr index_t kWritten = 4;           // inputs for each result that may be written without a loss
 
 constexpr std::size_t at(index_t i) { return static_cast<std::size_t>(i); }
 
@@ -19,6 +21,18 @@ constexpr Bits kMagnitude = std::numeric_limits<Bits>::max() / 2;  // all but th
 template <class Bits>
 bool is_zero(Bits x) {
   return (x & kMagnitude<Bits>) == 0;
+}
+
+// At most `most` and a piece. In pieces, so that the sum is of as many bits as the elements.
+template <class Bits>
+index_t count_zeros(const Bits* x, index_t n, index_t most) {
+  index_t all = 0;
+  for (index_t begin = 0; begin < n && all <= most; begin += kCounted) {
+    Bits zeros = 0;
+    for (index_t i = begin; i < std::min(n, begin + kCounted); ++i) zeros += is_zero(x[i]) ? Bits{1} : Bits{0};
+    all += static_cast<index_t>(zeros);
+  }
+  return all;
 }
 
 }  // namespace
@@ -44,28 +58,33 @@ Mender::Mender(const FoldJob& job, index_t plane, const OutputBox& box)
 }
 
 bool Mender::find_nan() {
+  const auto has = [this](const void* x, index_t elems) { return job_.plain.scan(x, elems, false) ? 1 : 0; };
+  const auto find_beyond = [&]<class Bits>(Bits infinity) {
+    return find<Bits>(has, [infinity](Bits x) { return (x & kMagnitude<Bits>) > infinity; });
+  };
   switch (job_.problem->dtype) {
     case Dtype::f64:
-      return find<std::uint64_t>(0x7ff0000000000000);
+      return find_beyond(std::uint64_t{0x7ff0000000000000});
     case Dtype::f32:
-      return find<std::uint32_t>(0x7f800000);
+      return find_beyond(std::uint32_t{0x7f800000});
     case Dtype::f16:
-      return find<std::uint16_t>(0x7c00);
+      return find_beyond(std::uint16_t{0x7c00});
     default:
-      return find<std::uint16_t>(0x7f80);
+      return find_beyond(std::uint16_t{0x7f80});
   }
 }
 
 void Mender::write_nan() {
   // In scan order, so that the last NaN of a window stays.
-  std::sort(nan_.begin(), nan_.end(), [](const Place& a, const Place& b) { return a.input < b.input; });
+  std::sort(places_.begin(), places_.end(), [](const Place& a, const Place& b) { return a.input < b.input; });
+  const auto all = [](auto) { return true; };
   switch (size_bytes(job_.problem->dtype)) {
     case 8:
-      return write<std::uint64_t>();
+      return write<std::uint64_t>(all);
     case 4:
-      return write<std::uint32_t>();
+      return write<std::uint32_t>(all);
     default:
-      return write<std::uint16_t>();
+      return write<std::uint16_t>(all);
   }
 }
 
@@ -117,33 +136,40 @@ bool Mender::add(const Coords& input, index_t lane) {
   for (int a = 0; a < layout_.pooled(); ++a) windows *= fed(a, input[at(a)]).size();
   if (windows == 0) return true;  // between windows
   written_ += windows;
-  if (written_ > outputs_ || nan_.size() == kMostNan) return false;
-  nan_.push_back({input, lane});
+  if (written_ > std::max(outputs_, inputs_ / kWritten) || places_.size() == kMostPlaces) return false;
+  places_.push_back({input, lane});
   return true;
 }
 
-// Rows that lie one after the other are looked through as one, and row by row only if there is a NaN in them.
-template <class Bits>
-bool Mender::find(Bits infinity) {
+// Rows that lie one after the other are looked through as one, and row by row only if `has` gives not 0: how many are
+// in them, at least.
+template <class Bits, class Has, class Is>
+bool Mender::find(const Has& has, const Is& is) {
+  places_.clear();
+  written_ = 0;
   const index_t n = row_size(needs_), lanes = box_.lanes.size(), lane_pitch = layout_.lanes.pitch[kX];
   const index_t pitch = layout_.row_axis < 0 ? lanes : layout_.axis[at(layout_.row_axis)].pitch[kX];
   const bool dense = (lanes == 1 || lane_pitch == 1) && (n == 1 || pitch == lanes);
   const auto* from = static_cast<const Bits*>(job_.x);
-  const auto has_nan = [&](const Bits* x, index_t elems) { return !dense || job_.plain.scan(x, elems, false); };
   bool few = true;
+  const auto may_have = [&](const Bits* x, index_t elems) {
+    if (!dense) return true;
+    const index_t many = has(x, elems);
+    few = few && many <= kMostPlaces;
+    return few && many != 0;
+  };
   const auto look_at_row = [&](const Coords& first) {
     const Bits* x = from + offset(first, kX);
-    if (!has_nan(x, n * lanes)) return true;
+    if (!may_have(x, n * lanes)) return few;
     Coords c = first;
     const index_t piece = std::max<index_t>(1, kPiece / lanes);
     for (index_t begin = 0; begin < n && few; begin += piece) {
       const index_t end = std::min(n, begin + piece);
-      if (!has_nan(x + begin * pitch, (end - begin) * lanes)) continue;
+      if (!may_have(x + begin * pitch, (end - begin) * lanes)) continue;
       for (index_t i = begin; i < end && few; ++i) {
         if (layout_.row_axis >= 0) c[at(layout_.row_axis)] = needs_[at(layout_.row_axis)].begin + i;
         for (index_t l = 0; l < lanes && few; ++l) {
-          const Bits value = x[i * pitch + l * lane_pitch];
-          if ((value & kMagnitude<Bits>) > infinity) few = add(c, l);
+          if (is(x[i * pitch + l * lane_pitch])) few = add(c, l);
         }
       }
     }
@@ -162,7 +188,7 @@ bool Mender::find(Bits infinity) {
   each_row(runs, [&](const Coords& first) {
     for (Coords c = first; c[at(inner)] < rows.end && few;) {
       const index_t end = std::min(rows.end, c[at(inner)] + some);
-      if (!has_nan(from + offset(c, kX), (end - c[at(inner)]) * n * lanes)) {
+      if (!may_have(from + offset(c, kX), (end - c[at(inner)]) * n * lanes)) {
         c[at(inner)] = end;
         continue;
       }
@@ -173,34 +199,35 @@ bool Mender::find(Bits infinity) {
   return few;
 }
 
-template <class Bits>
-void Mender::write() {
+template <class Bits, class Changes>
+void Mender::write(const Changes& changes) {
   const index_t lane_x = layout_.lanes.pitch[kX], lane_y = layout_.lanes.pitch[kY];
-  for (const Place& nan : nan_) {
-    const Bits value = static_cast<const Bits*>(job_.x)[offset(nan.input, kX) + nan.lane * lane_x];
+  for (const Place& place : places_) {
+    const Bits value = static_cast<const Bits*>(job_.x)[offset(place.input, kX) + place.lane * lane_x];
     std::array<Range, kMaxPooledAxes> windows;
-    for (int a = 0; a < layout_.pooled(); ++a) windows[at(a)] = fed(a, nan.input[at(a)]);
+    for (int a = 0; a < layout_.pooled(); ++a) windows[at(a)] = fed(a, place.input[at(a)]);
     const index_t n = row_size(windows);
     each_row(windows, [&](const Coords& first) {
       const auto reads = [&](int a, index_t o) {  // where dilation leaves gaps, not all windows do that span it
         const Axis& axis = layout_.axis[at(a)].axis;
-        return axis.dilation == 1 || axis.tap_of(o, nan.input[at(a)]) >= 0;
+        return axis.dilation == 1 || axis.tap_of(o, place.input[at(a)]) >= 0;
       };
       for (int a = 0; a < layout_.pooled(); ++a) {
         if (a != layout_.row_axis && !reads(a, first[at(a)])) return true;
       }
-      Bits* y = static_cast<Bits*>(job_.y) + offset(first, kY) + nan.lane * lane_y;
+      Bits* y = static_cast<Bits*>(job_.y) + offset(first, kY) + place.lane * lane_y;
+      const auto put = [&](Bits& result) { result = changes(result) ? value : result; };
       if (layout_.row_axis < 0) {
-        *y = value;
+        put(*y);
         return true;
       }
       const PooledAxis& row = layout_.axis[at(layout_.row_axis)];
       if (row.axis.dilation == 1 && row.pitch[kY] == 1) {
-        std::fill_n(y, n, value);
+        std::for_each(y, y + n, put);
         return true;
       }
       for (index_t o = 0; o < n; ++o) {
-        if (reads(layout_.row_axis, first[at(layout_.row_axis)] + o)) y[o * row.pitch[kY]] = value;
+        if (reads(layout_.row_axis, first[at(layout_.row_axis)] + o)) put(y[o * row.pitch[kY]]);
       }
       return true;
     });
@@ -241,11 +268,18 @@ bool Mender::sign() {
   index_t zeros = 0;
   each_row(box_.outputs, [&](const Coords& first) {
     const Bits* y = static_cast<const Bits*>(job_.y) + offset(first, kY);
-    zeros += dense ? std::count_if(y, y + n * lanes, is_zero<Bits>) : 0;
+    zeros += dense ? count_zeros(y, n * lanes, most) : 0;
     return zeros <= most;
   });
-  if (zeros > most) return false;
   if (dense && zeros == 0) return true;
+  const auto has = [](const Bits* x, index_t elems) { return count_zeros(x, elems, kMostPlaces); };
+  if (find<Bits>(has, is_zero<Bits>)) {
+    // Against scan order, so that the first zero of a window stays.
+    std::sort(places_.begin(), places_.end(), [](const Place& a, const Place& b) { return a.input > b.input; });
+    write<Bits>(is_zero<Bits>);
+    return true;
+  }
+  if (zeros > most) return false;
   bool few = true;
   each_row(box_.outputs, [&](const Coords& first) {
     Bits* y = static_cast<Bits*>(job_.y) + offset(first, kY);
@@ -279,6 +313,9 @@ bool Mender::sign_one(const Coords& o, index_t lane, Bits& y) {
     const Axis& axis = layout_.axis[at(a)].axis;
     return axis.input_at(axis.at(o[at(a)], tap));
   };
+  const Axis& along = layout_.axis[at(last)].axis;
+  const bool spaced = along.spacing != 1;  // some taps may be between inputs
+  const index_t start = along.start(o[at(last)]);
   for (int a = 0; a >= 0;) {
     index_t row = 0;
     bool there = true;
@@ -288,7 +325,7 @@ bool Mender::sign_one(const Coords& o, index_t lane, Bits& y) {
       row += i * layout_.axis[at(b)].pitch[kX];
     }
     for (index_t u = taps[at(last)].begin; there && u < taps[at(last)].end; ++u) {
-      const index_t i = input(last, u);
+      const index_t i = spaced ? input(last, u) : start + u * along.dilation;
       if (i < 0) continue;
       if (++looked_ > inputs_ / 4 + outputs_) return false;
       const Bits value = x[row + i * layout_.axis[at(last)].pitch[kX]];

@@ -24,17 +24,17 @@ class Mender {
   bool sign_zeros();
 
  private:
-  static constexpr int kMostNan = 64;
+  static constexpr int kMostPlaces = 64;
   using Coords = std::array<index_t, kMaxPooledAxes>;
   struct Place {
     Coords input;
     index_t lane;
   };
 
-  template <class Bits>
-  bool find(Bits infinity);
-  template <class Bits>
-  void write();
+  template <class Bits, class Has, class Is>
+  bool find(const Has& has, const Is& is);
+  template <class Bits, class Changes>
+  void write(const Changes& changes);
   template <class Bits>
   bool sign();
   template <class Bits>
@@ -56,7 +56,7 @@ class Mender {
   index_t inputs_, outputs_;
   index_t written_ = 0;
   index_t looked_ = 0;
-  InlineList<Place, kMostNan> nan_;
+  InlineList<Place, kMostPlaces> places_;  // of NaN, or of zeros
 };
 
 }  // namespace oriel::cpu
