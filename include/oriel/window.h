@@ -164,6 +164,7 @@ struct Axis {
   /// The first tap of output o that stands so, or -1.
   ORIEL_HD constexpr index_t first_standing(index_t o) const {
     const index_t common = common_step(), period = spacing / common, rest = floor_mod(-start(o), spacing);
+    if (dilation == 1) return rest < width(o) ? rest : -1;
     if (rest % common != 0) return -1;  // else t * dilation is to leave this rest
     const wide_t steps = static_cast<wide_t>(rest / common) * inverse(dilation / common, period);
     const index_t t = static_cast<index_t>(steps % period);

@@ -98,29 +98,11 @@ void fold_axes_exactly(const FoldJob& job, index_t plane, Range rows, Range alon
   const RowLayout& layout = job.layout;
   Arena arena;
   const RowReduction how = exact_recipe(*job.problem, Nan::possible);
-  int inner = layout.pooled() - 1;  // the axis that rows are counted by first
-  if (inner == layout.row_axis) --inner;
-  const index_t n = inner < 0 ? 1 : layout.axis[at(inner)].axis.out;
-  for (index_t r = rows.begin; r < rows.end;) {
-    const index_t end = std::min(rows.end, (r / n + 1) * n);
-    OutputBox whole;
-    whole.lanes = lanes;
-    index_t rest = r / n;
-    for (int a = layout.pooled() - 1; a >= 0; --a) {
-      if (a == layout.row_axis) {
-        whole.outputs[at(a)] = along;
-      } else if (a == inner) {
-        whole.outputs[at(a)] = {r % n, end - r / n * n};
-      } else {
-        const index_t o = rest % layout.axis[at(a)].axis.out;
-        rest /= layout.axis[at(a)].axis.out;
-        whole.outputs[at(a)] = {o, o + 1};
-      }
-    }
+  each_box(layout, rows, along, lanes, [&](const OutputBox& whole) {
     const Boxes boxes(job, how, whole);
     for (index_t b = 0; b < boxes.count(); ++b) fold_box_exactly(job, plane, boxes.box(b), arena);
-    r = end;
-  }
+    return true;
+  });
 }
 
 }  // namespace oriel::cpu

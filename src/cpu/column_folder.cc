@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "cpu/mend.h"
 #include "cpu/parallel.h"
 
 namespace oriel::cpu {
@@ -82,7 +83,8 @@ void run_columns(const FoldJob& job, int threads) {
       const index_t band = task % tiling.bands, tile = task / tiling.bands % tiling.tiles;
       const index_t plane = task / tiling.bands / tiling.tiles;
       const Range rows = {band * tiling.band_rows, std::min(tiling.rows, (band + 1) * tiling.band_rows)};
-      if (!plain.fold(plane, tile, rows)) careful.fold(plane, tile, tiling, rows);
+      if (plain.fold(plane, tile, rows) || (mends(job) && careful.mend(plane, tile, tiling, rows))) continue;
+      careful.fold(plane, tile, tiling, rows);
     }
   };
   parallel_for(job.layout.plane_count() * tiling.tiles * tiling.bands, tiling.task_bytes, threads, fold_tasks);
@@ -95,7 +97,8 @@ ColumnFolder::ColumnFolder(const FoldJob& job, const Tiling& tiling, Arena& aren
       tiling_(tiling),
       arena_(arena),
       kernels_(element_kernels(*job.problem, job.plain)),
-      along_(axis_along(job.layout)) {
+      along_(axis_along(job.layout)),
+      mends_(mends(job)) {
   for (int a = 0; a < layout_.pooled(); ++a) {
     axis_[at(a)] = layout_.axis[at(a)].axis;
     if (a != along_) across_.push_back(a);
@@ -168,7 +171,7 @@ bool ColumnFolder::fold(index_t plane, index_t tile, Range rows) {
   if (lane_rows_.fold != nullptr) return fold_lane_rows(rows);
   const bool whole_rows = layout_.row_axis >= 0 || along_ < 0;
   const index_t along = whole_rows ? 1 : axis_[at(along_)].out;
-  for (index_t r = rows.begin; r < rows.end && !special_;) {
+  for (index_t r = rows.begin; r < rows.end && goes_on();) {
     Coords c{};
     index_t number = r / along;
     index_t step = 1, in = 0, out = 0;
@@ -227,7 +230,7 @@ index_t ColumnFolder::piece_outputs(const Axis& axis) const {
 // A row of the layout, piece by piece.
 void ColumnFolder::fold_pieces(const Coords& c, std::byte* y) {
   const index_t outputs = pieces_[1].out_begin, watched = scanned_;
-  for (index_t i = 0; i < piece_count_ && !special_; ++i) {
+  for (index_t i = 0; i < piece_count_ && goes_on(); ++i) {
     segment_ = pieces_[i];
     runs_ = all_runs_ + i * outputs;
     fill_margins();
@@ -293,7 +296,7 @@ void ColumnFolder::fold_row(const Coords& c, const std::byte* x, std::byte* y) {
     fold_down(across_[0], c[at(across_[0])], x, row_);
   else
     fold_down(-1, 0, x, row_);
-  if (special_) return;
+  if (!goes_on()) return;
   const Dtype dtype = job_.problem->dtype;
   bool direct = how_.lower == nullptr;
   if (job_.problem->pool.op == Op::sum && (dtype == Dtype::f32 || dtype == Dtype::f64)) {

@@ -28,7 +28,7 @@ class ColumnFolder {
   ColumnFolder(const FoldJob& job, const Tiling& tiling, Arena& arena);
 
   /// Folds the rows [begin, end) of a plane's tile. False when a value was found that needs the careful recipe; then
-  /// some of these rows are not, or not rightly, written.
+  /// they are folded as if there were none if the pool mends (mend.h), otherwise some are not written at all.
   bool fold(index_t plane, index_t tile, Range rows);
 
  private:
@@ -46,6 +46,7 @@ class ColumnFolder {
     bool has_taps = true;  // of every output, along this row
   };
 
+  bool goes_on() const { return mends_ || !special_; }
   void make_buffers();
   void make_lane_buffers();
   void set_tile(index_t number);
@@ -83,6 +84,7 @@ class ColumnFolder {
   bool far_ = false;                        // its inputs are beyond the second cache
   InlineList<int, kMaxPooledAxes> across_;  // pooled axes whose rows are folded where they lie, in the sums' order
   int along_ = -1;                          // the pooled axis along a row
+  bool mends_ = false;                      // and so folds on when something special was found
   std::array<Axis, kMaxPooledAxes> axis_;   // adaptive ones as uniform ones where they are
   index_t segment_outputs_ = 1;             // along rows that are no row axis of the layout
   index_t in_pitch_ = 0, out_pitch_ = 0;    // of positions along a row, in elements

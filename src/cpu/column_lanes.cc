@@ -19,7 +19,7 @@ bool ColumnFolder::fold_lane_rows(Range rows) {
   const int across = across_.empty() ? -1 : across_[0];
   const bool cut = layout_.row_axis < 0 && along_ >= 0;  // then every output along is a row of the tiling
   const Axis along = cut ? axis_[at(along_)] : Axis::uniform(1, 1, 1, 0, 0);
-  for (index_t r = rows.begin; r < rows.end && !special_;) {
+  for (index_t r = rows.begin; r < rows.end && goes_on();) {
     const index_t row = r / along.out, first = r % along.out;
     const index_t outputs = std::min(along.out - first, rows.end - r);
     index_t in = 0, out = across >= 0 ? row * layout_.axis[at(across)].pitch[kY] : 0;

@@ -4,6 +4,7 @@
 #define HWY_TARGET_INCLUDE "cpu/convert.cc"
 #include "hwy/foreach_target.h"
 // (the include above compiles this file once per target)
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 
@@ -94,9 +95,11 @@ void lift_row(const void* x, index_t pitch, index_t lane_pitch, index_t n, index
   }
   using Count = std::conditional_t<sizeof(A) == 8, std::int64_t, std::int32_t>;
   Count* HWY_RESTRICT missing = static_cast<Count*>(out.extra);
-  each<X>(x, pitch, lane_pitch, n, lanes, [&](X e, index_t i) {
+  const double norm = params.norm;
+  each<X>(x, pitch, lane_pitch, n, lanes, [value, missing, norm](X e, index_t i) {
     const bool absent = is_nan(e);
-    value[i] = absent ? static_cast<A>(-0.0) : F::template of<A>(e, params.norm);  // S8: the exact identity
+    const A lifted = F::template of<A>(e, norm);        // of a NaN too: without a branch, for vectors
+    value[i] = absent ? static_cast<A>(-0.0) : lifted;  // S8: the exact identity
     missing[i] = absent ? 1 : 0;
   });
 }
@@ -260,6 +263,11 @@ bool scan_row(const void* x, index_t n, bool zeros) {
     magnitude2 = hn::Max(magnitude2, hn::And(w, mask));
     least = hn::Min(least, v);
     least2 = hn::Min(least2, w);
+  }
+  for (; i < n && n >= step; i += step) {  // the last vector ends with the row
+    const auto v = hn::LoadU(d, bits + std::min(i, n - step));
+    magnitude = hn::Max(magnitude, hn::And(v, mask));
+    least = hn::Min(least, v);
   }
   magnitude = hn::Max(magnitude, magnitude2);
   least = hn::Min(least, least2);

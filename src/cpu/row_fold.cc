@@ -114,12 +114,16 @@ void CarefulRows::fold(index_t plane, index_t tile, const Tiling& tiling, Range 
   folder(Nan::possible, tiling).fold(plane, tile, rows);
 }
 
-bool CarefulRows::mend(index_t plane, index_t tile, const Tiling& tiling, Range rows) const {
-  const OutputBox box = box_of(job_.layout, tiling.tile(tile), rows);
-  Mender mender(job_, plane, box);
-  if (!mender.find_nan()) return false;
-  mender.write_nan();
-  return mender.sign_zeros();
+bool CarefulRows::mend(index_t plane, index_t number, const Tiling& tiling, Range rows) const {
+  const RowTile tile = tiling.tile(number);
+  const Range lanes = {tile.lane_begin, tile.lane_begin + tile.lanes};
+  return each_box(job_.layout, rows, {tile.out_begin, tile.out_begin + tile.axis.out}, lanes,
+                  [&](const OutputBox& box) {
+                    Mender mender(job_, plane, box);
+                    if (!mender.find_nan()) return false;
+                    mender.write_nan();
+                    return mender.sign_zeros();
+                  });
 }
 
 void CarefulRows::fold(index_t plane, Range rows) {

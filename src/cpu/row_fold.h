@@ -46,8 +46,8 @@ class CarefulRows {
   void fold(index_t plane, Range rows);
   /// Rows of one tile; always of the same tiling, which outlives this.
   void fold(index_t plane, index_t tile, const Tiling& tiling, Range rows);
-  /// Rows of a pool that mends (mend.h), of at most two axes of which one runs along rows, that have been folded as if
-  /// they held no special value. False if they need to be folded again.
+  /// Rows of a pool that mends (mend.h) that have been folded as if they held no special value. False if they need to be
+  /// folded again.
   bool mend(index_t plane, index_t tile, const Tiling& tiling, Range rows) const;
 
  private:

@@ -56,7 +56,8 @@ SharedTaps taps_in(const Axis& adjoint, index_t o, Range range) {
   SharedTaps taps;
   taps.first = adjoint.number_at(adjoint.at(o, first));
   taps.count = static_cast<int>(ceil_div(range.end - first, step));
-  if (taps.count > 1) taps.tree = TreeWriter(first, step, taps.count).write(adjoint.width(o));
+  if (taps.count == 2) taps.tree = kTree2;
+  if (taps.count > 2) taps.tree = TreeWriter(first, step, taps.count).write(adjoint.width(o));
   return taps;
 }
 

@@ -98,17 +98,18 @@ TEST_P(Mend, S3_S4_AsTheReference) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Problems, Mend,
-                         testing::Values("200x20:k100x2s1", "200x20:k99x2s3x1", "200x18:k101x3s5x1",
-                                         "200x20:k50x2s1d2x1", "200x20:k101x3s1p50x1", "300x6:k150s1:axes0",
-                                         "90x3:k80s1:axes0", "4x400:k2x200s1", "4x400:k2x199s1x3", "20x200:k2x100s1",
-                                         "190x30:out3x2", "131x37:out3x2", "256x16:k64x2s64x2", "16x900:k16x300s16x300",
-                                         "3x40x40:k20x20s20:axes1,2", "40x40x3:k20x20s20:axes0,1",
-                                         "2x150x3x8:k80x2s1:axes1,2", "64x12x5:k32x2s1:axes0,1", "3x120x10:k2x60x2s1",
-                                         "120x3x10:k70x2x2s3x1x1", "60x60:k40x3s25x1p10x1", "9x12:k3x3s1p1",
-                                         "11x13:k5x5s2", "2x40x70:k3x3s2:axes1,2", "30x66:k2x2s2", "33x65:k5x5s1d1x2",
-                                         "700:k3s1p1", "3000:k700s1", "2x3000:k701s3p350:axes1", "2x500:k90s7:axes1",
-                                         "20x33x2:k3s1:axes0,1", "40x40:k4x4s4p2"));
+INSTANTIATE_TEST_SUITE_P(
+    Problems, Mend,
+    testing::Values("200x20:k100x2s1", "200x20:k99x2s3x1", "200x18:k101x3s5x1", "200x20:k50x2s1d2x1",
+                    "200x20:k101x3s1p50x1", "300x6:k150s1:axes0", "90x3:k80s1:axes0", "4x400:k2x200s1",
+                    "4x400:k2x199s1x3", "20x200:k2x100s1", "190x30:out3x2", "131x37:out3x2", "256x16:k64x2s64x2",
+                    "16x900:k16x300s16x300", "3x40x40:k20x20s20:axes1,2", "40x40x3:k20x20s20:axes0,1",
+                    "2x150x3x8:k80x2s1:axes1,2", "64x12x5:k32x2s1:axes0,1", "3x120x10:k2x60x2s1",
+                    "120x3x10:k70x2x2s3x1x1", "60x60:k40x3s25x1p10x1", "9x12:k3x3s1p1", "11x13:k5x5s2",
+                    "2x40x70:k3x3s2:axes1,2", "30x66:k2x2s2", "33x65:k5x5s1d1x2", "700:k3s1p1", "3000:k700s1",
+                    "2x3000:k701s3p350:axes1", "2x500:k90s7:axes1", "20x33x2:k3s1:axes0,1", "40x40:k4x4s4p2",
+                    "12x10x40:k2x2s2:axes0,1", "2x19x12x16:k3x3s2p1:axes1,2", "14x9x70:k5x5s1p2:axes0,1",
+                    "3x8x8x20:k2x2x2s2x1x2:axes0,1,2", "2x60x20:k9s2:axes1", "9x9x300:k4x4s3x2d2x1p2x1:axes0,1"));
 
 }  // namespace
 }  // namespace oriel::test
