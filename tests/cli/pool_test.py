@@ -197,7 +197,7 @@ def test_the_report(oriel, tmp_path):
     assert b"x.npy: f32 1x1x8x8, axis 3 of 4 -> y.npy: 1x1x8x4" in oriel("pool", "x.npy", "y.npy", "-k", 2, "--axes", 3).stdout
     assert b", axes 0, 1, 2, 3 of 4 -> " in oriel("pool", "x.npy", "y.npy", "-k", 1).stdout
     assert b", axes 2, 3 of 4 -> " in oriel("pool", "x.npy", "y.npy", "-k", 2, "--axes", "2,3", "--memory", "1GiB").stdout
-    assert json.loads(oriel("pool", "x.npy", "y.npy", "-k", 1, "--memory", "100MiB", "--json").stdout)["axes"] == [0, 1, 2, 3]
+    assert json.loads(oriel("pool", "x.npy", "y.npy", "-k", 1, "--memory", "1GiB", "--json").stdout)["axes"] == [0, 1, 2, 3]
     assert oriel("pool", "x.npy", "y.npy", "-k", 1, "--quiet").stdout == b""
 
 
