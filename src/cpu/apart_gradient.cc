@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 
 #include "cpu/apart_kernels.h"
 #include "cpu/arena.h"
@@ -16,6 +17,7 @@ namespace {
 constexpr index_t kBandBytes = index_t{64} << 10;  // of dx: zeros that come first are still in a cache
 constexpr index_t kStageBytes = index_t{8} << 10;  // of dx that is put together in the first cache, then streamed
 constexpr index_t kFewestOutputs = 8;              // of a row that fills vectors
+constexpr index_t kFewestLanes = 8;                // that do
 constexpr int kMostTaps = kMostPlaceTaps * kMostPlaceTaps * kMostPlaceTaps;
 constexpr std::size_t at(index_t i) { return static_cast<std::size_t>(i); }
 
@@ -24,7 +26,7 @@ using Box = std::array<Range, kMostPlaceAxes>;
 
 struct ApartJob {
   const Problem& problem;
-  RowLayout layout;  // kX: x, kY: dy, kIndex: dx
+  const RowLayout& layout;  // kX: x, kY: dy, kIndex: dx
   const std::byte* x;
   const std::byte* dy;
   std::byte* dx;
@@ -283,34 +285,44 @@ bool has_kernels(const ApartJob& job) {
   return (job.lanes ? job.layout.lanes.n : job.layout.axis[at(job.layout.pooled() - 1)].axis.out) >= k.vector;
 }
 
-}  // namespace
-
-bool apart_gradient(const Problem& problem, const ConstTensor* x, const ConstTensor& dy, const Tensor& dx, int threads,
-                    index_t fewest_lanes) {
+// None if it is no gradient for this.
+std::optional<ApartJob> job_of(const Gradient& gradient) {
+  const Problem& problem = gradient.problem;
   const bool sums = problem.pool.op == Op::sum || problem.pool.op == Op::avg;
-  if (!sums && problem.pool.op != Op::max && problem.pool.op != Op::min) return false;
-  if (problem.pool.nan == NanPolicy::omit || problem.pooled > kMostPlaceAxes) return false;
+  if (!sums && problem.pool.op != Op::max && problem.pool.op != Op::min) return {};
+  if (problem.pool.nan == NanPolicy::omit || problem.pooled > kMostPlaceAxes) return {};
   // Taps are listed in the order of the problem's axes, and equals are told apart by that of the tensor's.
-  if (!std::is_sorted(problem.axes.begin(), problem.axes.begin() + problem.pooled)) return false;
+  if (!std::is_sorted(problem.axes.begin(), problem.axes.begin() + problem.pooled)) return {};
   for (int a = 0; a < problem.pooled; ++a) {
-    if (!is_apart(problem.axis[at(a)])) return false;
+    if (!is_apart(problem.axis[at(a)])) return {};
   }
-  if (element_count(dy.shape) == 0) return false;
-  const ConstTensor& from = sums ? dx : *x;  // sums do not look at their inputs
-  Tensor dy_pitches = dx;                    // a layout asks tensors of outputs for nothing but pitches
-  dy_pitches.pitch = dy.pitch;
+  if (element_count(gradient.dy.shape) == 0) return {};
+  const void* x = gradient.x != nullptr ? gradient.x->data : gradient.dx.data;
   ApartJob job{.problem = problem,
-               .layout = make_layout(problem, problem.axis, from, dy_pitches, &dx, IndexSpace::window),
-               .x = static_cast<const std::byte*>(from.data),
-               .dy = static_cast<const std::byte*>(dy.data),
-               .dx = static_cast<std::byte*>(dx.data),
+               .layout = gradient.layout(),
+               .x = static_cast<const std::byte*>(x),
+               .dy = static_cast<const std::byte*>(gradient.dy.data),
+               .dx = static_cast<std::byte*>(gradient.dx.data),
                .elem = size_bytes(problem.dtype),
                .sums = sums};
   job.lanes = job.layout.lanes.n > 1;
-  if (job.lanes ? !is_dense(job.layout.lanes.pitch) : !is_row(job.layout)) return false;
-  if (job.lanes && job.layout.lanes.n < fewest_lanes) return false;
-  if (!has_kernels(job) || (sums && !set_divisor(job))) return false;
-  job.positions = job.lanes && sums && is_row_of_positions(job.layout);
+  if (job.lanes ? !is_dense(job.layout.lanes.pitch) : !is_row(job.layout)) return {};
+  if (!has_kernels(job) || (sums && !set_divisor(job))) return {};
+  return job;
+}
+
+}  // namespace
+
+bool can_disjoint(const Gradient& gradient) { return job_of(gradient).has_value(); }
+
+bool disjoint_fills_vectors(const Gradient& gradient) {
+  const index_t lanes = gradient.layout().lanes.n;
+  return lanes == 1 || lanes >= kFewestLanes;
+}
+
+void run_disjoint(const Gradient& gradient, int threads) {
+  ApartJob job = *job_of(gradient);
+  job.positions = job.lanes && job.sums && is_row_of_positions(job.layout);
   job.outer = job.layout.pooled() - (job.lanes && !job.positions ? 0 : 1);
   set_streams(job);
   job.complete = true;
@@ -322,7 +334,6 @@ bool apart_gradient(const Problem& problem, const ConstTensor* x, const ConstTen
     for (index_t i = begin; i < end; ++i) sharer.run(i / bands.count, i % bands.count);
     if (job.stream || job.stage) finish_stream();
   });
-  return true;
 }
 
 }  // namespace oriel::cpu

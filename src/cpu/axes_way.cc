@@ -62,7 +62,7 @@ void fold_box_exactly(const FoldJob& job, index_t plane, const OutputBox& box, A
 
 }  // namespace
 
-bool takes_axes(const FoldJob& job) {
+bool axes_pay(const FoldJob& job) {
   for (int a = 0; a < job.layout.pooled(); ++a) {
     const Axis& axis = job.layout.axis[at(a)].axis;
     if (a != job.layout.row_axis && axis.kernel > kShortKernel && slides(axis)) return true;
@@ -74,7 +74,7 @@ bool takes_axes_exactly(const FoldJob& job) {
   if (job.problem == nullptr || job.index != nullptr) return false;
   const bool lanes = job.layout.pooled() == 1 && job.layout.row_axis < 0;
   const bool looked_through = lanes && job.layout.axis[0].axis.kernel > kShortKernel;
-  return takes_axes(job) || (looked_through && is_floating_extremum(*job.problem));
+  return axes_pay(job) || (looked_through && is_floating_extremum(*job.problem));
 }
 
 void run_axes(const FoldJob& job, int threads) {

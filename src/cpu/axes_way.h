@@ -8,7 +8,7 @@
 
 namespace oriel::cpu {
 
-bool takes_axes(const FoldJob& job);
+bool axes_pay(const FoldJob& job);
 void run_axes(const FoldJob& job, int threads);
 
 /// Whether windows are so long, and overlap so much, that tap by tap costs more than folding at every place by

@@ -1,5 +1,6 @@
 #include "cpu/block_folder.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "cpu/column_folder.h"
@@ -36,21 +37,27 @@ bool mends_blocks(const FoldJob& job) {
 
 }  // namespace
 
-bool takes_blocks(const FoldJob& job) {
+bool can_blocks(const FoldJob& job) {
   const RowLayout& layout = job.layout;
   if (job.problem == nullptr || job.index != nullptr || layout.pooled() > 2 || layout.row_axis < 0) return false;
   const PooledAxis& along = layout.axis[static_cast<std::size_t>(layout.row_axis)];
   const index_t lanes = layout.lanes.n;
-  if (lanes > kFewLanes || (lanes > 1 && layout.lanes.pitch[kX] != 1)) return false;
+  if (lanes > 1 && layout.lanes.pitch[kX] != 1) return false;
   if (along.axis.in > 1 && along.pitch[kX] != lanes) return false;
   if (!job.plain.any_order && layout.row_axis != layout.pooled() - 1) return false;  // S8
-  if (layout.pooled() == 2 && along.axis.in * lanes * job.plain.value_bytes > kMostRowBytes) return false;
-  bool ours = false;
   for (const PooledAxis& a : layout.axis) {
     if (!stands_apart(a.axis)) return false;
-    ours = ours || a.axis.adaptive || a.axis.kernel > kMaxFold;
   }
-  return ours && element_kernels(*job.problem, job.plain).fold_elements != nullptr;
+  return element_kernels(*job.problem, job.plain).fold_elements != nullptr;
+}
+
+bool blocks_pay(const FoldJob& job) {
+  const RowLayout& layout = job.layout;
+  const Axis& along = layout.axis[static_cast<std::size_t>(layout.row_axis)].axis;
+  if (layout.lanes.n > kFewLanes) return false;
+  if (layout.pooled() == 2 && along.in * layout.lanes.n * job.plain.value_bytes > kMostRowBytes) return false;
+  return std::any_of(layout.axis.begin(), layout.axis.end(),
+                     [](const PooledAxis& a) { return a.axis.adaptive || a.axis.kernel > kMaxFold; });
 }
 
 Blocks::Blocks(const FoldJob& job, int threads) {

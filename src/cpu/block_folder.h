@@ -9,7 +9,8 @@
 
 namespace oriel::cpu {
 
-bool takes_blocks(const FoldJob& job);
+bool can_blocks(const FoldJob& job);
+bool blocks_pay(const FoldJob& job);
 void run_blocks(const FoldJob& job, int threads);
 
 /// How the planes and outputs are cut into blocks.

@@ -45,17 +45,20 @@ struct Window {
 
 }  // namespace
 
-bool takes_chunks(const FoldJob& job) {
+bool can_chunks(const FoldJob& job) {
   const RowLayout& layout = job.layout;
   if (job.problem == nullptr || job.index != nullptr || layout.pooled() != 1 || layout.row_axis != 0) return false;
   const PooledAxis& along = layout.axis[0];
   const Axis& axis = along.axis;
   if (layout.lanes.n != 1 || along.pitch[kX] != 1 || axis.spacing != 1 || axis.dilation != 1) return false;
-  const index_t least = layout.plane_count() * axis.out <= kFewWindows ? kFewestTaps : kManyTaps;
-  const bool apart = axis.adaptive
-                         ? axis.in / axis.out >= least
-                         : axis.kernel >= least && axis.stride >= axis.kernel && axis.full() == Range{0, axis.out};
+  const bool apart = axis.adaptive || (axis.stride >= axis.kernel && axis.full() == Range{0, axis.out});
   return apart && element_kernels(*job.problem, job.plain).fold_elements != nullptr;
+}
+
+bool chunks_pay(const FoldJob& job) {
+  const Axis& axis = job.layout.axis[0].axis;
+  const index_t least = job.layout.plane_count() * axis.out <= kFewWindows ? kFewestTaps : kManyTaps;
+  return (axis.adaptive ? axis.in / axis.out : axis.kernel) >= least;
 }
 
 void run_chunks(const FoldJob& job, int threads) {

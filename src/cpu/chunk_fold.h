@@ -5,7 +5,8 @@
 
 namespace oriel::cpu {
 
-bool takes_chunks(const FoldJob& job);
+bool can_chunks(const FoldJob& job);
+bool chunks_pay(const FoldJob& job);
 void run_chunks(const FoldJob& job, int threads);
 
 }  // namespace oriel::cpu

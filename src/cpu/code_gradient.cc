@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <atomic>
 #include <cstring>
-#include <optional>
 
 #include "cpu/arena.h"
 #include "cpu/code_check.h"
@@ -11,6 +10,7 @@
 #include "cpu/code_scatter.h"
 #include "cpu/kept.h"
 #include "cpu/parallel.h"
+#include "cpu/scatter.h"
 
 namespace oriel::cpu {
 namespace {
@@ -289,57 +289,70 @@ bool gather_codes(const CodeJob& job, int threads) {
   return good.load();
 }
 
-// What a call comes to; no way where its codes are scattered.
-struct CodeCall {
-  CodeCall(const Problem& problem, const ConstTensor& dy, const ConstTensor& codes, const Tensor& dx)
-      : job{.problem = problem,
-            .layout = layout_of(problem, dy, codes, dx),
-            .dy = static_cast<const std::byte*>(dy.data),
-            .code = static_cast<const Code*>(codes.data),
-            .dx = static_cast<std::byte*>(dx.data),
-            .kernels = code_gather_table().kernels(problem.dtype),
-            .elem = size_bytes(problem.dtype)} {
-    job.in = job.out = job.layout.lanes.n;
-    for (const PooledAxis& a : job.layout.axis) {
-      job.in *= a.axis.in;
-      job.out *= a.axis.out;
-    }
-    if (job.kernels.lanes > 0 && problem.taps() <= kMostGatheredTaps) way = way_of(job);
-    if (way && gather_cost(job, *way) > scatter_cost(job)) way.reset();
-  }
+bool has_byte_codes(const Gradient& gradient) {
+  // Terms are added in the order of the tensor's axes (S9), and lists go through those of the problem.
+  const auto& axes = gradient.problem.axes;
+  return gradient.index->dtype == Dtype::u8 && std::is_sorted(axes.begin(), axes.begin() + gradient.problem.pooled) &&
+         element_count(gradient.dy.shape) != 0 && element_count(gradient.dx.shape) != 0;
+}
 
-  static RowLayout layout_of(const Problem& problem, const ConstTensor& dy, const ConstTensor& codes,
-                             const Tensor& dx) {
-    Tensor dy_pitches = dx, code_pitches = dx;  // a layout asks tensors of outputs for nothing but pitches
-    dy_pitches.pitch = dy.pitch;
-    code_pitches.pitch = codes.pitch;
-    RowLayout layout = make_layout(problem, problem.axis, dx, dy_pitches, &code_pitches, IndexSpace::window);
-    join_planes(layout);
-    return layout;
+CodeJob job_of(const Gradient& gradient) {
+  Tensor dy_pitches = gradient.dx, code_pitches = gradient.dx;  // a layout asks outputs for nothing but pitches
+  dy_pitches.pitch = gradient.dy.pitch;
+  code_pitches.pitch = gradient.index->pitch;
+  CodeJob job{.problem = gradient.problem,
+              .layout = make_layout(gradient.problem, gradient.problem.axis, gradient.dx, dy_pitches, &code_pitches,
+                                    IndexSpace::window),
+              .dy = static_cast<const std::byte*>(gradient.dy.data),
+              .code = static_cast<const Code*>(gradient.index->data),
+              .dx = static_cast<std::byte*>(gradient.dx.data),
+              .kernels = code_gather_table().kernels(gradient.problem.dtype),
+              .elem = size_bytes(gradient.problem.dtype)};
+  join_planes(job.layout);
+  job.in = job.out = job.layout.lanes.n;
+  for (const PooledAxis& a : job.layout.axis) {
+    job.in *= a.axis.in;
+    job.out *= a.axis.out;
   }
+  return job;
+}
 
-  CodeJob job;
-  std::optional<GatherWay> way;
-};
+std::optional<GatherWay> way_it_can(const CodeJob& job) {
+  const bool few = job.kernels.lanes > 0 && job.problem.taps() <= kMostGatheredTaps;
+  return few ? way_of(job) : std::nullopt;
+}
 
 }  // namespace
 
-std::optional<GatherWay> gather_way(const Problem& problem, const ConstTensor& dy, const ConstTensor& codes,
-                                    const Tensor& dx) {
-  return CodeCall(problem, dy, codes, dx).way;
+bool can_gather_codes(const Gradient& gradient) {
+  return has_byte_codes(gradient) && way_it_can(job_of(gradient)).has_value();
 }
 
-bool code_gradient(const Problem& problem, const ConstTensor& dy, const ConstTensor& codes, const Tensor& dx,
-                   int threads) {
-  // Terms are added in the order of the tensor's axes (S9), and lists go through those of the problem.
-  if (!std::is_sorted(problem.axes.begin(), problem.axes.begin() + problem.pooled)) return false;
-  if (element_count(dy.shape) == 0 || element_count(dx.shape) == 0) return false;
-  CodeCall call(problem, dy, codes, dx);
-  CodeJob& job = call.job;
-  if (!call.way) return scatter_codes(problem, job.layout, dy.data, job.code, dx.data, threads);
-  set_shape(job, *call.way);
+bool gathering_codes_pays(const Gradient& gradient) {
+  const CodeJob job = job_of(gradient);
+  return gather_cost(job, *way_it_can(job)) <= scatter_cost(job);
+}
+
+void run_gathered_codes(const Gradient& gradient, int threads) {
+  CodeJob job = job_of(gradient);
+  set_shape(job, *way_it_can(job));
   set_bands(job, threads);
-  return gather_codes(job, threads);
+  if (!gather_codes(job, threads)) run_widened(gradient, threads);  // which says what is wrong
+}
+
+bool can_scatter_codes(const Gradient& gradient) {
+  return has_byte_codes(gradient) && scatters_codes(job_of(gradient).layout);
+}
+
+void run_scattered_codes(const Gradient& gradient, int threads) {
+  const CodeJob job = job_of(gradient);
+  if (!scatter_codes(job.problem, job.layout, job.dy, job.code, job.dx, threads)) run_widened(gradient, threads);
+}
+
+std::optional<GatherWay> gather_way(const Gradient& gradient) {
+  const CodeJob job = job_of(gradient);
+  const std::optional<GatherWay> way = way_it_can(job);
+  return way && gather_cost(job, *way) <= scatter_cost(job) ? way : std::nullopt;
 }
 
 }  // namespace oriel::cpu

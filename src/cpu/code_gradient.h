@@ -4,18 +4,22 @@
 #include <optional>
 
 #include "cpu/code_shape.h"
-#include "oriel/problem.h"
-#include "oriel/tensor.h"
+#include "cpu/gradient.h"
 
 namespace oriel::cpu {
 
-/// dx from dy and codes of dtype u8. False when it did not: the problem is not one for it, or, and then dx may have
-/// been written, a code is of no tap that its window has.
-bool code_gradient(const Problem& problem, const ConstTensor& dy, const ConstTensor& codes, const Tensor& dx,
-                   int threads);
+/// Each input gathers from the windows that it may be the extremum of.
+bool can_gather_codes(const Gradient& gradient);
+/// Whether that is quicker than to scatter.
+bool gathering_codes_pays(const Gradient& gradient);
+/// Throws Error for a code of no tap of its window; then dx may have been written.
+void run_gathered_codes(const Gradient& gradient, int threads);
 
-/// How it gathers; none: it scatters.
-std::optional<GatherWay> gather_way(const Problem& problem, const ConstTensor& dy, const ConstTensor& codes,
-                                    const Tensor& dx);
+/// Each output is added to the input that its code names.
+bool can_scatter_codes(const Gradient& gradient);
+void run_scattered_codes(const Gradient& gradient, int threads);
+
+/// How inputs gather; none: outputs are scattered.
+std::optional<GatherWay> gather_way(const Gradient& gradient);
 
 }  // namespace oriel::cpu

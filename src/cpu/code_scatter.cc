@@ -291,9 +291,10 @@ bool scatter(ScatterJob job, int threads) {
 
 }  // namespace
 
+bool scatters_codes(const RowLayout& layout) { return layout.lanes.n == 1 || layout.lanes.pitch[kCode] == 1; }
+
 bool scatter_codes(const Problem& problem, const RowLayout& layout, const void* dy, const std::uint8_t* code, void* dx,
                    int threads) {
-  if (layout.lanes.n > 1 && layout.lanes.pitch[kCode] != 1) return false;
   const ScatterJob job{.problem = problem,
                        .layout = layout,
                        .dy = static_cast<const std::byte*>(dy),

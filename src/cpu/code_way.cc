@@ -345,8 +345,8 @@ class CodeWriter {
 
 }  // namespace
 
-bool takes_codes(const FoldJob& job) {
-  if (!takes_places(job)) return false;
+bool can_codes(const FoldJob& job) {
+  if (!can_places(job)) return false;
   const RowLayout& layout = job.layout;
   const CodeKernel k = kernel_of(*job.problem);
   const bool expands = job.index_dtype == Dtype::i64 && !writes_indices(job);

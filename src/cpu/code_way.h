@@ -5,7 +5,7 @@
 
 namespace oriel::cpu {
 
-bool takes_codes(const FoldJob& job);
+bool can_codes(const FoldJob& job);
 void run_codes(const FoldJob& job, int threads);
 
 }  // namespace oriel::cpu

@@ -1,5 +1,6 @@
 #include "cpu/column_folder.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "cpu/mend.h"
@@ -18,8 +19,7 @@ constexpr index_t kFarBytes =
 int log2_of(index_t m) { return static_cast<int>(std::bit_width(static_cast<std::uint64_t>(m))) - 1; }
 
 // The window sizes and steps that this way is quick with.
-bool takes_axis(const Axis& axis, bool along) {
-  if (axis.spacing != 1) return false;
+bool pays_along(const Axis& axis, bool along) {
   if (axis.adaptive) return true;
   if (along && axis.stride > axis.extent()) return false;  // accumulators would be made that nobody reads
   return axis.kernel <= kMaxFold || axis.stride >= axis.kernel;
@@ -60,17 +60,24 @@ std::byte* make_identity(const Problem& problem, index_t n, Arena& arena) {
   return row;
 }
 
-bool takes_columns(const FoldJob& job) {
+bool can_columns(const FoldJob& job) {
   const RowLayout& layout = job.layout;
   if (job.problem == nullptr || job.index != nullptr) return false;
   if (layout.lanes.n < kFewestStepLanes || layout.lanes.pitch[kX] != 1 || layout.lanes.pitch[kY] != 1) return false;
   const int along = axis_along(layout);
   if (layout.pooled() - (along >= 0 ? 1 : 0) > kMostAcross) return false;
   if (!job.plain.any_order && along >= 0 && along != layout.pooled() - 1) return false;  // S8
-  for (int a = 0; a < layout.pooled(); ++a) {
-    if (!takes_axis(layout.axis[static_cast<std::size_t>(a)].axis, a == along)) return false;
-  }
+  if (std::any_of(layout.axis.begin(), layout.axis.end(), [](const PooledAxis& a) { return a.axis.spacing != 1; }))
+    return false;
   return element_kernels(*job.problem, job.plain).fold_elements != nullptr;
+}
+
+bool columns_pay(const FoldJob& job) {
+  const int along = axis_along(job.layout);
+  for (int a = 0; a < job.layout.pooled(); ++a) {
+    if (!pays_along(job.layout.axis[static_cast<std::size_t>(a)].axis, a == along)) return false;
+  }
+  return true;
 }
 
 void run_columns(const FoldJob& job, int threads) {

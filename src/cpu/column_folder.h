@@ -10,7 +10,8 @@
 
 namespace oriel::cpu {
 
-bool takes_columns(const FoldJob& job);
+bool can_columns(const FoldJob& job);
+bool columns_pay(const FoldJob& job);
 void run_columns(const FoldJob& job, int threads);
 
 /// The pooled axis whose positions are a row: the layout's, or the last of several; -1: none.

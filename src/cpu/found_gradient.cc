@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "cpu/arena.h"
-#include "cpu/code_gradient.h"
 #include "cpu/code_kernels.h"
 #include "cpu/codes.h"
 #include "cpu/parallel.h"
@@ -93,7 +92,9 @@ bool is_run(const ConstTensor& t, const Extents& order) { return t.pitch == dens
 
 }  // namespace
 
-bool found_first(const Problem& problem, const ConstTensor& x, const Tensor& dx) {
+bool recomputing_pays_first(const Gradient& gradient) {
+  const Problem& problem = gradient.problem;
+  const Tensor& dx = gradient.dx;
   constexpr index_t kFewest = index_t{1} << 20, kFewestApart = index_t{4} << 20;  // elements of dx
   if (problem.pooled < 2 || problem.pooled > 3 || !is_floating(problem.dtype)) return false;
   if (code_table().kernel == nullptr || code_table().kernel(problem.pool.op, problem.dtype).planes == nullptr)
@@ -107,7 +108,7 @@ bool found_first(const Problem& problem, const ConstTensor& x, const Tensor& dx)
   }
   if (!dwindling) return false;
   const Extents order = memory_order(dx.pitch);
-  if (!is_run(x, order) || !is_run(dx, order)) return false;
+  if (!is_run(*gradient.x, order) || !is_run(dx, order)) return false;
   const int innermost = static_cast<int>(order.back());
   const auto pooled = problem.axes.begin() + problem.pooled;
   if (apart && std::find(problem.axes.begin(), pooled, innermost) == pooled) return false;
@@ -116,12 +117,17 @@ bool found_first(const Problem& problem, const ConstTensor& x, const Tensor& dx)
   return element_count(dx.shape) >= fewest;
 }
 
-bool found_gradient(const Problem& problem, const ConstTensor& x, const ConstTensor& dy, const Tensor& dx,
-                    int threads) {
+bool can_recompute(const Gradient& gradient) {
+  const Problem& problem = gradient.problem;
   const Op op = problem.pool.op;
-  if ((op != Op::max && op != Op::min) || problem.taps() > kMostByteCodes) return false;
-  if (!std::is_sorted(problem.axes.begin(), problem.axes.begin() + problem.pooled)) return false;
-  if (element_count(dy.shape) == 0) return false;
+  return (op == Op::max || op == Op::min) && problem.taps() <= kMostByteCodes &&
+         std::is_sorted(problem.axes.begin(), problem.axes.begin() + problem.pooled) &&
+         element_count(gradient.dy.shape) != 0;
+}
+
+void run_recomputed(const Gradient& gradient, int threads) {
+  const Problem& problem = gradient.problem;
+  const Tensor& dx = gradient.dx;
   const Extents order = memory_order(dx.pitch);  // channels that lie side by side in dx do so in codes
   const Parts parts(problem, order, threads);
   parallel_for(parts.count(), parts.bytes(), threads, [&](index_t begin, index_t end) {
@@ -137,12 +143,15 @@ bool found_gradient(const Problem& problem, const ConstTensor& x, const ConstTen
       const Tensor y(arena.take(outputs * size_bytes(problem.dtype)), problem.dtype, part.output_shape, pitch);
       const Tensor codes(arena.take(outputs), Dtype::u8, part.output_shape, pitch);
       const int inside = parts.count() == 1 ? threads : 1;
-      run(part, part_of(x, at, part.shape), y, &codes, IndexSpace::window, inside);
-      run_indexed_backward(part, part_of(dy, at, part.output_shape), codes, IndexSpace::window,
-                           part_of(dx, at, part.shape), inside);
+      run(part, part_of(*gradient.x, at, part.shape), y, &codes, IndexSpace::window, inside);
+      const ConstTensor index = codes;
+      run_gradient({.problem = part,
+                    .index = &index,
+                    .dy = part_of(gradient.dy, at, part.output_shape),
+                    .dx = part_of(dx, at, part.shape)},
+                   inside);
     }
   });
-  return true;
 }
 
 }  // namespace oriel::cpu

@@ -91,7 +91,7 @@ class GlobalFolder {
 
 }  // namespace
 
-bool takes_global(const FoldJob& job) {
+bool can_global(const FoldJob& job) {
   const RowLayout& layout = job.layout;
   if (job.problem == nullptr || job.index != nullptr || layout.lanes.n != 1 || layout.pooled() > 3) return false;
   const Pool& pool = job.problem->pool;

@@ -5,7 +5,7 @@
 
 namespace oriel::cpu {
 
-bool takes_global(const FoldJob& job);
+bool can_global(const FoldJob& job);
 void run_global(const FoldJob& job, int threads);
 
 }  // namespace oriel::cpu

@@ -26,23 +26,25 @@ index_t wanted_row_bytes(const FoldJob& job, const LongAxes& axes) {
 
 }  // namespace
 
-bool takes_long(const FoldJob& job) {
+bool can_long(const FoldJob& job) {
   if (job.problem == nullptr || job.index != nullptr) return false;
   const Pool& pool = job.problem->pool;
   if (pool.op == Op::lp || pool.nan == NanPolicy::omit) return false;
   const RowLayout& layout = job.layout;
   if (layout.pooled() > 2 || (layout.pooled() == 2 && layout.row_axis < 0)) return false;
-  bool some = false;
   for (const PooledAxis& a : layout.axis) {
     if (!is_plain(a.axis)) return false;
-    some = some || is_long(a.axis);
   }
-  if (!some) return false;
   const bool sum = !job.plain.any_order;
   const LongAxes axes(layout);
   if (sum && axes.across_number > layout.row_axis && layout.row_axis >= 0) return false;  // S8: along the row first
   if (sum && axes.across.kernel >= index_t{2} << kMostSumLevels) return false;
   return long_kernels(*job.problem, job.plain).across != nullptr;
+}
+
+bool long_pays(const FoldJob& job) {
+  return std::any_of(job.layout.axis.begin(), job.layout.axis.end(),
+                     [](const PooledAxis& a) { return is_long(a.axis); });
 }
 
 void run_long(const FoldJob& job, int threads) {

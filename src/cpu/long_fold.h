@@ -5,7 +5,8 @@
 
 namespace oriel::cpu {
 
-bool takes_long(const FoldJob& job);
+bool can_long(const FoldJob& job);
+bool long_pays(const FoldJob& job);
 void run_long(const FoldJob& job, int threads);
 
 }  // namespace oriel::cpu

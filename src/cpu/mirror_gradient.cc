@@ -73,6 +73,10 @@ struct MirroredSum {
     return some;
   }
 
+  index_t inputs() const { return element_count(problem.shape) / std::max<index_t>(1, planes); }  // of a plane
+  index_t outputs() const { return element_count(problem.output_shape) / std::max<index_t>(1, planes); }
+  index_t plane_bytes() const { return (inputs() + outputs()) * size_bytes(problem.dtype); }
+
   Problem problem;
   index_t planes = 1;
 };
@@ -86,20 +90,27 @@ index_t planes_of_part(const MirroredSum& sum, index_t plane_bytes, int threads)
 
 }  // namespace
 
-bool mirror_gradient(const Problem& problem, const ConstTensor& dy, const Tensor& dx, int threads) {
-  if (problem.dtype != Dtype::f32 && problem.dtype != Dtype::f64) return false;
-  if (element_count(dy.shape) == 0) return false;
+bool can_mirror(const Gradient& gradient) {
+  const Problem& problem = gradient.problem;
+  if ((problem.dtype != Dtype::f32 && problem.dtype != Dtype::f64) || depends_on_inputs(problem)) return false;
+  if (element_count(gradient.dy.shape) == 0) return false;
   for (int a = 0; a < problem.pooled; ++a) {
     if (!mirrors(problem.axis[at(a)])) return false;
   }
-  const index_t divisor = divisor_of_all(problem);
-  const Extents order = memory_order(dx.pitch);
-  if (divisor == 0 || !is_run(dy, order) || !is_run(dx, order)) return false;
-  const MirroredSum sum(problem, order);
-  const index_t elem = size_bytes(problem.dtype);
-  const index_t in = element_count(dy.shape) / sum.planes, out = element_count(dx.shape) / sum.planes;
-  const index_t plane_bytes = (in + out) * elem;
-  if (plane_bytes > kPartBytes) return false;
+  const Extents order = memory_order(gradient.dx.pitch);
+  return divisor_of_all(problem) != 0 && is_run(gradient.dy, order) && is_run(gradient.dx, order);
+}
+
+bool mirror_pays(const Gradient& gradient) {
+  const MirroredSum sum(gradient.problem, memory_order(gradient.dx.pitch));
+  return sum.plane_bytes() <= kPartBytes;
+}
+
+void run_mirror(const Gradient& gradient, int threads) {
+  const Problem& problem = gradient.problem;
+  const index_t divisor = divisor_of_all(problem), elem = size_bytes(problem.dtype);
+  const MirroredSum sum(problem, memory_order(gradient.dx.pitch));
+  const index_t in = sum.inputs(), out = sum.outputs(), plane_bytes = sum.plane_bytes();
   const index_t most = planes_of_part(sum, plane_bytes, threads);
   const auto divide = kernels().shares(problem.dtype == Dtype::f64 ? Lane::f64 : Lane::f32).divide;
   parallel_for(ceil_div(sum.planes, most), most * plane_bytes, threads, [&](index_t begin, index_t end) {
@@ -107,14 +118,13 @@ bool mirror_gradient(const Problem& problem, const ConstTensor& dy, const Tensor
     void* const shares = arena.take(most * in * elem + kShareSlack);
     for (index_t first = begin * most; first < std::min(sum.planes, end * most); first += most) {
       const Problem part = sum.part(std::min(most, sum.planes - first));
-      const std::byte* terms = static_cast<const std::byte*>(dy.data) + first * in * elem;
-      std::byte* sums = static_cast<std::byte*>(dx.data) + first * out * elem;
+      const std::byte* terms = static_cast<const std::byte*>(gradient.dy.data) + first * in * elem;
+      std::byte* sums = static_cast<std::byte*>(gradient.dx.data) + first * out * elem;
       divide(terms, part.shape[0] * in, static_cast<double>(divisor), false, shares);
       run(part, {shares, part.dtype, part.shape, dense_pitch(part.shape)},
           {sums, part.dtype, part.output_shape, dense_pitch(part.output_shape)}, nullptr, IndexSpace::plane, 1);
     }
   });
-  return true;
 }
 
 }  // namespace oriel::cpu

@@ -1,14 +1,15 @@
 // Gradients of sums whose windows step by one, which are sums themselves.
 #pragma once
 
-#include "oriel/problem.h"
-#include "oriel/tensor.h"
+#include "cpu/gradient.h"
 
 namespace oriel::cpu {
 
-/// dx = the gradient of a sum or an average of f32 or f64 whose windows step by one and divide by the same number: the
-/// sum of shares over mirrored windows, which the kernels of forward sums make. False where it is another problem, or
-/// one that shares row by row take no longer for.
-bool mirror_gradient(const Problem& problem, const ConstTensor& dy, const Tensor& dx, int threads);
+/// Of a sum or an average of f32 or f64 whose windows step by one and divide by the same number: dx is the sum of
+/// shares over mirrored windows, which the kernels of forward sums make.
+bool can_mirror(const Gradient& gradient);
+/// Not of large planes: shares row by row take no longer.
+bool mirror_pays(const Gradient& gradient);
+void run_mirror(const Gradient& gradient, int threads);
 
 }  // namespace oriel::cpu

@@ -8,6 +8,7 @@
 #include "cpu/overlap_box.h"
 #include "cpu/parallel.h"
 #include "cpu/place_folder.h"
+#include "cpu/scatter.h"
 
 namespace oriel::cpu {
 namespace {
@@ -490,30 +491,39 @@ class BoxGradient {
   std::int32_t* high_ = nullptr;
 };
 
+RowLayout layout_of(const Gradient& gradient) {
+  if (gradient.index == nullptr) return gradient.layout();
+  Tensor dy_pitches = gradient.dx, index_pitches = gradient.dx;  // a layout asks outputs for nothing but pitches
+  dy_pitches.pitch = gradient.dy.pitch;
+  index_pitches.pitch = gradient.index->pitch;
+  return make_layout(gradient.problem, gradient.problem.axis, gradient.dx, dy_pitches, &index_pitches, gradient.space);
+}
+
 }  // namespace
 
-bool gather_gradient(const Problem& problem, const ConstTensor* x, const ConstTensor* index, IndexSpace space,
-                     const ConstTensor& dy, const Tensor& dx, int threads) {
-  if (!is_floating(problem.dtype)) return false;
+bool can_gather(const Gradient& gradient) {
+  const Problem& problem = gradient.problem;
+  if (!is_floating(problem.dtype) || (gradient.index != nullptr && gradient.index->dtype != Dtype::i64)) return false;
   // Terms are added in the order of the tensor's axes (S9), and boxes go through those of the problem.
   if (!std::is_sorted(problem.axes.begin(), problem.axes.begin() + problem.pooled)) return false;
-  const bool from_x = x != nullptr;
-  const ConstTensor& first = from_x ? *x : dx;
-  Tensor dy_pitches = dx, last_pitches = dx;  // a layout asks tensors of outputs for nothing but pitches
-  dy_pitches.pitch = dy.pitch;
-  if (!from_x) last_pitches.pitch = index->pitch;
+  return finds_places(problem, gradient.index == nullptr ? gradient.layout() : layout_of(gradient));
+}
+
+void run_gather(const Gradient& gradient, int threads) {
+  const Problem& problem = gradient.problem;
+  const ConstTensor &dy = gradient.dy, *index = gradient.index;
+  const bool from_x = index == nullptr;
   const GradientJob job{
       .problem = problem,
-      .layout = make_layout(problem, problem.axis, first, dy_pitches, &last_pitches, space),
-      .x = from_x ? x->data : nullptr,
+      .layout = layout_of(gradient),
+      .x = from_x ? gradient.x->data : nullptr,
       .index = from_x ? nullptr : static_cast<const std::int64_t*>(index->data),
-      .space = space,
+      .space = gradient.space,
       .dy = dy.data,
-      .dx = dx.data,
+      .dx = gradient.dx.data,
       .dx_pitch = from_x ? kIndex : kX,
       .dense_dy_bytes = dy.pitch == dense_pitch(dy.shape) ? element_count(dy.shape) * size_bytes(dy.dtype) : 0};
   const RowLayout& layout = job.layout;
-  if (!finds_places(problem, layout)) return false;
   const index_t elem = size_bytes(problem.dtype);
   const PlaceCoords outputs =
       place_box_size(layout, std::max<index_t>(4, elem), overlaps(overlap_job(job)) ? kListedBytes : kBoxBytes,
@@ -530,20 +540,19 @@ bool gather_gradient(const Problem& problem, const ConstTensor* x, const ConstTe
     const PlaceBoxes boxes(layout, of_inputs ? inputs : outputs, of_inputs);
     parallel_for(boxes.count, bytes, threads, [&](index_t begin, index_t end) {
       Arena arena;
-      BoxGradient gradient(job, inputs, arena);
-      for (index_t i = begin; i < end; ++i) body(gradient, boxes.plane(i), boxes.box(i));
+      BoxGradient folder(job, inputs, arena);
+      for (index_t i = begin; i < end; ++i) body(folder, boxes.plane(i), boxes.box(i));
       finish_stream();
     });
   };
   std::atomic<bool> good{true};
-  if (!from_x) {  // before anything is written
-    each_box(false, index_bytes, [&](BoxGradient& gradient, index_t plane, const PlaceBox& box) {
-      if (!gradient.check(plane, box)) good.store(false, std::memory_order_relaxed);
+  if (job.x == nullptr) {  // before anything is written
+    each_box(false, index_bytes, [&](BoxGradient& folder, index_t plane, const PlaceBox& box) {
+      if (!folder.check(plane, box)) good.store(false, std::memory_order_relaxed);
     });
   }
-  if (!good.load()) return false;
-  each_box(true, in_bytes, [](BoxGradient& gradient, index_t plane, const PlaceBox& box) { gradient.run(plane, box); });
-  return true;
+  if (!good.load()) return run_by_indices(gradient, threads);  // which says where
+  each_box(true, in_bytes, [](BoxGradient& folder, index_t plane, const PlaceBox& box) { folder.run(plane, box); });
 }
 
 }  // namespace oriel::cpu

@@ -9,7 +9,7 @@ constexpr std::size_t at(index_t i) { return static_cast<std::size_t>(i); }
 
 }  // namespace
 
-bool takes_places(const FoldJob& job) {
+bool can_places(const FoldJob& job) {
   if (job.problem == nullptr || job.index == nullptr) return false;
   const RowLayout& layout = job.layout;
   const PooledAxis& row = layout.axis[at(layout.pooled() - 1)];

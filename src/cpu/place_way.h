@@ -5,7 +5,7 @@
 
 namespace oriel::cpu {
 
-bool takes_places(const FoldJob& job);
+bool can_places(const FoldJob& job);
 void run_places(const FoldJob& job, int threads);
 
 }  // namespace oriel::cpu

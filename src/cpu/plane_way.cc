@@ -363,9 +363,9 @@ bool sums_in_16_bits(const Problem& problem) {
 
 bool divides_in_vectors(const Pool& pool) { return pool.divisor < index_t{1} << 24; }
 
-bool takes_planes(const FoldJob& job) {
+bool can_planes(const FoldJob& job) {
   const RowLayout& layout = job.layout;
-  if (job.problem == nullptr || job.index != nullptr || layout.row_axis < 0 || layout.lanes.n >= 16) return false;
+  if (job.problem == nullptr || job.index != nullptr || layout.row_axis < 0) return false;
   if (layout.pooled() > 3 || !dense_rows(layout)) return false;
   const Pool& pool = job.problem->pool;
   const bool sums = !is_extremum(*job.problem);
@@ -374,6 +374,13 @@ bool takes_planes(const FoldJob& job) {
   for (const PooledAxis& a : layout.axis) {
     if (!takes_axis(a.axis, sums)) return false;
   }
+  return kernel_of(*job.problem).fold != nullptr;
+}
+
+bool planes_pay(const FoldJob& job) {
+  constexpr index_t kManyLanes = 16;  // which fill vectors by themselves
+  const RowLayout& layout = job.layout;
+  if (layout.lanes.n >= kManyLanes) return false;
   const PlaneKernel kernel = kernel_of(*job.problem);
   const Axis& along = layout.axis[at(layout.row_axis)].axis;
   const bool picks = along.stride > 2 || (along.stride == 2 && (layout.lanes.n > 1 || along.dilation > 1));
@@ -382,8 +389,7 @@ bool takes_planes(const FoldJob& job) {
   constexpr index_t kAvx512Bytes = 64;
   const bool avx512 = kernel.vector * kernel.lane_bytes == kAvx512Bytes;
   if (picks && (kernel.lane_bytes == 1 || !avx512)) return false;
-  if (!avx512 && std::min(along.in, along.out) * layout.lanes.n < kernel.vector) return false;
-  return kernel.fold != nullptr;
+  return avx512 || std::min(along.in, along.out) * layout.lanes.n >= kernel.vector;
 }
 
 void run_planes(const FoldJob& job, int threads) {

@@ -5,7 +5,8 @@
 
 namespace oriel::cpu {
 
-bool takes_planes(const FoldJob& job);
+bool can_planes(const FoldJob& job);
+bool planes_pay(const FoldJob& job);
 void run_planes(const FoldJob& job, int threads);
 
 /// Whether some window of the axis has no tap at all.

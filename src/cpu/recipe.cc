@@ -88,9 +88,6 @@ RowReduction start(const Problem& problem) {
 }
 
 bool is_infinity_norm(const Problem& problem) { return problem.pool.op == Op::lp && std::isinf(problem.pool.norm); }
-bool is_extremum(const Problem& problem) {
-  return problem.pool.op == Op::max || problem.pool.op == Op::min || is_infinity_norm(problem);
-}
 
 RowReduction plain_extremum(const Problem& problem) {
   const KernelTable& k = kernels();
@@ -158,14 +155,14 @@ RowReduction sum_recipe(const Problem& problem, bool omit) {
 }  // namespace
 
 RowReduction plain_recipe(const Problem& problem) {
-  if (is_extremum(problem)) return plain_extremum(problem);
+  if (finds_extrema(problem)) return plain_extremum(problem);
   RowReduction r = sum_recipe(problem, false);
   if (problem.pool.nan == NanPolicy::omit && is_floating(problem.dtype)) r.scan = kernels().scan(problem.dtype);
   return r;
 }
 
 RowReduction careful_recipe(const Problem& problem) {
-  if (!is_extremum(problem)) return sum_recipe(problem, true);
+  if (!finds_extrema(problem)) return sum_recipe(problem, true);
   const KernelTable& k = kernels();
   const Dtype dtype = problem.dtype;
   RowReduction r = start(problem);
@@ -194,7 +191,11 @@ RowReduction careful_recipe(const Problem& problem) {
   return r;
 }
 
-bool is_floating_extremum(const Problem& problem) { return is_extremum(problem) && is_floating(problem.dtype); }
+bool finds_extrema(const Problem& problem) {
+  return problem.pool.op == Op::max || problem.pool.op == Op::min || is_infinity_norm(problem);
+}
+
+bool is_floating_extremum(const Problem& problem) { return finds_extrema(problem) && is_floating(problem.dtype); }
 
 RowReduction exact_recipe(const Problem& problem, Nan nan) {
   if (!is_floating_extremum(problem)) return careful_recipe(problem);

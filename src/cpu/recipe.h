@@ -14,6 +14,8 @@ RowReduction careful_recipe(const Problem& problem);
 /// The exact way for values alone: extrema without codes, whose axes are folded from the last on where `any_order` is
 /// not set; sums as above. With Nan::absent only of inputs that hold none, or with policy omit.
 RowReduction exact_recipe(const Problem& problem, Nan nan);
+/// A maximum, a minimum or a greatest magnitude (Lp with p = inf).
+bool finds_extrema(const Problem& problem);
 /// A maximum, a minimum or a greatest magnitude of floats: what has NaN and zeros of two signs.
 bool is_floating_extremum(const Problem& problem);
 /// Whether an exact recipe holds only of taps in scan order.

@@ -10,7 +10,7 @@
 #include "cpu/recipe.h"
 #include "cpu/row_folder.h"
 #include "cpu/seek_way.h"
-#include "cpu/ways.h"
+#include "cpu/strategies.h"
 
 namespace oriel::cpu {
 namespace {
@@ -39,7 +39,7 @@ void run_fold(const FoldJob& job, int threads) {
   for (int a = 0; a < job.layout.pooled(); ++a) {
     if (job.layout.axis[static_cast<std::size_t>(a)].axis.out == 0) return;
   }
-  way_of(job).run(job, threads);
+  strategy_of(job).run(job, threads);
 }
 
 void run_rows(const FoldJob& job, int threads) {

@@ -25,8 +25,8 @@ struct FoldJob {
   IndexSpace space = IndexSpace::plane;
 };
 
-/// Runs it on at most `threads` threads (0: the default), in the way that suits it (ways.h). The split into tasks never
-/// changes a bit.
+/// Runs it on at most `threads` threads (0: the default), by the strategy that suits it (strategies.h). The split into
+/// tasks never changes a bit.
 void run_fold(const FoldJob& job, int threads);
 
 /// The way that takes everything: RowFolder over tiles and bands of rows.
@@ -46,8 +46,8 @@ class CarefulRows {
   void fold(index_t plane, Range rows);
   /// Rows of one tile; always of the same tiling, which outlives this.
   void fold(index_t plane, index_t tile, const Tiling& tiling, Range rows);
-  /// Rows of a pool that mends (mend.h) that have been folded as if they held no special value. False if they need to be
-  /// folded again.
+  /// Rows of a pool that mends (mend.h) that have been folded as if they held no special value. False if they need to
+  /// be folded again.
   bool mend(index_t plane, index_t tile, const Tiling& tiling, Range rows) const;
 
  private:

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <cmath>
 #include <optional>
 #include <span>
 
@@ -10,7 +9,7 @@
 #include "cpu/code_way.h"
 #include "cpu/recipe.h"
 #include "cpu/row_fold.h"
-#include "cpu/ways.h"
+#include "cpu/strategies.h"
 
 namespace oriel::cpu {
 namespace {
@@ -45,31 +44,35 @@ void run(const Problem& problem, const ConstTensor& x, const Tensor& y, const Te
 Course course_of(const Problem& problem) {
   Course course;
   double rows = static_cast<double>(element_count(problem.shape));
-  if (problem.direction == Direction::backward) {  // a term of each tap, in whatever order
-    const Pool& pool = problem.pool;
-    const bool extremum = pool.op == Op::max || pool.op == Op::min || (pool.op == Op::lp && std::isinf(pool.norm));
-    course.combinations =
-        static_cast<double>(element_count(problem.output_shape)) * static_cast<double>(problem.taps());
-    course.way = extremum ? "gradient of places" : "gradient of shares";
-    course.why = extremum ? "each input gathers from the windows whose extremum it is; large windows scatter"
-                          : "each input adds the shares of the windows that read it, row by row";
-    return course;
-  }
-  for (int a = 0; a < problem.pooled; ++a) {  // each axis is folded at the places that the axes before have left
-    const Axis& axis = problem.axis[static_cast<std::size_t>(a)];
-    rows *= static_cast<double>(axis.out) / static_cast<double>(std::max<index_t>(1, axis.in));
-    course.combinations += rows * steps(axis);
-  }
   const ConstTensor x(nullptr, problem.dtype, problem.shape, dense_pitch(problem.shape, problem.order));
   const Tensor y(nullptr, problem.dtype, problem.output_shape, dense_pitch(problem.output_shape, problem.order));
   std::int64_t none = 0;  // stands for indices that are asked for
   const Tensor index(&none, problem.codes ? Dtype::u8 : Dtype::i64, y.shape, y.pitch);
   const bool indexed = problem.indices || problem.codes;
   const IndexSpace space = problem.codes ? IndexSpace::window : IndexSpace::plane;
-  const Way& way = way_of(make_job(problem, x, y, indexed ? &index : nullptr, space));
-  course.way = way.name;
-  course.why = way.why;
-  return course;
+  const auto take = [&course](const auto& strategy) {
+    course.way = strategy.name;
+    course.why = strategy.when;
+    return course;
+  };
+  if (problem.direction == Direction::backward) {  // a term of each tap, in whatever order
+    course.combinations =
+        static_cast<double>(element_count(problem.output_shape)) * static_cast<double>(problem.taps());
+    const ConstTensor places = index;
+    const bool from_x = !indexed && (finds_extrema(problem) || depends_on_inputs(problem));
+    return take(strategy_of({.problem = problem,
+                             .x = from_x ? &x : nullptr,
+                             .index = indexed ? &places : nullptr,
+                             .space = space,
+                             .dy = y,
+                             .dx = Tensor(nullptr, x.dtype, x.shape, x.pitch)}));
+  }
+  for (int a = 0; a < problem.pooled; ++a) {  // each axis is folded at the places that the axes before have left
+    const Axis& axis = problem.axis[static_cast<std::size_t>(a)];
+    rows *= static_cast<double>(axis.out) / static_cast<double>(std::max<index_t>(1, axis.in));
+    course.combinations += rows * steps(axis);
+  }
+  return take(strategy_of(make_job(problem, x, y, indexed ? &index : nullptr, space)));
 }
 
 // Codes of the fast kernels take 0.9 to 1.4 times the time of values alone, on small planes 1.8, and gathering by them
@@ -84,8 +87,9 @@ bool codes_pay(const Problem& problem) {
   const Tensor dx(nullptr, problem.dtype, problem.shape, in), y(nullptr, problem.dtype, problem.output_shape, out);
   std::uint8_t none = 0;  // stands for codes that are asked for
   const Tensor codes(&none, Dtype::u8, problem.output_shape, out);
-  if (way_of(make_job(problem, x, y, &codes, IndexSpace::window)).run != &run_codes) return false;
-  const std::optional<GatherWay> way = gather_way(problem, y, codes, dx);
+  if (!can_codes(make_job(problem, x, y, &codes, IndexSpace::window))) return false;
+  const ConstTensor index = codes;
+  const std::optional<GatherWay> way = gather_way({.problem = problem, .index = &index, .dy = y, .dx = dx});
   if (!way) return size_bytes(problem.dtype) >= 4;  // scattered in half to a quarter of the time of finding them again
   if (way != GatherWay::whole) return true;
   const auto pooled = std::span(problem.axis).first(static_cast<std::size_t>(problem.pooled));
@@ -98,6 +102,26 @@ void run(const Problem& problem, const RowReduction& reduction, const ConstTenso
                     .x = x.data,
                     .y = y.data};
   run_fold(job, threads);
+}
+
+void run_gradient(const Gradient& gradient, int threads) {
+  if (element_count(gradient.dx.shape) == 0) return;  // S11
+  strategy_of(gradient).run(gradient, threads);
+}
+
+void run_sum_backward(const Problem& problem, const ConstTensor* x, const ConstTensor& dy, const Tensor& dx,
+                      int threads) {
+  run_gradient({.problem = problem, .x = depends_on_inputs(problem) ? x : nullptr, .dy = dy, .dx = dx}, threads);
+}
+
+void run_extremum_backward(const Problem& problem, const ConstTensor& x, const ConstTensor& dy, const Tensor& dx,
+                           int threads) {
+  run_gradient({.problem = problem, .x = &x, .dy = dy, .dx = dx}, threads);
+}
+
+void run_indexed_backward(const Problem& problem, const ConstTensor& dy, const ConstTensor& index, IndexSpace space,
+                          const Tensor& dx, int threads) {
+  run_gradient({.problem = problem, .index = &index, .space = space, .dy = dy, .dx = dx}, threads);
 }
 
 }  // namespace oriel::cpu

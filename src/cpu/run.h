@@ -3,6 +3,7 @@
 
 #include <string_view>
 
+#include "cpu/gradient.h"
 #include "oriel/problem.h"
 #include "oriel/reduce.h"
 #include "oriel/tensor.h"
@@ -18,7 +19,7 @@ void run(const Problem& problem, const RowReduction& reduction, const ConstTenso
 
 /// What is going to happen to a problem on dense tensors in its memory order.
 struct Course {
-  std::string_view way;  // see ways.h
+  std::string_view way;  // a row of strategies.cc
   std::string_view why;
   double combinations = 0;  // of two accumulators
 };
@@ -39,6 +40,9 @@ void run_extremum_backward(const Problem& problem, const ConstTensor& x, const C
 /// its window.
 void run_indexed_backward(const Problem& problem, const ConstTensor& dy, const ConstTensor& index, IndexSpace space,
                           const Tensor& dx, int threads);
+
+/// One of these three.
+void run_gradient(const Gradient& gradient, int threads);
 
 /// x = zeros, then x[index[o]] = y[o] in row-major order of outputs. Throws Error for an index out of range.
 void run_unpool(const Problem& problem, const ConstTensor& y, const ConstTensor& index, IndexSpace space,

@@ -146,7 +146,7 @@ bool is_long(const Axis& axis) { return axis.kernel > kMaxFold && axis.stride < 
 
 }  // namespace
 
-bool takes_running(const FoldJob& job) {
+bool can_running(const FoldJob& job) {
   if (job.problem == nullptr || job.index != nullptr) return false;
   const Op op = job.problem->pool.op;
   const RowLayout& layout = job.layout;
@@ -154,10 +154,14 @@ bool takes_running(const FoldJob& job) {
   if (layout.pooled() > 2 || (layout.pooled() == 2 && layout.row_axis < 0)) return false;
   const LongAxes axes(layout);
   if (!is_plain(axes.across) || !is_plain(axes.along)) return false;
-  if (!is_long(axes.across) && !is_long(axes.along)) return false;
   if (layout.lanes.n > 1 && layout.lanes.pitch[kX] != 1) return false;
   if (layout.row_axis >= 0 && axes.along.in > 1 && axes.along_pitch[kX] != layout.lanes.n) return false;
   return running_kernels(job).gain != nullptr;
+}
+
+bool running_pays(const FoldJob& job) {
+  const LongAxes axes(job.layout);
+  return is_long(axes.across) || is_long(axes.along);
 }
 
 void run_running(const FoldJob& job, int threads) {

@@ -5,7 +5,8 @@
 
 namespace oriel::cpu {
 
-bool takes_running(const FoldJob& job);
+bool can_running(const FoldJob& job);
+bool running_pays(const FoldJob& job);
 void run_running(const FoldJob& job, int threads);
 
 }  // namespace oriel::cpu

@@ -1,21 +1,16 @@
 // Backward of extrema, and unpooling: values go where indices say, in row-major order of outputs (S9).
+#include "cpu/scatter.h"
+
 #include <algorithm>
 #include <atomic>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "cpu/apart_gradient.h"
-#include "cpu/code_gradient.h"
 #include "cpu/codes.h"
 #include "cpu/elements.h"
-#include "cpu/found_gradient.h"
-#include "cpu/overlap_kernels.h"
-#include "cpu/place_gradient.h"
-#include "cpu/recipe.h"
 #include "cpu/run.h"
 #include "cpu/scatter_sum.h"
-#include "cpu/turned_gradient.h"
 #include "cpu/unpool.h"
 #include "fmt/format.h"
 
@@ -24,9 +19,6 @@ namespace {
 
 constexpr index_t kBandBytes = index_t{1} << 18;  // accumulators of one task: they stay in the second cache
 constexpr index_t kMostLanes = 64;
-// Bytes: longer rows gain nothing when their planes are turned.
-constexpr index_t kMostTurnedRow = 256;
-constexpr index_t kMostTurnedOverlap = 108;  // where overlap kernels take rows of 4-byte elements and 3 taps
 
 std::size_t at(index_t i) { return static_cast<std::size_t>(i); }
 
@@ -433,46 +425,30 @@ void unpool_plane(const PlaneWalk& walk, index_t plane, const ConstTensor& y, co
   } while (next(output, walk.inner, zeros, y.shape));
 }
 
-index_t most_turned_row(const Problem& problem) {
-  const Axis& row = problem.axis[static_cast<std::size_t>(problem.pooled - 1)];
-  const bool overlaps = problem.dtype == Dtype::f32 && row.dilation == 1 && row.kernel <= 3 &&
-                        is_overlap(row.kernel, row.stride) &&
-                        overlap_table().kernels(problem.pool.op, problem.dtype).gather != nullptr;
-  return overlaps ? kMostTurnedOverlap : kMostTurnedRow;
-}
-
 }  // namespace
 
-void run_indexed_backward(const Problem& problem, const ConstTensor& dy, const ConstTensor& index, IndexSpace space,
-                          const Tensor& dx, int threads) {
-  if (element_count(dx.shape) == 0) return;  // S11
-  if (index.dtype == Dtype::u8 && code_gradient(problem, dy, index, dx, threads)) return;
-  if (index.dtype != Dtype::i64) {
-    const WideCodes wide(index, threads);
-    return run_indexed_backward(problem, dy, wide.view(), space, dx, threads);
-  }
-  if (gather_gradient(problem, nullptr, &index, space, dy, dx, threads)) return;
-  check_indices(PlaneWalk(problem), index, space, true, threads);
-  dispatch_backward(problem, dy, index, space, nullptr, dx, threads);
+bool has_codes(const Gradient& gradient) { return gradient.index->dtype != Dtype::i64; }
+bool has_wide_indices(const Gradient& gradient) { return !has_codes(gradient); }
+
+void run_widened(const Gradient& gradient, int threads) {
+  const WideCodes wide(*gradient.index, threads);
+  const ConstTensor index = wide.view();
+  run_gradient(
+      {.problem = gradient.problem, .index = &index, .space = gradient.space, .dy = gradient.dy, .dx = gradient.dx},
+      threads);
 }
 
-void run_extremum_backward(const Problem& problem, const ConstTensor& x, const ConstTensor& dy, const Tensor& dx,
-                           int threads) {
-  if (element_count(dx.shape) == 0) return;  // S11
-  const auto turned = [](const Problem& p, const ConstTensor* tx, const ConstTensor& tdy, const Tensor& tdx) {
-    run_extremum_backward(p, *tx, tdy, tdx, 1);
-  };
-  if (found_first(problem, x, dx) && found_gradient(problem, x, dy, dx, threads)) return;
-  if (apart_gradient(problem, &x, dy, dx, threads, kFewestLanes)) return;
-  if (turn_gradient(problem, &x, dy, dx, threads, most_turned_row(problem), turned)) return;
-  if (gather_gradient(problem, &x, nullptr, IndexSpace::window, dy, dx, threads)) return;
-  if (apart_gradient(problem, &x, dy, dx, threads, 1)) return;
-  if (found_gradient(problem, x, dy, dx, threads)) return;
+void run_by_indices(const Gradient& gradient, int threads) {
+  const Problem& problem = gradient.problem;
+  if (gradient.index != nullptr) {
+    check_indices(PlaneWalk(problem), *gradient.index, gradient.space, true, threads);
+    return dispatch_backward(problem, gradient.dy, *gradient.index, gradient.space, nullptr, gradient.dx, threads);
+  }
   const TemporaryTensor y(problem.dtype, problem.output_shape);
   const TemporaryTensor index(Dtype::i64, problem.output_shape);
-  run(problem, x, y.view(), &index.view(), IndexSpace::window, threads);
-  const ConstTensor* sign_of = problem.pool.op == Op::lp ? &x : nullptr;
-  dispatch_backward(problem, dy, index.view(), IndexSpace::window, sign_of, dx, threads);
+  run(problem, *gradient.x, y.view(), &index.view(), IndexSpace::window, threads);
+  const ConstTensor* sign_of = problem.pool.op == Op::lp ? gradient.x : nullptr;
+  dispatch_backward(problem, gradient.dy, index.view(), IndexSpace::window, sign_of, gradient.dx, threads);
 }
 
 void run_unpool(const Problem& problem, const ConstTensor& y, const ConstTensor& index, IndexSpace space,

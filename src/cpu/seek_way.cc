@@ -1,5 +1,6 @@
 #include "cpu/seek_way.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 
@@ -8,6 +9,7 @@
 #include "cpu/codes.h"
 #include "cpu/exact_kernels.h"
 #include "cpu/parallel.h"
+#include "cpu/recipe.h"
 
 namespace oriel::cpu {
 namespace {
@@ -194,29 +196,31 @@ Coords output(const RowLayout& layout, index_t number) {
   return o;
 }
 
-// Whether the windows can be looked through, in no more than n log k steps and runs of so many elements.
-bool can_seek(const FoldJob& job, index_t shortest) {
-  const Pool& pool = job.problem->pool;
-  const bool extremum = pool.op == Op::max || pool.op == Op::min || (pool.op == Op::lp && std::isinf(pool.norm));
-  if (!extremum || exact_table().seek(kind_of(*job.problem), job.problem->dtype) == nullptr) return false;
-  if (job.layout.lanes.n >= kFewLanes) return false;
-  for (const PooledAxis& a : job.layout.axis) {
-    if (a.axis.spacing != 1 || slides(a.axis)) return false;
-  }
-  return run_length(job.layout) >= shortest;
+// Whether windows can be looked through, in no more than n log k steps.
+bool can_look_through(const FoldJob& job) {
+  if (job.problem == nullptr || !finds_extrema(*job.problem)) return false;
+  if (exact_table().seek(kind_of(*job.problem), job.problem->dtype) == nullptr) return false;
+  return std::none_of(job.layout.axis.begin(), job.layout.axis.end(),
+                      [](const PooledAxis& a) { return a.axis.spacing != 1 || slides(a.axis); });
+}
+
+// Whether they have runs of so many elements.
+bool has_long_runs(const FoldJob& job, index_t shortest) {
+  return job.layout.lanes.n < kFewLanes && run_length(job.layout) >= shortest;
 }
 
 }  // namespace
 
 bool takes_seek_exactly(const FoldJob& job) {
-  return job.problem != nullptr && job.index == nullptr && can_seek(job, kShortestExact);
+  return job.index == nullptr && can_look_through(job) && has_long_runs(job, kShortestExact);
 }
 
-bool takes_seek(const FoldJob& job) {
-  if (job.problem == nullptr) return false;
+bool can_seek(const FoldJob& job) { return can_look_through(job); }
+
+bool seeking_pays(const FoldJob& job) {
   const Pool& pool = job.problem->pool;
   const bool omits = pool.nan == NanPolicy::omit && is_floating(job.problem->dtype);
-  return (job.index != nullptr || omits || pool.op == Op::lp) && can_seek(job, kShortest);
+  return (job.index != nullptr || omits || pool.op == Op::lp) && has_long_runs(job, kShortest);
 }
 
 void run_seek(const FoldJob& job, int threads) {

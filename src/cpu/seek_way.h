@@ -6,7 +6,8 @@
 namespace oriel::cpu {
 
 /// With indices, or of magnitudes, or where NaN are left out.
-bool takes_seek(const FoldJob& job);
+bool can_seek(const FoldJob& job);
+bool seeking_pays(const FoldJob& job);
 void run_seek(const FoldJob& job, int threads);
 
 /// Whether values alone, which hold NaN and zeros of two signs, are looked through so.

@@ -1,6 +1,7 @@
 #include "cpu/share_folder.h"
 
 #include <cstring>
+#include <optional>
 
 #include "cpu/arena.h"
 #include "cpu/kernels.h"
@@ -439,10 +440,8 @@ bool suits(const RowLayout& layout, index_t value_bytes) {
   return !adds || layout.row_axis < 0 || layout.row_axis == layout.pooled() - 1;  // rows are spread last (S8)
 }
 
-}  // namespace
-
-bool fold_shares_by_rows(const Problem& problem, const ConstTensor& dy, const Tensor& dx, const ConstTensor* x,
-                         int threads) {
+// None if this does not suit the problem.
+std::optional<ShareJob> job_of(const Problem& problem, const ConstTensor& dy, const Tensor& dx, const ConstTensor* x) {
   std::array<Axis, kMaxPooledAxes> adjoint{};
   for (int a = 0; a < problem.pooled; ++a) adjoint[at(a)] = problem.axis[at(a)].adjoint();
   const Lane lane = dx.dtype == Dtype::f64 ? Lane::f64 : is_floating(dx.dtype) ? Lane::f32 : Lane::i64;
@@ -459,15 +458,20 @@ bool fold_shares_by_rows(const Problem& problem, const ConstTensor& dy, const Te
                .past_caches = element_count(dx.shape) * size_bytes(dx.dtype) >= stream_bytes};
   job.how.in_bytes = size_bytes(dy.dtype);
   if (x != nullptr) {
-    if (!(x->pitch == dx.pitch)) return false;
+    if (!(x->pitch == dx.pitch)) return {};
     if (problem.pool.op == Op::lp) job.norm = problem.pool.norm;
     job.x = x->data;
     job.lift_x = kernels().lift(Lift::widen, dx.dtype, lane);
   }
+  if (job.layout.plane_count() == 0 || job.layout.lanes.n == 0) return job;
+  if (!suits(job.layout, job.how.value_bytes)) return {};
+  if (job.divides && !divisors_fit(problem, lane == Lane::f64 ? 53 : 24)) return {};
+  return job;
+}
+
+void run(const ShareJob& job, int threads) {
   const index_t planes = job.layout.plane_count();
-  if (planes == 0 || job.layout.lanes.n == 0) return true;
-  if (!suits(job.layout, job.how.value_bytes)) return false;
-  if (job.divides && !divisors_fit(problem, lane == Lane::f64 ? 53 : 24)) return false;
+  if (planes == 0 || job.layout.lanes.n == 0) return;
   const Tiling tiling(job.layout, job.how, threads > 0 ? threads : default_threads());
   parallel_for(planes * tiling.tiles * tiling.bands, tiling.task_bytes, threads, [&](index_t begin, index_t end) {
     Arena arena, tile_arena;
@@ -479,7 +483,24 @@ bool fold_shares_by_rows(const Problem& problem, const ConstTensor& dy, const Te
     }
     if (job.past_caches) job.kernels.finish_stores();
   });
-  return true;
+}
+
+}  // namespace
+
+bool can_add_rows(const Gradient& gradient) {
+  return !depends_on_inputs(gradient.problem) &&
+         job_of(gradient.problem, gradient.dy, gradient.dx, nullptr).has_value();
+}
+
+void run_added_rows(const Gradient& gradient, int threads) {
+  run(*job_of(gradient.problem, gradient.dy, gradient.dx, nullptr), threads);
+}
+
+bool fold_shares_by_rows(const Problem& problem, const ConstTensor& dy, const Tensor& dx, const ConstTensor& x,
+                         int threads) {
+  const std::optional<ShareJob> job = job_of(problem, dy, dx, &x);
+  if (job) run(*job, threads);
+  return job.has_value();
 }
 
 }  // namespace oriel::cpu

@@ -2,15 +2,17 @@
 // first cache.
 #pragma once
 
-#include "cpu/layout.h"
-#include "oriel/problem.h"
-#include "oriel/tensor.h"
+#include "cpu/gradient.h"
 
 namespace oriel::cpu {
 
-/// dx = the gradient of a sum or an average (S9); of Lp where `x` is given, and dy are shares, in the accumulator type.
-/// False, and nothing is written, where this way does not suit the problem.
-bool fold_shares_by_rows(const Problem& problem, const ConstTensor& dy, const Tensor& dx, const ConstTensor* x,
+/// Of a sum or an average (S9) whose inputs are each in few windows.
+bool can_add_rows(const Gradient& gradient);
+void run_added_rows(const Gradient& gradient, int threads);
+
+/// dx = the gradient of Lp, or of a sum that leaves out the NaN of `x`; dy are shares, in the accumulator type. False,
+/// and nothing is written, if inputs are in too many windows.
+bool fold_shares_by_rows(const Problem& problem, const ConstTensor& dy, const Tensor& dx, const ConstTensor& x,
                          int threads);
 
 }  // namespace oriel::cpu

@@ -224,7 +224,7 @@ bool StackFolder::fold(Range planes) {
 
 }  // namespace
 
-bool takes_stacks(const FoldJob& job) {
+bool can_stacks(const FoldJob& job) {
   const RowLayout& layout = job.layout;
   if (job.problem == nullptr || job.index != nullptr || layout.pooled() != 2 || !layout.is_stack()) return false;
   const Pool& pool = job.problem->pool;
@@ -237,9 +237,12 @@ bool takes_stacks(const FoldJob& job) {
   if (kernel.fold == nullptr || s.in_elems > kMostRowVectors * kernel.vector) return false;
   if (s.flat && s.x_pitch < kernel.vector) return false;
   const index_t most = kMostPlaneBytes / kernel.lane_bytes;
-  if (s.x_pitch > most || s.across.out > most / s.row_pitch) return false;
-  const index_t planes = layout.plane_count();
-  return planes >= kLeastPlanes && planes >= task_bytes / (s.x_pitch * kernel.in_bytes);
+  return s.x_pitch <= most && s.across.out <= most / s.row_pitch;
+}
+
+bool stacks_pay(const FoldJob& job) {
+  const index_t planes = job.layout.plane_count();
+  return planes >= kLeastPlanes && planes >= task_bytes / (StackShape(job.layout).x_pitch * job.plain.in_bytes);
 }
 
 void run_stacks(const FoldJob& job, int threads) {

@@ -5,7 +5,8 @@
 
 namespace oriel::cpu {
 
-bool takes_stacks(const FoldJob& job);
+bool can_stacks(const FoldJob& job);
+bool stacks_pay(const FoldJob& job);
 void run_stacks(const FoldJob& job, int threads);
 
 }  // namespace oriel::cpu

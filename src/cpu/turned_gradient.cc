@@ -3,7 +3,10 @@
 #include <algorithm>
 
 #include "cpu/arena.h"
+#include "cpu/overlap_kernels.h"
 #include "cpu/parallel.h"
+#include "cpu/recipe.h"
+#include "cpu/run.h"
 #include "cpu/turned_batch.h"
 
 namespace oriel::cpu {
@@ -11,6 +14,11 @@ namespace {
 
 constexpr index_t kScratchBytes = 512 * 1024;       // of x, dy and dx of planes side by side: half a second cache,
 constexpr index_t kMostScratchBytes = 1024 * 1024;  // if there are no fewer planes
+
+// Bytes: longer rows gain nothing when their planes are turned,
+constexpr index_t kMostSumRow = 160;
+constexpr index_t kMostExtremumRow = 256;
+constexpr index_t kMostOverlapRow = 108;  // of those that overlap kernels take: of 4-byte elements and 3 taps
 
 constexpr index_t kMostChannels = 15;  // after the pooled axes: more of them fill vectors where they are
 
@@ -38,23 +46,59 @@ Extents turned_pitch(const Extents& turned, int outer) {
   return pitch;
 }
 
+// How planes are cut into batches; no lanes if they are not.
+struct Batches {
+  explicit Batches(const Gradient& gradient) : outer(gradient.problem.axes[0]) {
+    const ConstTensor &dy = gradient.dy, &dx = gradient.dx;
+    for (int a = 0; a < outer; ++a) planes *= dx.shape[a];
+    if (planes == 0 || element_count(dy.shape) == 0) return;
+    in = element_count(dx.shape) / planes;
+    out = element_count(dy.shape) / planes;
+    const index_t all = (gradient.x != nullptr ? 2 * in : in) + out;
+    lanes = batch_lanes(planes, all * size_bytes(gradient.problem.dtype), kScratchBytes, kMostScratchBytes);
+  }
+
+  int outer;
+  index_t planes = 1, in = 0, out = 0;
+  index_t lanes = 0;
+};
+
+index_t most_row_bytes(const Problem& problem) {
+  if (!finds_extrema(problem)) return kMostSumRow;
+  const Axis& row = problem.axis[static_cast<std::size_t>(problem.pooled - 1)];
+  const bool overlaps = problem.dtype == Dtype::f32 && row.dilation == 1 && row.kernel <= 3 &&
+                        is_overlap(row.kernel, row.stride) &&
+                        overlap_table().kernels(problem.pool.op, problem.dtype).gather != nullptr;
+  return overlaps ? kMostOverlapRow : kMostExtremumRow;
+}
+
 }  // namespace
 
-bool turn_gradient(const Problem& problem, const ConstTensor* x, const ConstTensor& dy, const Tensor& dx, int threads,
-                   index_t most_row_bytes, const RunGradient& run) {
-  const int outer = problem.axes[0];
-  if (outer < 1 || !is_stack(problem, dy.shape, dy.pitch) || !is_stack(problem, dx.shape, dx.pitch) ||
-      (x != nullptr && !is_stack(problem, x->shape, x->pitch))) {
+bool can_turn(const Gradient& gradient) {
+  const Problem& problem = gradient.problem;
+  const ConstTensor& dx = gradient.dx;
+  if (problem.axes[0] < 1 || !is_stack(problem, gradient.dy.shape, gradient.dy.pitch) ||
+      !is_stack(problem, dx.shape, dx.pitch) ||
+      (gradient.x != nullptr && !is_stack(problem, gradient.x->shape, gradient.x->pitch))) {
     return false;
   }
-  index_t planes = 1;
-  for (int a = 0; a < outer; ++a) planes *= dx.shape[a];
-  const index_t bytes = size_bytes(problem.dtype);
-  if (planes == 0 || element_count(dy.shape) == 0 || dx.shape.back() * bytes > most_row_bytes) return false;
-  const index_t in = element_count(dx.shape) / planes, out = element_count(dy.shape) / planes;
-  const index_t all = (x != nullptr ? 2 * in : in) + out;
-  const index_t lanes = batch_lanes(planes, all * bytes, kScratchBytes, kMostScratchBytes);
-  if (lanes == 0) return false;
+  if (!finds_extrema(problem) && depends_on_inputs(problem)) return false;
+  return Batches(gradient).lanes > 0;
+}
+
+bool turning_pays(const Gradient& gradient) {
+  return gradient.dx.shape.back() * size_bytes(gradient.problem.dtype) <= most_row_bytes(gradient.problem);
+}
+
+void run_turned_gradient(const Gradient& gradient, int threads) {
+  const Problem& problem = gradient.problem;
+  const ConstTensor* x = gradient.x;
+  const ConstTensor& dy = gradient.dy;
+  const Tensor& dx = gradient.dx;
+  const Batches batches(gradient);
+  const index_t bytes = size_bytes(problem.dtype), lanes = batches.lanes, in = batches.in, out = batches.out;
+  const index_t planes = batches.planes;
+  const int outer = batches.outer;
   Problem turned = problem;
   turned.shape = turned_shape(dx.shape, outer, lanes);
   turned.output_shape = turned_shape(dy.shape, outer, lanes);
@@ -74,11 +118,10 @@ bool turn_gradient(const Problem& problem, const ConstTensor* x, const ConstTens
       const Range part = {b * lanes, std::min(planes, (b + 1) * lanes)};
       if (x != nullptr) batch.turn(x->data, part, in, x_data);
       batch.turn(dy.data, part, out, dy_turned.data);
-      run(turned, x != nullptr ? &x_turned : nullptr, dy_turned, dx_turned);
+      run_gradient({.problem = turned, .x = x != nullptr ? &x_turned : nullptr, .dy = dy_turned, .dx = dx_turned}, 1);
       batch.turn_back(dx_turned.data, part, in, dx.data);
     }
   });
-  return true;
 }
 
 }  // namespace oriel::cpu

@@ -36,6 +36,9 @@ index_t lanes_for(const FoldJob& job) {
   return batch_lanes(job.layout.plane_count(), bytes, kScratchBytes, kMostScratchBytes);
 }
 
+bool takes_columns(const FoldJob& job) { return can_columns(job) && columns_pay(job); }
+bool takes_long(const FoldJob& job) { return can_long(job) && long_pays(job); }
+
 // The same fold of `lanes` planes side by side.
 FoldJob turn(const FoldJob& job, index_t lanes) {
   FoldJob turned = job;
@@ -53,14 +56,19 @@ FoldJob turn(const FoldJob& job, index_t lanes) {
 
 }  // namespace
 
-bool takes_turned(const FoldJob& job) {
+bool can_turned(const FoldJob& job) {
   const RowLayout& layout = job.layout;
   if (job.problem == nullptr || job.index != nullptr || layout.lanes.n != 1 || !layout.is_stack()) return false;
-  const index_t lanes = lanes_for(job),
-                row_bytes = layout.axis[layout.pooled() - 1].axis.in * size_bytes(job.problem->dtype);
-  if (lanes == 0 || row_bytes > kMostLongRowBytes) return false;
+  const index_t lanes = lanes_for(job);
+  if (lanes == 0) return false;
   const FoldJob turned = turn(job, lanes);
-  return (row_bytes <= kMostRowBytes && takes_columns(turned)) || takes_long(turned);
+  return takes_columns(turned) || takes_long(turned);
+}
+
+bool turned_pays(const FoldJob& job) {
+  const PooledAxis& row = job.layout.axis[job.layout.pooled() - 1];
+  const index_t row_bytes = row.axis.in * size_bytes(job.problem->dtype);
+  return row_bytes <= (takes_columns(turn(job, lanes_for(job))) ? kMostRowBytes : kMostLongRowBytes);
 }
 
 void run_turned(const FoldJob& job, int threads) {

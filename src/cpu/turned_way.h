@@ -5,7 +5,8 @@
 
 namespace oriel::cpu {
 
-bool takes_turned(const FoldJob& job);
+bool can_turned(const FoldJob& job);
+bool turned_pays(const FoldJob& job);
 void run_turned(const FoldJob& job, int threads);
 
 }  // namespace oriel::cpu

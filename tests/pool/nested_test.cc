@@ -15,7 +15,7 @@
 #include <thread>
 
 #include "cpu/parallel.h"
-#include "cpu/ways.h"
+#include "cpu/strategies.h"
 #include "pool/nested_calls.h"
 
 namespace oriel::test {
@@ -138,10 +138,12 @@ TEST(Nested, aCallKeepsItsBitsWhateverItsThreadDoesWhileItWaits) {
     before = std::move(calls);
   }
   EXPECT_GT(others.made, 4L * number) << "threads waited";
-  for (const cpu::Way& way : cpu::ways()) {
-    const std::string name(way.name);
-    const bool everywhere = name != "codes" && name != "planes" && name != "stacks";  // of some instruction sets only
-    EXPECT_TRUE(!everywhere || ways.contains(name)) << name;
+  for (const auto table : {cpu::folds(), cpu::argmax_folds()}) {
+    for (const auto& strategy : table) {
+      const std::string name(strategy.name);
+      const bool everywhere = name != "registers" && name != "planes" && name != "masked";  // of some instruction sets
+      EXPECT_TRUE(!everywhere || ways.contains(name)) << name;
+    }
   }
 }
 

@@ -15,7 +15,7 @@
 #include "cpu/recipe.h"
 #include "cpu/row_fold.h"
 #include "cpu/targets.h"
-#include "cpu/ways.h"
+#include "cpu/strategies.h"
 #include "oriel/pool.h"
 
 namespace oriel::test {
@@ -50,9 +50,9 @@ auto with_job(const char* name, const F& f) {
 }
 bool has_planes() { return cpu::active_target() == "AVX2" || cpu::active_target().substr(0, 4) == "AVX3"; }
 
-TEST(Ways, ManyLanesAreFoldedInRegisters) {
+TEST(Strategies, ManyLanesAreFoldedInRegisters) {
   const auto folds = [](const cpu::FoldJob& job) {
-    return std::string(cpu::way_of(job).name) == "columns" && cpu::lane_rows_of(job).fold != nullptr;
+    return std::string(cpu::strategy_of(job).name) == "channels" && cpu::lane_rows_of(job).fold != nullptr;
   };
   const char* taken[] = {"avg:f32:1x6x6x64:k3s1p1:axes1,2", "max:f32:1x6x6x64:k3s2p1:axes1,2",
                          "min:bf16:1x6x6x64:k2:axes1,2",    "avg:u8:1x6x6x64:k3s2:axes1,2",
@@ -63,9 +63,9 @@ TEST(Ways, ManyLanesAreFoldedInRegisters) {
   for (const char* name : others) EXPECT_FALSE(with_job(name, folds)) << name;
 }
 
-TEST(Ways, BytesAreAveragedInSixteenBits) {
+TEST(Strategies, BytesAreAveragedInSixteenBits) {
   const auto bytes = [](const cpu::FoldJob& job) {
-    return std::string(cpu::way_of(job).name) == "planes" && cpu::sums_in_16_bits(*job.problem);
+    return std::string(cpu::strategy_of(job).name) == "planes" && cpu::sums_in_16_bits(*job.problem);
   };
   EXPECT_EQ(with_job("avg:u8:1x1x200x200:k2x2", bytes), has_planes());
   EXPECT_EQ(with_job("sum:i8:1x1x200x200:k3x3s1", bytes), has_planes());
@@ -74,8 +74,8 @@ TEST(Ways, BytesAreAveragedInSixteenBits) {
   EXPECT_FALSE(with_job("avg:u8:1x1x9x200x200:k3x8x8s1", bytes));  // 192 taps
 }
 
-TEST(Ways, LongWindowsOfIntegersRun) {
-  const auto runs = [](const cpu::FoldJob& job) { return std::string(cpu::way_of(job).name) == "running"; };
+TEST(Strategies, LongWindowsOfIntegersRun) {
+  const auto runs = [](const cpu::FoldJob& job) { return std::string(cpu::strategy_of(job).name) == "running"; };
   for (const char* name : {"avg:u8:200x300:k31s1p15:exclude", "sum:i8:200x300:k9s3", "avg:i16:60x70x3:k11s2d2:axes0,1",
                            "sum:i32:1x5000:k400s160:axes1", "avg:u32:60x40:k20s1:axes0:div9"})
     EXPECT_TRUE(with_job(name, runs)) << name;

@@ -1,0 +1,194 @@
+#include "cpu/strategies.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstdlib>
+#include <mutex>
+#include <set>
+
+#include "cpu/apart_gradient.h"
+#include "cpu/axes_way.h"
+#include "cpu/block_folder.h"
+#include "cpu/chunk_fold.h"
+#include "cpu/code_gradient.h"
+#include "cpu/code_way.h"
+#include "cpu/column_folder.h"
+#include "cpu/found_gradient.h"
+#include "cpu/global_way.h"
+#include "cpu/long_fold.h"
+#include "cpu/mirror_gradient.h"
+#include "cpu/place_gradient.h"
+#include "cpu/place_way.h"
+#include "cpu/plane_way.h"
+#include "cpu/recipe.h"
+#include "cpu/running_way.h"
+#include "cpu/scatter.h"
+#include "cpu/seek_way.h"
+#include "cpu/share_folder.h"
+#include "cpu/shares.h"
+#include "cpu/stack_way.h"
+#include "cpu/turned_gradient.h"
+#include "cpu/turned_way.h"
+#include "fmt/format.h"
+#include "fmt/ranges.h"
+#include "quoted.h"
+
+namespace oriel::cpu {
+namespace {
+
+constexpr Strategy<FoldJob> kFolds[] = {
+    {"search", &can_seek, &seeking_pays, &run_seek,
+     "magnitudes and NaN left out, of 64 taps or more beside each other: a window is looked through"},
+    {"channels", &can_columns, &columns_pay, &run_columns, "16 lanes or more side by side fill vectors of every type"},
+    {"split", &can_chunks, &chunks_pay, &run_chunks, "one window of thousands of taps is work for all threads"},
+    {"global", &can_global, &always, &run_global,
+     "one window over a whole plane: 7x7 and 56x56 took two to four times as long"},
+    {"disjoint", &can_blocks, &blocks_pay, &run_blocks, "windows apart from each other: output by output is scalar"},
+    {"masked", &can_stacks, &stacks_pay, &run_stacks,
+     "many planes, rows of at most two vectors: 3x3 on 14x14 is 4 copies, as planes 7"},
+    {"transposed", &can_turned, &turned_pays, &run_turned,
+     "other short rows: 13x13 taps on 13x13 take half the time of sliding"},
+    {"planes", &can_planes, &planes_pay, &run_planes,
+     "dense rows, at most 8 taps: 112 wide 2x2 is 1.05 copies, rows 1.6"},
+    {"running", &can_running, &running_pays, &run_running,
+     "integer sums of long windows that overlap: 31x31 of bytes took 2.5 times as long by powers of two"},
+    {"sliding", &can_long, &long_pays, &run_long,
+     "windows of more than 8 taps that overlap: 31x31 took twice as long by rows"},
+    {"axes", &always, &axes_pay, &run_axes, "more than 64 taps across rows, which share them: tap by tap took n k"},
+    {"rows", &always, &always, &run_rows, "any reduction, layout and window"},
+};
+
+constexpr Strategy<FoldJob> kArgmaxFolds[] = {
+    {"registers", &can_codes, &always, &run_codes,
+     "floats by AVX-512, 2 or 3 taps along rows, or vectors of lanes: 3x3 s2 1.3 copies, in boxes 2.3"},
+    {"boxes", &can_places, &always, &run_places, "at most 8 taps along each of up to 3 axes"},
+    {"search", &can_seek, &seeking_pays, &run_seek, "64 taps or more beside each other: a window is looked through"},
+    {"axes", &always, &axes_pay, &run_axes, "more than 64 taps across rows, which share them: tap by tap took n k"},
+    {"rows", &always, &always, &run_rows, "any layout and window"},
+};
+
+constexpr Strategy<Gradient> kSumGradients[] = {
+    {"disjoint", &can_disjoint, &disjoint_fills_vectors, &run_disjoint,
+     "windows that share no input, over dense rows or 8 lanes or more: dx is written once"},
+    {"mirrored", &can_mirror, &mirror_pays, &run_mirror,
+     "windows that step by one: the gradient is itself a sum, over mirrored windows"},
+    {"transposed", &can_turn, &turning_pays, &run_turned_gradient,
+     "many small planes with short rows: planes lie side by side meanwhile"},
+    {"adjoint_rows", &can_add_rows, &always, &run_added_rows,
+     "each input adds the shares of at most eight windows that read it, row by row"},
+    {"shares", &always, &always, &run_shares,
+     "any window: a tensor of shares, one of each output, is folded over the adjoint axes"},
+};
+
+constexpr Strategy<Gradient> kExtremumGradients[] = {
+    {"recomputed", &can_recompute, &recomputing_pays_first, &run_recomputed,
+     "large tensors, 2 or 3 taps: codes are computed a few planes at a time, and followed"},
+    {"disjoint", &can_disjoint, &disjoint_fills_vectors, &run_disjoint,
+     "windows that share no input, over dense rows or 8 lanes or more: dx is written once"},
+    {"transposed", &can_turn, &turning_pays, &run_turned_gradient,
+     "many small planes with short rows: planes lie side by side meanwhile"},
+    {"boxes", &can_gather, &always, &run_gather,
+     "floats, at most 8 taps along each of up to 3 axes: each input gathers from the windows whose extremum it is"},
+    {"disjoint", &can_disjoint, &always, &run_disjoint, "other windows that share no input"},
+    {"recomputed", &can_recompute, &always, &run_recomputed,
+     "other windows of at most 255 taps: codes are computed and followed"},
+    {"indices", &always, &always, &run_by_indices,
+     "any window: indices are computed, and each output added to its input"},
+};
+
+constexpr Strategy<Gradient> kIndexedGradients[] = {
+    {"gathered", &can_gather_codes, &gathering_codes_pays, &run_gathered_codes,
+     "codes of one byte: each input gathers from the windows whose extremum it is"},
+    {"scattered", &can_scatter_codes, &always, &run_scattered_codes,
+     "codes of one byte: each output is added to its input"},
+    {"widened", &has_codes, &always, &run_widened, "other codes: they are widened first"},
+    {"boxes", &can_gather, &always, &run_gather,
+     "floats, at most 8 taps along each of up to 3 axes: a box of inputs at a time gathers"},
+    {"indices", &has_wide_indices, &always, &run_by_indices, "any window: each output is added to its input"},
+};
+
+using Names = std::set<std::string, std::less<>>;
+const Names kNone;
+std::atomic<const Names*> forced{nullptr};
+std::atomic<std::int64_t> forced_count{0};
+
+template <class Job>
+void add_names(std::span<const Strategy<Job>> table, std::vector<std::string>& all) {
+  for (const Strategy<Job>& s : table) {
+    if (std::find(all.begin(), all.end(), s.name) == all.end()) all.emplace_back(s.name);
+  }
+}
+
+std::vector<std::string> all_names() {
+  std::vector<std::string> all;
+  for (const auto table : {folds(), argmax_folds()}) add_names(table, all);
+  for (const auto table : {sum_gradients(), extremum_gradients(), indexed_gradients()}) add_names(table, all);
+  return all;
+}
+
+// Kept until the program ends: another thread may look at it.
+const Names* names_in(std::string_view text, const char* what) {
+  if (text.empty()) return &kNone;
+  const std::vector<std::string> all = all_names();
+  Names names;
+  while (!text.empty()) {
+    const std::string_view name = text.substr(0, text.find(','));
+    text.remove_prefix(std::min(text.size(), name.size() + 1));
+    if (std::find(all.begin(), all.end(), name) == all.end()) {
+      throw Error(fmt::format("{}: {} is no strategy; allowed: {}", what, detail::quoted(name), fmt::join(all, ", ")));
+    }
+    names.emplace(name);
+  }
+  static std::mutex mutex;
+  static std::set<Names> kept;
+  const std::lock_guard lock(mutex);
+  return &*kept.insert(std::move(names)).first;
+}
+
+const Names& forced_names() {
+  const Names* names = forced.load(std::memory_order_acquire);
+  if (names == nullptr) {
+    const char* wanted = std::getenv("ORIEL_STRATEGY");
+    names = names_in(wanted == nullptr ? "" : wanted, "ORIEL_STRATEGY");
+    const Names* unset = nullptr;
+    if (!forced.compare_exchange_strong(unset, names)) names = unset;  // force_strategies came first
+  }
+  return *names;
+}
+
+template <class Job>
+const Strategy<Job>& choose(std::span<const Strategy<Job>> table, const Job& job) {
+  const auto chosen = [&]() -> const Strategy<Job>& {
+    return *std::find_if(table.begin(), table.end(), [&](const auto& s) { return s.can(job) && s.pays(job); });
+  };
+  const Names& names = forced_names();
+  if (names.empty()) return chosen();
+  for (const Strategy<Job>& s : table) {
+    if (!names.contains(s.name) || !s.can(job)) continue;
+    ++forced_count;
+    return s;
+  }
+  return chosen();
+}
+
+}  // namespace
+
+std::span<const Strategy<FoldJob>> folds() { return kFolds; }
+std::span<const Strategy<FoldJob>> argmax_folds() { return kArgmaxFolds; }
+std::span<const Strategy<Gradient>> sum_gradients() { return kSumGradients; }
+std::span<const Strategy<Gradient>> extremum_gradients() { return kExtremumGradients; }
+std::span<const Strategy<Gradient>> indexed_gradients() { return kIndexedGradients; }
+
+const Strategy<FoldJob>& strategy_of(const FoldJob& job) {
+  return choose(job.index == nullptr ? folds() : argmax_folds(), job);
+}
+
+const Strategy<Gradient>& strategy_of(const Gradient& gradient) {
+  if (gradient.index != nullptr) return choose(indexed_gradients(), gradient);
+  return choose(finds_extrema(gradient.problem) ? extremum_gradients() : sum_gradients(), gradient);
+}
+
+void force_strategies(std::string_view names) { forced = names_in(names, "force_strategies"); }
+std::int64_t forced_jobs() { return forced_count; }
+
+}  // namespace oriel::cpu
