@@ -89,8 +89,8 @@ void forward(const Pool& pool, const ConstTensor& x, const Tensor& y, const Opti
 
 /// How the CPU carries out a problem, and the least that it must move and do.
 struct Plan {
-  std::string way;         ///< the row of the table of ways (docs/architecture.md) that takes it
-  std::string why;         ///< what was measured of it
+  std::string way;         ///< the strategy, a row of src/cpu/strategies.cc, that does it
+  std::string why;         ///< when that is taken
   index_t bytes_read = 0;  ///< every operand once
   index_t bytes_written = 0;
   double combinations = 0;  ///< of two elements, with folds shared between windows axis by axis
