@@ -11,18 +11,18 @@ namespace {
 
 // Names, and the way that AVX-512 takes for them with codes and with int64 indices.
 const std::map<std::string, std::pair<const char*, const char*>> kWays = {
-    {"max:f32:2x2x40x72:k3x3s1p1", {"codes", "codes"}},
-    {"max:f32:1x2x75x70:k3x3s2p1", {"codes", "codes"}},
-    {"min:f64:1x1x9x70:k2x2", {"codes", "codes"}},
-    {"max:f16:1x2x9x80:k2x2s1p1", {"codes", "codes"}},
-    {"max:bf16:2x3x14x14:k3x3s1p1", {"codes", "codes"}},
-    {"max:f32:2x512x7x7:k3x3s1p1", {"codes", "codes"}},
-    {"max:f32:1x2x6x8x40:k2x2x2", {"codes", "codes"}},
-    {"max:f32:2x9x8x64:k3s2p1:axes1,2", {"codes", "codes"}},
-    {"max:bf16:2x9x8x96:k2:axes1,2", {"codes", "codes"}},
-    {"max:f32:2x9x8x64:k5s2p2:axes1,2", {"codes", "places"}},  // 25 taps are beyond the table of places
-    {"max:u8:2x2x40x72:k3x3s1p1", {"places", "places"}},
-    {"max:f32:2x2x40x72:k5x5s1p2", {"places", "places"}},
+    {"max:f32:2x2x40x72:k3x3s1p1", {"registers", "registers"}},
+    {"max:f32:1x2x75x70:k3x3s2p1", {"registers", "registers"}},
+    {"min:f64:1x1x9x70:k2x2", {"registers", "registers"}},
+    {"max:f16:1x2x9x80:k2x2s1p1", {"registers", "registers"}},
+    {"max:bf16:2x3x14x14:k3x3s1p1", {"registers", "registers"}},
+    {"max:f32:2x512x7x7:k3x3s1p1", {"registers", "registers"}},
+    {"max:f32:1x2x6x8x40:k2x2x2", {"registers", "registers"}},
+    {"max:f32:2x9x8x64:k3s2p1:axes1,2", {"registers", "registers"}},
+    {"max:bf16:2x9x8x96:k2:axes1,2", {"registers", "registers"}},
+    {"max:f32:2x9x8x64:k5s2p2:axes1,2", {"registers", "boxes"}},  // 25 taps are beyond the table of places
+    {"max:u8:2x2x40x72:k3x3s1p1", {"boxes", "boxes"}},
+    {"max:f32:2x2x40x72:k5x5s1p2", {"boxes", "boxes"}},
     {"max:f32:2x2x40x72:k3x3s1p1:omit", {"rows", "rows"}},
 };
 
@@ -31,8 +31,8 @@ TEST(Codes, TheWayIsTaken) {
   const bool avx512 = target == "AVX3" || target == "AVX3_DL";
   for (const auto& [name, ways] : kWays) {
     const bool fast = avx512 || ways.first == std::string("rows");
-    EXPECT_EQ(plan(parse_problem(name + ":codes")).way, fast ? ways.first : "places") << name;
-    EXPECT_EQ(plan(parse_problem(name + ":indices")).way, fast ? ways.second : "places") << name;
+    EXPECT_EQ(plan(parse_problem(name + ":codes")).way, fast ? ways.first : "boxes") << name;
+    EXPECT_EQ(plan(parse_problem(name + ":indices")).way, fast ? ways.second : "boxes") << name;
   }
 }
 
