@@ -1,0 +1,159 @@
+#!/usr/bin/env python3
+"""Counts the machine code of the CPU backend, by source file and instruction set, and holds it against bench/codegen.txt.
+
+Usage: codegen.py BUILD [--write] [--against OTHER]. BUILD is a folder made by the release preset. It is the only repeatable
+guard of AVX-512's kernels, which valgrind does not know. For each pair of a file and an instruction set: instructions,
+moves of vectors to or from the stack (spilled, mostly), and calls. Ends with 1 if one of these grew by more than 3 %
+and 40, and with 77 if the compiler is another one than the file's. --write writes the file again. --against lists the
+functions whose code is not found in another build: none, if files were only moved.
+"""
+
+import argparse
+import hashlib
+import re
+import subprocess
+import sys
+from collections import Counter, defaultdict
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+BUDGET = Path(__file__).resolve().parent.parent / "bench" / "codegen.txt"
+OTHER_COMPILER = 77
+MORE = 1.03
+FEW = 40
+KINDS = ("instructions", "spills", "calls")
+
+FUNCTION = re.compile(r"^([0-9a-f]+) <(.+)>:$")
+LINE = re.compile(r"^\s*([0-9a-f]+):\s+(\S+)\s*(.*)$")
+TARGET = re.compile(r"\bN_(\w+?)::")
+
+
+def objects(build):
+    """The backend's object files, by the name of their source."""
+    folder = Path(build) / "src" / "CMakeFiles" / "oriel.dir" / "cpu"
+    return {str(p.relative_to(folder))[: -len(".cc.o")]: p for p in sorted(folder.rglob("*.cc.o"))}
+
+
+def functions(path):
+    """(name, lines of (address, mnemonic, operands)) of an object file."""
+    text = subprocess.run(
+        ["objdump", "--disassemble", "--demangle", "--no-show-raw-insn", "--section-headers", str(path)],
+        capture_output=True, text=True, check=True,
+    ).stdout  # fmt: skip
+    name, lines = None, []
+    for line in text.splitlines():
+        if match := FUNCTION.match(line):
+            if name:
+                yield name, lines
+            name, lines = match[2], []
+        elif name and (match := LINE.match(line)):
+            lines.append((int(match[1], 16), match[2], match[3]))
+    if name:
+        yield name, lines
+
+
+def count(path):
+    """instruction set -> Counter of KINDS."""
+    counts = defaultdict(Counter)
+    for name, lines in functions(path):
+        target = TARGET.search(name)
+        c = counts[target[1] if target else "any"]
+        for _, mnemonic, operands in lines:
+            if mnemonic.startswith("nop") or operands.startswith("%cs:"):
+                continue  # between functions and loops
+            c["instructions"] += 1
+            c["calls"] += mnemonic == "call"
+            c["spills"] += mnemonic.startswith(("vmov", "mov")) and "(%rsp" in operands and "mm" in operands
+    return counts
+
+
+def code_of(name, lines):
+    """A hash of a function's code, wherever it lies and whatever it calls is called."""
+    begin = lines[0][0] if lines else 0
+    digest = hashlib.sha256()
+    for _, mnemonic, operands in lines:
+        if match := re.match(r"([0-9a-f]+) <", operands):
+            operands = str(int(match[1], 16) - begin) if mnemonic != "call" else ""
+        digest.update(f"{mnemonic} {re.sub('<.*>', '', re.sub('-?0x[0-9a-f]+[(]%rip[)].*', '(%rip)', operands))}\n".encode())
+    return digest.hexdigest()
+
+
+def compiler_of(build):
+    for line in (Path(build) / "CMakeCache.txt").read_text().splitlines():
+        if line.startswith("CMAKE_CXX_COMPILER:"):
+            command = line.split("=", 1)[1]
+            return subprocess.run([command, "--version"], capture_output=True, text=True, check=True).stdout.splitlines()[0]
+    sys.exit(f"{build}: no CMAKE_CXX_COMPILER in CMakeCache.txt")
+
+
+def in_parallel(work, paths):
+    with ThreadPoolExecutor() as pool:
+        return list(pool.map(work, paths))
+
+
+def compare(build, other):
+    """Functions of one build whose code the other one does not have."""
+
+    def codes(path):
+        return [(name, code_of(name, lines)) for name, lines in functions(path)]
+
+    theirs = Counter(code for some in in_parallel(codes, objects(other).values()) for _, code in some)
+    missing = 0
+    for file, some in zip(objects(build), in_parallel(codes, objects(build).values())):
+        for name, code in some:
+            if theirs[code] > 0:
+                theirs[code] -= 1
+                continue
+            missing += 1
+            print(f"{file}: {name}")
+    print(f"codegen: the code of {missing} functions is not in {other}")
+    return 1 if missing else 0
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("build")
+    parser.add_argument("--write", action="store_true", help="write bench/codegen.txt")
+    parser.add_argument("--against", metavar="OTHER", help="list functions whose code is not in another build")
+    arguments = parser.parse_args()
+    if arguments.against:
+        return compare(arguments.build, arguments.against)
+    compiler = compiler_of(arguments.build)
+    lines = BUDGET.read_text().splitlines() if BUDGET.exists() else []
+    if not arguments.write and lines[0] != f"# {compiler}":
+        print(f"SKIPPED [1] codegen: {compiler} is not the compiler of {BUDGET.name}, {lines[0][2:]}")
+        return OTHER_COMPILER
+    files = objects(arguments.build)
+    counted = {
+        (file, target): tuple(c[kind] for kind in KINDS)
+        for file, counts in zip(files, in_parallel(count, files.values()))
+        for target, c in sorted(counts.items())
+    }
+    total = Counter({kind: sum(numbers[i] for numbers in counted.values()) for i, kind in enumerate(KINDS)})
+    if arguments.write:
+        rows = [f"{file} {target} {' '.join(map(str, numbers))}" for (file, target), numbers in sorted(counted.items())]
+        BUDGET.write_text("\n".join([f"# {compiler}", f"# file, instruction set, {', '.join(KINDS)}", *rows]) + "\n")
+        return 0
+    budget = {}
+    for line in lines[2:]:
+        file, target, *numbers = line.split()
+        budget[file, target] = tuple(map(int, numbers))
+    bad = 0
+    for key in sorted(counted.keys() | budget.keys()):
+        now, before = counted.get(key), budget.get(key)
+        if now is None or before is None:
+            print(f"{' '.join(key)}: {'is gone' if now is None else 'is new'}")
+            bad += 1
+            continue
+        for kind, n, b in zip(KINDS, now, before):
+            if n > max(b * MORE, b + FEW):
+                print(f"{' '.join(key)}: {n} {kind}, {b} before")
+                bad += 1
+    print(f"codegen: {total['instructions']:,} instructions, {total['spills']:,} moves of vectors to and from the stack")
+    if bad:
+        print(f"codegen: {bad} differ; if that is right, scripts/codegen.py BUILD --write and say why in the commit")
+    return 1 if bad else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
