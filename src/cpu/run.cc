@@ -5,10 +5,10 @@
 #include <optional>
 #include <span>
 
-#include "cpu/code_gradient.h"
-#include "cpu/code_way.h"
-#include "cpu/recipe.h"
-#include "cpu/row_fold.h"
+#include "cpu/code_gradient/gather.h"
+#include "cpu/argmax/register_argmax.h"
+#include "cpu/recipe/recipe.h"
+#include "cpu/rows/rows.h"
 #include "cpu/strategies.h"
 
 namespace oriel::cpu {

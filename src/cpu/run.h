@@ -3,7 +3,7 @@
 
 #include <string_view>
 
-#include "cpu/gradient.h"
+#include "cpu/plan/gradient.h"
 #include "oriel/problem.h"
 #include "oriel/reduce.h"
 #include "oriel/tensor.h"

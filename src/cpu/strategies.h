@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "cpu/gradient.h"
-#include "cpu/row_fold.h"
-#include "cpu/strategy.h"
+#include "cpu/plan/gradient.h"
+#include "cpu/rows/rows.h"
+#include "cpu/plan/strategy.h"
 
 namespace oriel::cpu {
 

@@ -1,11 +1,11 @@
 // Gradients from stored codes, where the problems are known to be taken: every way of gathering, and scattering. That
 // the door gives the same is in the conformance tests.
-#include "cpu/code_gradient.h"
+#include "cpu/code_gradient/gather.h"
 
 #include <gtest/gtest.h>
 
-#include "cpu/found_gradient.h"
-#include "cpu/targets.h"
+#include "cpu/rewrite/recomputed_gradient.h"
+#include "cpu/simd/targets.h"
 #include "pool/conform.h"
 #include "pool/fill.h"
 #include "seeds.h"

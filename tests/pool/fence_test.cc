@@ -7,7 +7,7 @@
 #include <cstring>
 #include <fstream>
 
-#include "cpu/targets.h"
+#include "cpu/simd/targets.h"
 #include "oriel/pool.h"
 #include "pool/fill.h"
 

@@ -14,7 +14,7 @@
 #include <set>
 #include <thread>
 
-#include "cpu/parallel.h"
+#include "cpu/work/parallel.h"
 #include "cpu/strategies.h"
 #include "pool/nested_calls.h"
 

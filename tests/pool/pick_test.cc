@@ -3,8 +3,8 @@
 
 #include <vector>
 
-#include "cpu/kernels.h"
-#include "cpu/targets.h"
+#include "cpu/recipe/kernels.h"
+#include "cpu/simd/targets.h"
 
 namespace oriel::test {
 namespace {

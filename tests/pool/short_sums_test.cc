@@ -7,14 +7,14 @@
 #include <random>
 #include <vector>
 
-#include "cpu/kernels.h"
-#include "cpu/lane_rows.h"
-#include "cpu/layout.h"
-#include "cpu/plane_way.h"
-#include "cpu/quotient.h"
-#include "cpu/recipe.h"
-#include "cpu/row_fold.h"
-#include "cpu/targets.h"
+#include "cpu/recipe/kernels.h"
+#include "cpu/channels/channel_rows.h"
+#include "cpu/plan/layout.h"
+#include "cpu/planes/planes.h"
+#include "cpu/element/quotient.h"
+#include "cpu/recipe/recipe.h"
+#include "cpu/rows/rows.h"
+#include "cpu/simd/targets.h"
 #include "cpu/strategies.h"
 #include "oriel/pool.h"
 

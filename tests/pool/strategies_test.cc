@@ -9,7 +9,7 @@
 #include <map>
 #include <set>
 
-#include "cpu/targets.h"
+#include "cpu/simd/targets.h"
 #include "pool/conform.h"
 #include "pool/random_problem.h"
 #include "seeds.h"

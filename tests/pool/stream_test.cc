@@ -8,7 +8,7 @@
 #include <memory>
 #include <random>
 
-#include "cpu/places.h"
+#include "cpu/argmax/argmax_kernels.h"
 #include "oriel/pool.h"
 #include "pool/fill.h"
 

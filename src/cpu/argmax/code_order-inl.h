@@ -1,0 +1,107 @@
+// How extrema with codes order elements, and what that order does not decide. Included once per target.
+#if defined(ORIEL_CPU_ARGMAX_CODE_ORDER_INL_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef ORIEL_CPU_ARGMAX_CODE_ORDER_INL_H
+#undef ORIEL_CPU_ARGMAX_CODE_ORDER_INL_H
+#else
+#define ORIEL_CPU_ARGMAX_CODE_ORDER_INL_H
+#endif
+
+#include "cpu/simd/two_tables-inl.h"
+#include "oriel/types.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace oriel::cpu {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+#if ORIEL_AVX512
+// Elements in lanes of the same order.
+template <class T, bool kMin>
+struct OwnOrder {
+  using Lane = T;
+  static constexpr bool kIsMin = kMin, kLifts = false;
+  static constexpr T worst() { return kMin ? highest_value<T>() : lowest_value<T>(); }
+  template <class D, class V>
+  static HWY_INLINE V lift(D, V v) {
+    return v;
+  }
+};
+
+// 16-bit floats as integers of the same order; a negative zero is not in its place there.
+template <int kMantissa, bool kMin>
+struct KeyOrder {
+  using Lane = std::int16_t;
+  static constexpr bool kIsMin = kMin, kLifts = true;
+  static constexpr std::int16_t kInfinity = static_cast<std::int16_t>(0x7fff & ~((1 << kMantissa) - 1));
+  static constexpr std::int16_t worst() { return static_cast<std::int16_t>(kMin ? kInfinity : ~kInfinity); }
+  template <class D, class V>
+  static HWY_INLINE V lift(D d, V v) {
+    return hn::Xor(v, hn::And(hn::ShiftRight<15>(v), hn::Set(d, std::int16_t{0x7fff})));
+  }
+};
+
+// The look for NaN, and of keys for negative zeros.
+template <class O>
+class Special {
+  using T = typename O::Lane;
+  using D = hn::ScalableTag<T>;
+  using V = hn::Vec<D>;
+
+ public:
+  HWY_INLINE void see(V a, V b) {
+    if constexpr (std::is_same_v<T, float>) {
+      mask_ |= _mm512_cmp_ps_mask(a.raw, b.raw, _CMP_UNORD_Q);
+    } else if constexpr (std::is_same_v<T, double>) {
+      mask_ |= _mm512_cmp_pd_mask(a.raw, b.raw, _CMP_UNORD_Q);
+    } else if constexpr (O::kLifts) {
+      see_key(a);
+      see_key(b);
+    }
+  }
+  HWY_INLINE void see_key(V key) {
+    const hn::RebindToUnsigned<D> du;
+    using U = hn::TFromD<decltype(du)>;
+    constexpr U kLow = static_cast<U>(static_cast<U>(~O::kInfinity));  // the key of minus infinity
+    const auto above = hn::Sub(hn::BitCast(du, key), hn::Set(du, kLow));
+    const auto range = hn::Set(du, static_cast<U>(static_cast<U>(O::kInfinity) - kLow));
+    const auto nan = hn::Gt(above, range), zero = hn::Eq(key, hn::Set(D(), T{-1}));
+    mask_ |= nan.raw | zero.raw;
+  }
+  HWY_INLINE bool found() const { return mask_ != 0; }
+
+ private:
+  std::uint64_t mask_ = 0;
+};
+
+// Codes of lanes as bytes.
+template <class T, class VU>
+HWY_INLINE void store_codes(VU code, std::uint64_t mask, std::uint8_t* to) {
+  if constexpr (sizeof(T) == 4) {
+    _mm512_mask_cvtepi32_storeu_epi8(to, static_cast<__mmask16>(mask), code.raw);
+  } else if constexpr (sizeof(T) == 8) {
+    _mm512_mask_cvtepi64_storeu_epi8(to, static_cast<__mmask8>(mask), code.raw);
+  } else if constexpr (sizeof(T) == 2) {
+    _mm512_mask_cvtepi16_storeu_epi8(to, static_cast<__mmask32>(mask), code.raw);
+  } else {
+    _mm512_mask_storeu_epi8(to, mask, code.raw);
+  }
+}
+template <class T, class VU>
+HWY_INLINE void store_codes(VU code, std::uint8_t* to) {
+  if constexpr (sizeof(T) == 4) {
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(to), _mm512_cvtepi32_epi8(code.raw));
+  } else if constexpr (sizeof(T) == 2) {
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), _mm512_cvtepi16_epi8(code.raw));
+  } else if constexpr (sizeof(T) == 8) {
+    _mm_storel_epi64(reinterpret_cast<__m128i*>(to), _mm512_cvtepi64_epi8(code.raw));
+  } else {
+    _mm512_storeu_si512(to, code.raw);
+  }
+}
+
+#endif
+
+}  // namespace HWY_NAMESPACE
+}  // namespace oriel::cpu
+HWY_AFTER_NAMESPACE();
+#endif

@@ -1,0 +1,197 @@
+// The two folds, written once for every instruction set, lane type and reduction. Included once per target.
+#if defined(ORIEL_CPU_ELEMENT_FOLD_INL_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef ORIEL_CPU_ELEMENT_FOLD_INL_H
+#undef ORIEL_CPU_ELEMENT_FOLD_INL_H
+#else
+#define ORIEL_CPU_ELEMENT_FOLD_INL_H
+#endif
+
+#include "cpu/recipe/kernels.h"
+#include "hwy/highway.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace oriel::cpu {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+// Reductions on vectors. `Max` and `Min` suit rows without NaN and negative zeros (see ScanRow).
+struct Max {
+  template <class V>
+  static HWY_INLINE V combine(V a, V b) {
+    return hn::Max(a, b);
+  }
+};
+struct Min {
+  template <class V>
+  static HWY_INLINE V combine(V a, V b) {
+    return hn::Min(a, b);
+  }
+};
+struct Sum {
+  template <class V>
+  static HWY_INLINE V combine(V a, V b) {
+    return hn::Add(a, b);
+  }
+};
+
+constexpr int floor_power_of_two(int k) { return k < 2 ? 1 : 2 * floor_power_of_two(k / 2); }
+
+// The S8 tree over v[0 .. K): P2m(a) = Pm(a) + Pm(a+m); other sizes add their powers of two, largest first.
+template <class R, int K, class V>
+HWY_INLINE V fold_tree(const V* v) {
+  if constexpr (K == 1) {
+    return v[0];
+  } else if constexpr (K == floor_power_of_two(K)) {
+    return R::combine(fold_tree<R, K / 2>(v), fold_tree<R, K / 2>(v + K / 2));
+  } else {
+    constexpr int M = floor_power_of_two(K);
+    constexpr int M2 = floor_power_of_two(K - M);
+    const V head = R::combine(fold_tree<R, M>(v), fold_tree<R, M2>(v + M));
+    if constexpr (K - M == M2) {
+      return head;
+    } else {
+      static_assert(K - M - M2 == 1, "blocks have at most 8 taps");
+      return R::combine(head, v[K - 1]);
+    }
+  }
+}
+
+template <class R, int K, class D>
+HWY_INLINE void fold_rows_at(D d, const hn::TFromD<D>* const* rows, index_t i, hn::TFromD<D>* out) {
+  hn::Vec<D> v[K];
+  for (int t = 0; t < K; ++t) v[t] = hn::LoadU(d, rows[t] + i);
+  hn::StoreU(fold_tree<R, K>(v), d, out + i);
+}
+
+// Vectors of T no longer than 16 bytes: for rows shorter than the longest ones.
+template <class T>
+using ShortTag = hn::CappedTag<T, 16 / sizeof(T)>;
+
+// Calls at(d, i) for vectors at i that cover n >= Lanes(d) elements; the last one overlaps the one before.
+template <class D, class At>
+HWY_INLINE void cover_by(D d, index_t n, const At& at) {
+  const index_t lanes = static_cast<index_t>(hn::Lanes(d));
+  index_t i = 0;
+  for (; i + lanes <= n; i += lanes) at(d, i);
+  if (i < n) at(d, n - lanes);
+}
+
+// Calls at(d, i) for vectors that cover a row, as long as it allows.
+template <class T, class At>
+HWY_INLINE void cover(index_t n, const At& at) {
+  const hn::ScalableTag<T> d;
+  const ShortTag<T> few;
+  if (n >= static_cast<index_t>(hn::Lanes(d))) {
+    cover_by(d, n, at);
+  } else if (n >= static_cast<index_t>(hn::Lanes(few))) {
+    cover_by(few, n, at);
+  } else {
+    const hn::CappedTag<T, 1> d1;
+    for (index_t i = 0; i < n; ++i) at(d1, i);
+  }
+}
+
+template <class R, class T, int K>
+HWY_INLINE void fold_rows_of(const RowIn* in, index_t n, T* HWY_RESTRICT out) {
+  const T* rows[K];
+  for (int t = 0; t < K; ++t) rows[t] = static_cast<const T*>(in[t].value);
+  cover<T>(n, [&](auto d, index_t i) HWY_ATTR { fold_rows_at<R, K>(d, rows, i, out); });
+}
+
+template <class R, class T>
+void fold_rows(const RowIn* rows, int count, index_t n, RowOut out) {
+  T* y = static_cast<T*>(out.value);
+  switch (count) {
+    case 1:
+      return fold_rows_of<R, T, 1>(rows, n, y);
+    case 2:
+      return fold_rows_of<R, T, 2>(rows, n, y);
+    case 3:
+      return fold_rows_of<R, T, 3>(rows, n, y);
+    case 4:
+      return fold_rows_of<R, T, 4>(rows, n, y);
+    case 5:
+      return fold_rows_of<R, T, 5>(rows, n, y);
+    case 6:
+      return fold_rows_of<R, T, 6>(rows, n, y);
+    case 7:
+      return fold_rows_of<R, T, 7>(rows, n, y);
+    default:
+      return fold_rows_of<R, T, 8>(rows, n, y);
+  }
+}
+
+template <class R, class D>
+HWY_INLINE void fold_left_at(D d, const RowIn* rows, int count, index_t i, hn::TFromD<D>* out) {
+  using T = hn::TFromD<D>;
+  hn::Vec<D> acc = hn::LoadU(d, static_cast<const T*>(rows[0].value) + i);
+  for (int t = 1; t < count; ++t) acc = R::combine(acc, hn::LoadU(d, static_cast<const T*>(rows[t].value) + i));
+  hn::StoreU(acc, d, out + i);
+}
+
+template <class R, class T>
+void fold_left(const RowIn* rows, int count, index_t n, RowOut out) {
+  T* HWY_RESTRICT y = static_cast<T*>(out.value);
+  cover<T>(n, [&](auto d, index_t i) HWY_ATTR { fold_left_at<R>(d, rows, count, i, y); });
+}
+
+template <class R, int K, class T>
+HWY_INLINE void fold_window(const T* x, index_t o, T* out) {
+  const hn::CappedTag<T, 1> d;
+  hn::Vec<decltype(d)> v[K];
+  for (int t = 0; t < K; ++t) v[t] = hn::LoadU(d, x + 2 * o + t);
+  hn::StoreU(fold_tree<R, K>(v), d, out + o);
+}
+
+// Windows of K taps that step by 2: even and odd taps are split on load, once per pair of taps.
+template <class R, int K, class D>
+HWY_INLINE void fold_windows_at(D d, const hn::TFromD<D>* x, index_t o, hn::TFromD<D>* out) {
+  hn::Vec<D> v[K + 1];
+  for (int t = 0; t < K; t += 2) hn::LoadInterleaved2(d, x + 2 * o + t, v[t], v[t + 1]);
+  hn::StoreU(fold_tree<R, K>(v), d, out + o);
+}
+
+template <class R, class T, int K>
+HWY_INLINE void fold_windows_of(const T* x, index_t n, T* HWY_RESTRICT out, bool slack) {
+  const index_t safe = K % 2 == 0 || slack ? n : n - 1;  // an odd K's last load reaches one element further
+  cover<T>(safe, [&](auto d, index_t o) HWY_ATTR {
+    if constexpr (hn::MaxLanes(decltype(d)()) > 1) {
+      fold_windows_at<R, K>(d, x, o, out);
+    } else {
+      fold_window<R, K>(x, o, out);
+    }
+  });
+  if (safe < n) fold_window<R, K>(x, safe, out);
+}
+
+template <class R, class T>
+void fold_windows(RowIn row, int kernel, index_t n, RowOut out, bool slack) {
+  const T* x = static_cast<const T*>(row.value);
+  T* y = static_cast<T*>(out.value);
+  switch (kernel) {
+    case 2:
+      return fold_windows_of<R, T, 2>(x, n, y, slack);
+    case 3:
+      return fold_windows_of<R, T, 3>(x, n, y, slack);
+    case 4:
+      return fold_windows_of<R, T, 4>(x, n, y, slack);
+    case 5:
+      return fold_windows_of<R, T, 5>(x, n, y, slack);
+    case 6:
+      return fold_windows_of<R, T, 6>(x, n, y, slack);
+    case 7:
+      return fold_windows_of<R, T, 7>(x, n, y, slack);
+    default:
+      return fold_windows_of<R, T, 8>(x, n, y, slack);
+  }
+}
+
+template <class R, class T>
+FoldKernels fold_kernels() {
+  return {&fold_rows<R, T>, &fold_left<R, T>, &fold_windows<R, T>};
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace oriel::cpu
+HWY_AFTER_NAMESPACE();
+#endif

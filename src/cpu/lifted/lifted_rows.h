@@ -1,0 +1,51 @@
+// The kernels of the ways that fold elements where they lie, as a second table of each instruction set.
+#pragma once
+
+#include "cpu/recipe/kernels.h"
+
+namespace oriel::cpu {
+
+/// Folds count <= kMaxFold rows of n elements of a tensor into accumulators. True when one of the last `watched` rows
+/// holds a NaN or a negative zero, where those matter; more rows may be watched than asked.
+using FoldElements = bool (*)(const void* const* rows, int count, int watched, index_t n, void* out);
+/// Fewer lanes are shorter than a vector of bytes.
+inline constexpr index_t kFewestStepLanes = 16;
+/// Windows along a row whose taps are runs of lanes. All distances are in accumulators.
+struct StepShape {
+  index_t apart = 1;  // from a tap to the next
+  index_t step = 1;   // from a window to the next
+  index_t n = 1;      // windows
+  index_t lanes = 1;
+  index_t out_pitch = 1;  // from an output's lanes to the next one's
+};
+/// out[o * out_pitch + l] = the fold of row[o * step + t * apart + l] over t < count <= kMaxFold. There are
+/// kFewestStepLanes or more.
+using FoldSteps = void (*)(const void* row, int count, const StepShape& shape, void* out);
+
+/// The same of elements of a tensor, lifted; `step`, `apart` and `lanes` are in elements. True when any of them is a
+/// NaN or a negative zero, where those matter.
+using FoldElementSteps = bool (*)(const void* row, int count, const StepShape& shape, void* out);
+
+struct ElementKernels {
+  FoldElements fold_elements = nullptr;  // null: there are none
+  FoldElementSteps fold_element_steps = nullptr;
+  FoldSteps fold_steps = nullptr;
+};
+
+/// to[c * rows + r] = from[r * columns + c] for values of 1, 2, 4 or 8 bytes.
+using Transpose = void (*)(const void* from, index_t rows, index_t columns, index_t bytes, void* to);
+
+struct ElementTable {
+  ElementKernels (*extremum)(Op op, Dtype dtype) = nullptr;          // max and min
+  ElementKernels (*sum)(Lift lift, Dtype dtype, Lane to) = nullptr;  // into f32, f64, i32, i64
+  Transpose transpose = nullptr;
+};
+
+/// The table of the instruction set in use.
+const ElementTable& element_table();
+
+void fill_extremum_elements(ElementTable& table, std::size_t which);
+void fill_sum_elements(ElementTable& table, std::size_t which);
+void fill_transpose(ElementTable& table, std::size_t which);
+
+}  // namespace oriel::cpu

@@ -1,0 +1,19 @@
+#include "cpu/plan/gradient.h"
+
+namespace oriel::cpu {
+
+const RowLayout& Gradient::layout() const {
+  if (!known_layout) {
+    Tensor dy_pitches = dx;  // a layout asks tensors of outputs for nothing but pitches
+    dy_pitches.pitch = dy.pitch;
+    known_layout =
+        make_layout(problem, problem.axis, x != nullptr ? *x : ConstTensor(dx), dy_pitches, &dx, IndexSpace::window);
+  }
+  return *known_layout;
+}
+
+bool depends_on_inputs(const Problem& problem) {
+  return is_floating(problem.dtype) && (problem.pool.op == Op::lp || problem.pool.nan == NanPolicy::omit);
+}
+
+}  // namespace oriel::cpu

@@ -1,0 +1,435 @@
+// The fold of a band of rows of a plane, across them and then along them, for every instruction set. Included once per
+// target.
+#if defined(ORIEL_CPU_PLANES_PLANE_INL_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef ORIEL_CPU_PLANES_PLANE_INL_H
+#undef ORIEL_CPU_PLANES_PLANE_INL_H
+#else
+#define ORIEL_CPU_PLANES_PLANE_INL_H
+#endif
+
+#include <cstring>
+
+#include "cpu/planes/plane_doubled-inl.h"
+#include "cpu/planes/register_tile-inl.h"
+#include "cpu/element/taps-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace oriel::cpu {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+// One row of outputs folded across its rows of inputs. Where kLast, all of them but the last are watched already.
+template <class P, int K, bool kLast>
+HWY_INLINE Watch<P> across_row(const PlaneBand& b, index_t row, typename P::Lane* HWY_RESTRICT out, Watch<P> watch) {
+  using In = typename P::In;
+  const PlaneTag<P> d;
+  const index_t lanes = lanes_of(d), n = b.in_elems;
+  const int count = K > 0 ? K : b.across;
+  const In* rows[kMaxFold] = {};
+  for (int t = 0; t < count; ++t) rows[t] = static_cast<const In*>(b.taps[row * b.across + t]);
+  const auto seen = [&](auto v, int t) HWY_ATTR {
+    if (!kLast || t == count - 1) watch.see(v);
+    return P::lift(d, v);
+  };
+  const auto at = [&](index_t i) HWY_ATTR {
+    hn::StoreU(fold_taps<P, K>(d, count, [&](int t) HWY_ATTR { return seen(P::load(d, rows[t] + i), t); }), d, out + i);
+  };
+  index_t i = 0;
+  for (; i + lanes <= n; i += lanes) at(i);
+  if (i > 0 && i < n) at(n - lanes);
+  if (i == 0) {
+    const auto v = fold_taps<P, K>(d, count, [&](int t) HWY_ATTR { return seen(P::load_some(d, rows[t], n), t); });
+    store_part(d, v, out, n);
+  }
+  return watch;
+}
+
+// Two rows at once: their common taps are folded once. Of the first row's taps the last is new, or all.
+template <class P, int K, bool kLast>
+HWY_INLINE Watch<P> across_pair(const PlaneBand& b, index_t row, typename P::Lane* HWY_RESTRICT out,
+                                typename P::Lane* HWY_RESTRICT out2, Watch<P> watch) {
+  using In = typename P::In;
+  const PlaneTag<P> d;
+  const index_t lanes = lanes_of(d), n = b.in_elems;
+  const int count = K > 0 ? K : b.across;
+  const In* rows[kMaxFold + 1] = {};
+  for (int t = 0; t < count; ++t) rows[t] = static_cast<const In*>(b.taps[row * b.across + t]);
+  rows[count] = static_cast<const In*>(b.taps[(row + 1) * b.across + count - 1]);
+  const auto load = [&](int t, index_t i) HWY_ATTR {
+    auto v = P::load(d, rows[t] + i);
+    if (!kLast || t >= count - 1) watch.see(v);
+    return P::lift(d, v);
+  };
+  const auto at = [&](index_t i) HWY_ATTR {
+    constexpr int kCommon = K > 0 ? K - 1 : 0;
+    const auto common = fold_taps<P, kCommon>(d, count - 1, [&](int t) HWY_ATTR { return load(t + 1, i); });
+    hn::StoreU(P::Reduce::combine(load(0, i), common), d, out + i);
+    hn::StoreU(P::Reduce::combine(common, load(count, i)), d, out2 + i);
+  };
+  index_t i = 0;
+  for (; i + lanes <= n; i += lanes) at(i);
+  if (i < n) at(n - lanes);
+  return watch;
+}
+
+template <class P, int K>
+HWY_NOINLINE bool across_rows(const PlaneBand& b, index_t row, index_t rows) {
+  using Lane = typename P::Lane;
+  const index_t pitch = b.folded_pitch, end = row + rows;
+  Lane* out = static_cast<Lane*>(b.folded);
+  Watch<P> watch;
+  if constexpr (!P::kTree) {
+    if (b.ascends && b.across > 1 && b.in_elems >= lanes_of(PlaneTag<P>())) {
+      for (; row + 2 <= end; row += 2, out += 2 * pitch) {
+        prefetch_rows(b, row, 2 * b.ahead_bytes);
+        watch = row > 0 ? across_pair<P, K, true>(b, row, out, out + pitch, watch)
+                        : across_pair<P, K, false>(b, row, out, out + pitch, watch);
+      }
+    }
+  }
+  for (; row < end; ++row, out += pitch) {
+    prefetch_rows(b, row, b.ahead_bytes);
+    watch =
+        b.ascends && row > 0 ? across_row<P, K, true>(b, row, out, watch) : across_row<P, K, false>(b, row, out, watch);
+  }
+  return watch.found();
+}
+
+// Windows that step by 1: x is where tap 0 of the first one looks.
+template <class P, int K>
+HWY_INLINE void along_dense(const PlaneBand& b, const typename P::Lane* x, index_t tap_pitch, int count,
+                            typename P::Out* HWY_RESTRICT y) {
+  const PlaneTag<P> d;
+  const auto by = divisor_of<P>(b);
+  const auto folded = [&](index_t j) HWY_ATTR {
+    const auto v = fold_taps<P, K>(d, count, [&](int t) HWY_ATTR { return hn::LoadU(d, x + j + t * tap_pitch); });
+    return P::lower(d, v, b, by, j);
+  };
+  cover_results(
+      d, b.out_elems, [&](index_t j) HWY_ATTR { P::store(d, folded(j), y + j); },
+      [&](index_t j, index_t n) HWY_ATTR { P::store_some(d, folded(j), y + j, n); });
+}
+
+#if HWY_TARGET != HWY_SCALAR
+// Windows that step by 2 over single lanes: even and odd elements are split once per pair of taps.
+template <class P, int K>
+HWY_INLINE void along_pairs(const PlaneBand& b, const typename P::Lane* x, typename P::Out* HWY_RESTRICT y) {
+  const PlaneTag<P> d;
+  const index_t lanes = lanes_of(d);
+  const auto by = divisor_of<P>(b);
+  const auto folded = [&](index_t j) HWY_ATTR {
+    const typename P::Lane* from = x + 2 * j;
+    hn::Vec<decltype(d)> v;
+    if constexpr (K > 0) {
+      hn::Vec<decltype(d)> taps[K + 1];
+      for (int t = 0; t < K; t += 2) {
+        const auto low = hn::LoadU(d, from + t), high = hn::LoadU(d, from + t + lanes);
+        taps[t] = hn::ConcatEven(d, high, low);
+        if (t + 1 < K) taps[t + 1] = hn::ConcatOdd(d, high, low);
+      }
+      v = fold_tree<typename P::Reduce, K>(taps);
+    } else {
+      v = hn::Set(d, P::identity());
+      for (int t = 0; t < b.along; t += 2) {
+        const auto low = hn::LoadU(d, from + t), high = hn::LoadU(d, from + t + lanes);
+        v = P::Reduce::combine(v, hn::ConcatEven(d, high, low));
+        if (t + 1 < b.along) v = P::Reduce::combine(v, hn::ConcatOdd(d, high, low));
+      }
+    }
+    return P::lower(d, v, b, by, j);
+  };
+  cover_results(
+      d, b.out_elems, [&](index_t j) HWY_ATTR { P::store(d, folded(j), y + j); },
+      [&](index_t j, index_t n) HWY_ATTR { P::store_some(d, folded(j), y + j, n); });
+}
+#endif
+
+#if HWY_TARGET != HWY_SCALAR
+// Lane i is the fold of from[i * K, (i + 1) * K): neighbours first, as S8 adds them.
+template <class R, int K, class D>
+HWY_INLINE hn::Vec<D> fold_patches(D d, const hn::TFromD<D>* from) {
+  if constexpr (K == 1) {
+    return hn::LoadU(d, from);
+  } else {
+    const auto low = fold_patches<R, K / 2>(d, from), high = fold_patches<R, K / 2>(d, from + lanes_of(d) * (K / 2));
+    return R::combine(hn::ConcatEven(d, high, low), hn::ConcatOdd(d, high, low));
+  }
+}
+
+// Windows of K taps that stand one behind the other.
+template <class P, int K>
+HWY_INLINE void along_patches(const PlaneBand& b, const typename P::Lane* x, typename P::Out* HWY_RESTRICT y) {
+  const PlaneTag<P> d;
+  const auto by = divisor_of<P>(b);
+  const auto folded = [&](index_t j)
+                          HWY_ATTR { return P::lower(d, fold_patches<typename P::Reduce, K>(d, x + K * j), b, by, j); };
+  cover_results(
+      d, b.out_elems, [&](index_t j) HWY_ATTR { P::store(d, folded(j), y + j); },
+      [&](index_t j, index_t n) HWY_ATTR { P::store_some(d, folded(j), y + j, n); });
+}
+#endif
+
+template <class P>
+inline constexpr bool kSelects = ORIEL_AVX512 && (sizeof(typename P::Lane) > 1 || HWY_TARGET == HWY_AVX3_DL);
+inline constexpr index_t kMostSelected = 8;  // vectors of which one is made
+
+// Any step: `stride` vectors of windows at every place, of which the step leaves one over.
+template <class P, int K>
+HWY_INLINE void along_selected(const PlaneBand& b, const typename P::Lane* x, typename P::Out* HWY_RESTRICT y) {
+#if ORIEL_AVX512
+  const PlaneTag<P> d;
+  const hn::RebindToUnsigned<decltype(d)> du;
+  using U = hn::TFromD<decltype(du)>;
+  const index_t lanes = lanes_of(d), step = lanes / b.lanes * b.lanes;
+  const auto by = divisor_of<P>(b);
+  const U* select = static_cast<const U*>(b.select);
+  for (index_t j = 0; j < b.out_elems; j += step) {
+    const typename P::Lane* from = x + j * b.stride;
+    auto v = hn::Undefined(d);
+    for (index_t c = 0; c < b.stride; ++c) {
+      const auto w =
+          fold_taps<P, K>(d, b.along, [&](int t) HWY_ATTR { return hn::LoadU(d, from + c * lanes + t * b.tap_pitch); });
+      v = c == 0 ? two_tables(d, w, hn::Load(du, select), w) : two_tables(d, v, hn::Load(du, select + c * lanes), w);
+    }
+    const index_t left = b.out_elems - j;
+    if (left >= lanes)
+      P::store(d, P::lower(d, v, b, by, j), y + j);
+    else
+      P::store_some(d, P::lower(d, v, b, by, j), y + j, left < step ? left : step);
+  }
+#else
+  (void)b, (void)x, (void)y;
+#endif
+}
+
+// Any step and lanes, one result after the other; lowered afterwards.
+template <class P, int K>
+HWY_INLINE void along_each(const PlaneBand& b, const typename P::Lane* x, typename P::Out* HWY_RESTRICT y) {
+  using Lane = typename P::Lane;
+  const hn::CappedTag<Lane, 1> d1;
+  Lane* compact = static_cast<Lane*>(b.compact);
+  index_t j = 0;
+  for (index_t from = 0; j < b.out_elems; from += b.stride * b.lanes) {
+    for (index_t l = 0; l < b.lanes; ++l, ++j) {
+      const auto v =
+          fold_taps<P, K>(d1, b.along, [&](int t) HWY_ATTR { return hn::LoadU(d1, x + from + l + t * b.tap_pitch); });
+      hn::StoreU(v, d1, compact + j);
+    }
+  }
+  along_dense<P, P::kTree ? 1 : 0>(b, compact, 0, 1, y);
+}
+
+template <class P, int K>
+HWY_NOINLINE void along_rows(const PlaneBand& b, index_t row, index_t rows) {
+  using Lane = typename P::Lane;
+  const Lane* x = static_cast<const Lane*>(b.folded) + b.begin;
+  typename P::Out* y = static_cast<typename P::Out*>(b.y) + row * b.y_pitch;
+  for (index_t r = 0; r < rows; ++r, x += b.folded_pitch, y += b.y_pitch) {
+    if (b.stride == 1) {
+      along_dense<P, K>(b, x, b.tap_pitch, b.along, y);
+      continue;
+    }
+#if HWY_TARGET != HWY_SCALAR
+    if (b.stride == 2 && b.lanes == 1 && b.tap_pitch == 1) {
+      along_pairs<P, K>(b, x, y);
+      continue;
+    }
+    if (b.stride == b.along && b.lanes == 1 && b.tap_pitch == 1 && (K == 0 || K == 4 || K == 8)) {
+      if (b.along == 4) {
+        along_patches<P, 4>(b, x, y);
+        continue;
+      }
+      if (b.along == 8) {
+        along_patches<P, 8>(b, x, y);
+        continue;
+      }
+    }
+#endif
+    if (kSelects<P> && b.stride <= kMostSelected && b.lanes <= lanes_of(PlaneTag<P>()))
+      along_selected<P, K>(b, x, y);
+    else
+      along_each<P, K>(b, x, y);
+  }
+}
+
+// Windows of two taps along that lie side by side, folded in registers as elements at even places and at odd ones.
+template <class P, int K>
+HWY_NOINLINE void fold_pairs(const PlaneBand& b) {
+  using In = typename P::In;
+  const PlaneTag<P> d;
+  const int count = K > 0 ? K : b.across;
+  const auto by = divisor_of<P>(b);
+  typename P::Out* HWY_RESTRICT y = static_cast<typename P::Out*>(b.y);
+  for (index_t row = 0; row < b.rows; ++row, y += b.y_pitch) {
+    prefetch_rows(b, row, b.ahead_bytes);
+    const In* rows[kMaxFold] = {};
+    for (int t = 0; t < count; ++t) rows[t] = static_cast<const In*>(b.taps[row * b.across + t]);
+    const hn::Repartition<In, decltype(d)> dh;
+    const auto folded = [&](index_t j, const auto& load) HWY_ATTR {
+      using V = hn::Vec<decltype(d)>;
+      V v;
+      if constexpr (P::kTree) {
+        V even[K], odd[K];
+        for (int t = 0; t < K; ++t) P::split(d, load(rows[t] + 2 * j), even[t], odd[t]);
+        v = P::Reduce::combine(fold_tree<typename P::Reduce, K>(even), fold_tree<typename P::Reduce, K>(odd));
+      } else {
+        v = fold_taps<P, K>(d, count, [&](int t) HWY_ATTR {
+          V even, odd;
+          P::split(d, load(rows[t] + 2 * j), even, odd);
+          return P::Reduce::combine(even, odd);
+        });
+      }
+      return P::lower(d, v, b, by, j);
+    };
+    cover_results(
+        d, b.out_elems,
+        [&](index_t j)
+            HWY_ATTR { P::store(d, folded(j, [&](const In* p) HWY_ATTR { return hn::LoadU(dh, p); }), y + j); },
+        [&](index_t j, index_t n) HWY_ATTR {
+          const auto some = [&](const In* p) HWY_ATTR { return load_part(dh, p, 2 * n); };
+          P::store_some(d, folded(j, some), y + j, n);
+        });
+  }
+}
+
+template <class P>
+HWY_INLINE bool splits(const PlaneBand& b) {
+  return kSplits<P> && b.along == 2 && b.stride == 2 && b.tap_pitch == 1 && b.lanes == 1 && b.begin == 0 &&
+         2 * b.out_elems <= b.in_elems;
+}
+
+// Windows of two taps along that lie side by side, over several lanes, folded in registers: two vectors hold the taps
+// of one of results.
+template <class P, int K>
+HWY_NOINLINE bool fold_lane_pairs(const PlaneBand& b) {
+  Watch<P> watch;
+#if ORIEL_AVX512
+  using In = typename P::In;
+  const PlaneTag<P> d;
+  const hn::RebindToUnsigned<decltype(d)> du;
+  const index_t lanes = lanes_of(d), step = lanes / b.lanes * b.lanes;
+  const int count = K > 0 ? K : b.across;
+  const auto by = divisor_of<P>(b);
+  const auto* select = static_cast<const hn::TFromD<decltype(du)>*>(b.select) + b.stride * lanes;
+  const auto first = hn::Load(du, select), second = hn::Load(du, select + lanes);
+  typename P::Out* HWY_RESTRICT y = static_cast<typename P::Out*>(b.y);
+  for (index_t row = 0; row < b.rows; ++row, y += b.y_pitch) {
+    prefetch_rows(b, row, b.ahead_bytes);
+    const In* rows[kMaxFold] = {};
+    for (int t = 0; t < count; ++t) rows[t] = static_cast<const In*>(b.taps[row * b.across + t]);
+    const auto across = [&](const auto& load) HWY_ATTR {
+      return fold_taps<P, K>(d, count, [&](int t) HWY_ATTR {
+        auto v = load(rows[t]);
+        watch.see(v);
+        return P::lift(d, v);
+      });
+    };
+    const auto put = [&](index_t j, auto low, auto high) HWY_ATTR {
+      const auto v = P::Reduce::combine(two_tables(d, low, first, high), two_tables(d, low, second, high));
+      const index_t left = b.out_elems - j;
+      if (left >= lanes)
+        P::store(d, P::lower(d, v, b, by, j), y + j);
+      else
+        P::store_some(d, P::lower(d, v, b, by, j), y + j, left < step ? left : step);
+    };
+    const auto at = [&](index_t i) HWY_ATTR { return across([&](const In* x) HWY_ATTR { return P::load(d, x + i); }); };
+    const auto some = [&](index_t i) HWY_ATTR {
+      const index_t left = b.in_elems - i, n = left < 0 ? 0 : left < lanes ? left : lanes;
+      return across([&](const In* x) HWY_ATTR { return P::load_some(d, x + i, n); });
+    };
+    index_t j = 0;
+    for (; 2 * (j + lanes) <= b.in_elems; j += step) put(j, at(2 * j), at(2 * j + lanes));
+    for (; j < b.out_elems; j += step) put(j, some(2 * j), some(2 * j + lanes));
+  }
+#else
+  (void)b;
+#endif
+  return watch.found();
+}
+
+template <class P>
+HWY_INLINE bool pairs_lanes(const PlaneBand& b) {
+  return kSelects<P> && b.along == 2 && b.stride == 2 && b.lanes > 1 && b.lanes <= lanes_of(PlaneTag<P>()) &&
+         b.tap_pitch == b.lanes && b.begin == 0 && 2 * b.out_elems <= b.in_elems;
+}
+
+// P folds across, Q along: the same but for where elements come from.
+template <class P, class Q>
+bool fold_plane(const PlaneBand& b) {
+  if (fuses<P>(b)) return fold_fused<P>(b);
+  if (doubles<P>(b)) return fold_doubled<P>(b);
+  if constexpr (kSplits<P> && std::is_same_v<P, Q>) {
+    if (splits<P>(b)) {
+      with_taps<P>(b.across, [&](auto k) HWY_ATTR { fold_pairs<P, decltype(k)::value>(b); });
+      return false;
+    }
+  }
+  bool found = false;
+  if (pairs_lanes<P>(b)) {
+    with_taps<P>(b.across, [&](auto k) HWY_ATTR { found = fold_lane_pairs<P, decltype(k)::value>(b); });
+    return found;
+  }
+  for (index_t row = 0; row < b.rows; row += b.batch) {
+    const index_t rows = b.batch < b.rows - row ? b.batch : b.rows - row;
+    with_taps<P>(b.across, [&](auto k) HWY_ATTR { found |= across_rows<P, decltype(k)::value>(b, row, rows); });
+    with_taps<P>(b.along, [&](auto k) HWY_ATTR { along_rows<Q, decltype(k)::value>(b, row, rows); });
+  }
+  return found;
+}
+
+// Rows folded across alone, for another fold to read.
+template <class P>
+bool fold_across(const PlaneBand& b) {
+  bool found = false;
+  with_taps<P>(b.across, [&](auto k) HWY_ATTR { found = across_rows<P, decltype(k)::value>(b, 0, b.rows); });
+  return found;
+}
+
+// Vector c of the tables says which lanes come from vector c of the windows. Of pairs two more follow: where in two
+// vectors the first taps are, and the second.
+template <class P>
+void prepare_select(index_t stride, index_t lanes, void* select) {
+  const PlaneTag<P> d;
+  using U = hn::TFromD<hn::RebindToUnsigned<decltype(d)>>;
+  const index_t n = lanes_of(d);
+  if (!kSelects<P> || stride > kMostSelected) return;
+  U* table = static_cast<U*>(select);
+  for (index_t c = 0; c < stride; ++c) {
+    for (index_t i = 0; i < n; ++i) {
+      const index_t from = i / lanes * stride * lanes + i % lanes - c * n;
+      const bool here = from >= 0 && from < n;
+      table[c * n + i] = static_cast<U>(here ? (c == 0 ? from : n + from) : i);
+    }
+  }
+  if (stride != 2 || lanes > n) return;
+  for (index_t t = 0; t < 2; ++t) {
+    for (index_t i = 0; i < n; ++i) {
+      const index_t from = i / lanes * 2 * lanes + t * lanes + i % lanes;
+      table[(2 + t) * n + i] = static_cast<U>(from < 2 * n ? from : 0);
+    }
+  }
+}
+
+template <class P>
+PlaneKernel plane_kernel() {
+  PlaneKernel k;
+  const PlaneTag<P> d;
+  k.fold = &fold_plane<P, P>;
+  k.fold_across = &fold_across<P>;
+  k.fold_again = &fold_plane<Again<P>, P>;
+  k.prepare = &prepare_select<P>;
+  k.in_bytes = sizeof(typename P::In);
+  k.lane_bytes = sizeof(typename P::Lane);
+  k.vector = lanes_of(d);
+  k.reach = (kMostSelected + 1) * k.vector;
+  const typename P::In absent = P::absent();
+  const typename P::Lane identity = P::identity();
+  std::memcpy(k.absent.data(), &absent, sizeof absent);
+  std::memcpy(k.identity.data(), &identity, sizeof identity);
+  return k;
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace oriel::cpu
+HWY_AFTER_NAMESPACE();
+#endif
