@@ -5,10 +5,10 @@
 #include <optional>
 #include <span>
 
-#include "cpu/code_gradient/gather.h"
 #include "cpu/argmax/register_argmax.h"
+#include "cpu/code_gradient/gather.h"
+#include "cpu/plan/fold.h"
 #include "cpu/recipe/recipe.h"
-#include "cpu/rows/rows.h"
 #include "cpu/strategies.h"
 
 namespace oriel::cpu {
@@ -102,6 +102,15 @@ void run(const Problem& problem, const RowReduction& reduction, const ConstTenso
                     .x = x.data,
                     .y = y.data};
   run_fold(job, threads);
+}
+
+void run_fold(const FoldJob& job, int threads) {
+  const index_t planes = job.layout.plane_count();
+  if (planes == 0 || job.layout.lanes.n == 0) return;
+  for (int a = 0; a < job.layout.pooled(); ++a) {
+    if (job.layout.axis[static_cast<std::size_t>(a)].axis.out == 0) return;
+  }
+  strategy_of(job).run(job, threads);
 }
 
 void run_gradient(const Gradient& gradient, int threads) {

@@ -3,19 +3,11 @@
 
 #include <string_view>
 
-#include "cpu/plan/gradient.h"
+#include "cpu/plan/engine.h"
 #include "oriel/problem.h"
-#include "oriel/reduce.h"
 #include "oriel/tensor.h"
 
 namespace oriel::cpu {
-
-/// y = the pool of x; where `index` (i64, or codes of u8 or i32) is not null, also where each extremum came from.
-void run(const Problem& problem, const ConstTensor& x, const Tensor& y, const Tensor* index, IndexSpace space,
-         int threads);
-
-/// y = the pool of x with a reduction of the caller's.
-void run(const Problem& problem, const RowReduction& reduction, const ConstTensor& x, const Tensor& y, int threads);
 
 /// What is going to happen to a problem on dense tensors in its memory order.
 struct Course {
@@ -40,9 +32,6 @@ void run_extremum_backward(const Problem& problem, const ConstTensor& x, const C
 /// its window.
 void run_indexed_backward(const Problem& problem, const ConstTensor& dy, const ConstTensor& index, IndexSpace space,
                           const Tensor& dx, int threads);
-
-/// One of these three.
-void run_gradient(const Gradient& gradient, int threads);
 
 /// x = zeros, then x[index[o]] = y[o] in row-major order of outputs. Throws Error for an index out of range.
 void run_unpool(const Problem& problem, const ConstTensor& y, const ConstTensor& index, IndexSpace space,

@@ -3,13 +3,28 @@
 
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "cpu/plan/fold.h"
 #include "cpu/plan/gradient.h"
-#include "cpu/rows/rows.h"
-#include "cpu/plan/strategy.h"
 
 namespace oriel::cpu {
+
+/// One row of a table of strategies.
+template <class Job>
+struct Strategy {
+  std::string_view name;         // as `oriel explain` and ORIEL_STRATEGY say it
+  bool (*can)(const Job& job);   // whether it gives the bits of the table's last row: legality alone
+  bool (*pays)(const Job& job);  // whether it is quicker than the rows below; only asked if it can
+  void (*run)(const Job& job, int threads);
+  std::string_view when;  // one line: when it is taken, and what was measured
+};
+
+template <class Job>
+bool always(const Job&) {
+  return true;
+}
 
 std::span<const Strategy<FoldJob>> folds();                // values alone
 std::span<const Strategy<FoldJob>> argmax_folds();         // values and indices

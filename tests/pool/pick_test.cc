@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "cpu/recipe/kernels.h"
+#include "cpu/simd/strided_copy.h"
 #include "cpu/simd/targets.h"
 
 namespace oriel::test {
@@ -23,7 +23,7 @@ TEST(PickGroups, AnySizeStepAndNumber) {
           for (index_t i = 0; i < n; ++i) {
             std::copy_n(from.begin() + i * step * bytes, bytes, expected.begin() + i * bytes);
           }
-          cpu::kernels().pick_groups(from.data(), step, n, bytes, to.data());
+          cpu::strided_copy()(from.data(), step, n, bytes, to.data());
           ASSERT_EQ(to, expected) << target << ": " << n << " groups of " << bytes << " bytes, step " << step;
         }
       }

@@ -7,11 +7,11 @@
 #include <random>
 #include <vector>
 
-#include "cpu/recipe/kernels.h"
 #include "cpu/channels/channel_rows.h"
+#include "cpu/element/quotient.h"
 #include "cpu/plan/layout.h"
 #include "cpu/planes/planes.h"
-#include "cpu/element/quotient.h"
+#include "cpu/recipe/kernels.h"
 #include "cpu/recipe/recipe.h"
 #include "cpu/rows/rows.h"
 #include "cpu/simd/targets.h"

@@ -8,7 +8,7 @@
 #include <memory>
 #include <random>
 
-#include "cpu/argmax/argmax_kernels.h"
+#include "cpu/simd/stream.h"
 #include "oriel/pool.h"
 #include "pool/fill.h"
 

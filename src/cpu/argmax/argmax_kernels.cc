@@ -4,7 +4,7 @@
 #define HWY_TARGET_INCLUDE "cpu/argmax/argmax_kernels.cc"
 #include "hwy/foreach_target.h"
 // (the include above compiles this file once per target)
-#include "cpu/recipe/kernels.h"
+#include "cpu/argmax/argmax_kernels.h"
 #include "hwy/cache_control.h"
 #include "hwy/highway.h"
 
@@ -420,11 +420,16 @@ PlaceKernels places(Op op, Dtype dtype, bool exact) {
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
+#include "cpu/simd/per_target.h"
+
 namespace oriel::cpu {
 namespace {
 HWY_EXPORT(places);
 }
-void finish_stream() { hwy::FlushStream(); }
-void fill_places(KernelTable& table, std::size_t which) { table.places = HWY_DISPATCH_TABLE(places)[which]; }
+const ArgmaxTable& argmax_table() {
+  static const PerTarget<ArgmaxTable> tables{
+      [](ArgmaxTable& table, std::size_t which) { table.places = HWY_DISPATCH_TABLE(places)[which]; }};
+  return tables.active();
+}
 }  // namespace oriel::cpu
 #endif

@@ -1,7 +1,7 @@
 // Extrema with indices, a box of outputs at a time.
 #pragma once
 
-#include "cpu/rows/rows.h"
+#include "cpu/plan/fold.h"
 
 namespace oriel::cpu {
 

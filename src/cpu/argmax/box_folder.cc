@@ -118,7 +118,7 @@ PlaceBox PlaceBoxes::box(index_t number) const {
 PlaceFolder::PlaceFolder(const Problem& problem, const RowLayout& layout, const PlaceCoords& most,
                          const PlaceCoords& step, bool exact, Arena& arena)
     : layout_(layout),
-      k_(oriel::cpu::kernels().places(problem.pool.op, problem.dtype, exact)),
+      k_(argmax_table().places(problem.pool.op, problem.dtype, exact)),
       last_(layout.pooled() - 1),
       lanes_(layout.lanes.n),
       elem_bytes_(size_bytes(problem.dtype)),

@@ -1,9 +1,10 @@
 // One thread's part of finding the places of extrema: the bests of a box of outputs, and the taps they came from.
 #pragma once
 
-#include "cpu/work/arena.h"
-#include "cpu/recipe/kernels.h"
+#include "cpu/argmax/argmax_kernels.h"
 #include "cpu/plan/layout.h"
+#include "cpu/recipe/kernels.h"
+#include "cpu/work/arena.h"
 
 namespace oriel::cpu {
 

@@ -1,5 +1,7 @@
 #include "cpu/argmax/index_writer.h"
 
+#include "cpu/simd/stream.h"
+
 namespace oriel::cpu {
 namespace {
 

@@ -3,9 +3,11 @@
 
 #include <optional>
 
-#include "cpu/work/parallel.h"
 #include "cpu/argmax/box_folder.h"
-#include "cpu/rows/rows.h"
+#include "cpu/plan/fold.h"
+#include "cpu/recipe/kernels.h"
+#include "cpu/simd/stream.h"
+#include "cpu/work/parallel.h"
 
 namespace oriel::cpu {
 

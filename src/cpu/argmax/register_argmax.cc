@@ -2,9 +2,10 @@
 
 #include <optional>
 
-#include "cpu/argmax/register_kernels.h"
 #include "cpu/argmax/box_argmax.h"
 #include "cpu/argmax/index_writer.h"
+#include "cpu/argmax/register_kernels.h"
+#include "cpu/simd/stream.h"
 
 namespace oriel::cpu {
 namespace {

@@ -1,7 +1,7 @@
 // Extrema with indices in one pass over inputs where they lie: small windows, by kernels that carry small codes.
 #pragma once
 
-#include "cpu/rows/rows.h"
+#include "cpu/plan/fold.h"
 
 namespace oriel::cpu {
 

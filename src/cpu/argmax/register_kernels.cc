@@ -4,8 +4,8 @@
 #define HWY_TARGET_INCLUDE "cpu/argmax/register_kernels.cc"
 #include "hwy/foreach_target.h"
 // (the include above compiles this file once per target)
-#include "cpu/argmax/register_kernels.h"
 #include "cpu/argmax/code_order-inl.h"
+#include "cpu/argmax/register_kernels.h"
 #include "cpu/simd/register-inl.h"
 #include "hwy/cache_control.h"
 
@@ -415,10 +415,16 @@ CodeKernel code_kernel([[maybe_unused]] Op op, [[maybe_unused]] Dtype dtype) {
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
+#include "cpu/simd/per_target.h"
+
 namespace oriel::cpu {
 namespace {
 HWY_EXPORT(code_kernel);
 }
-void fill_codes(CodeTable& table, std::size_t which) { table.kernel = HWY_DISPATCH_TABLE(code_kernel)[which]; }
+const CodeTable& code_table() {
+  static const PerTarget<CodeTable> tables{
+      [](CodeTable& table, std::size_t which) { table.kernel = HWY_DISPATCH_TABLE(code_kernel)[which]; }};
+  return tables.active();
+}
 }  // namespace oriel::cpu
 #endif

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "cpu/recipe/kernels.h"
+#include "cpu/element/kinds.h"
 
 namespace oriel::cpu {
 
@@ -99,7 +99,5 @@ struct CodeTable {
 
 /// The table of the instruction set in use.
 const CodeTable& code_table();
-
-void fill_codes(CodeTable& table, std::size_t which);
 
 }  // namespace oriel::cpu

@@ -5,10 +5,13 @@
 #include <cstring>
 #include <optional>
 
-#include "cpu/box_gradient/overlap_box.h"
-#include "cpu/work/parallel.h"
 #include "cpu/argmax/box_folder.h"
+#include "cpu/box_gradient/gather_kernels.h"
+#include "cpu/box_gradient/overlap_box.h"
 #include "cpu/indexed/scatter.h"
+#include "cpu/recipe/kernels.h"
+#include "cpu/simd/stream.h"
+#include "cpu/work/parallel.h"
 
 namespace oriel::cpu {
 namespace {
@@ -69,7 +72,7 @@ class BoxGradient {
         elem_(size_bytes(job.problem.dtype)),
         lane_(job.problem.dtype == Dtype::f64 ? Lane::f64 : Lane::f32),
         bytes_(size_bytes(lane_)),
-        k_(kernels().gather(lane_)),
+        k_(gather_table().gather(lane_)),
         step_(code_steps(job)),
         most_(most_outputs(job.layout, inputs)),
         overlap_(overlap_job(job), inputs, most_, arena) {

@@ -4,7 +4,8 @@
 #include "hwy/foreach_target.h"
 // (the include above compiles this file once per target)
 
-#include "cpu/recipe/kernels.h"
+#include "cpu/argmax/argmax_kernels.h"
+#include "cpu/box_gradient/gather_kernels.h"
 #include "hwy/cache_control.h"
 #include "hwy/highway.h"
 
@@ -256,10 +257,17 @@ GatherKernels gather(Lane lane) { return lane == Lane::f64 ? kernels_of<double>(
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
+#include "cpu/argmax/argmax_kernels.h"
+#include "cpu/simd/per_target.h"
+
 namespace oriel::cpu {
 namespace {
 HWY_EXPORT(gather);
 }
-void fill_gather(KernelTable& table, std::size_t which) { table.gather = HWY_DISPATCH_TABLE(gather)[which]; }
+const GatherTable& gather_table() {
+  static const PerTarget<GatherTable> tables{
+      [](GatherTable& table, std::size_t which) { table.gather = HWY_DISPATCH_TABLE(gather)[which]; }};
+  return tables.active();
+}
 }  // namespace oriel::cpu
 #endif

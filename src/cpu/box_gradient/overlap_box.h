@@ -1,10 +1,10 @@
 // The part of a gradient of extrema that overlap kernels do: boxes of rows, with lists that planes share.
 #pragma once
 
-#include "cpu/work/arena.h"
-#include "cpu/plan/layout.h"
-#include "cpu/box_gradient/overlap_kernels.h"
 #include "cpu/argmax/box_folder.h"
+#include "cpu/box_gradient/overlap_kernels.h"
+#include "cpu/plan/layout.h"
+#include "cpu/work/arena.h"
 
 namespace oriel::cpu {
 

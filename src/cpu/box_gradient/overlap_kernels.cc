@@ -418,10 +418,16 @@ OverlapKernels overlap(Op, Dtype) { return {}; }
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
+#include "cpu/simd/per_target.h"
+
 namespace oriel::cpu {
 namespace {
 HWY_EXPORT(overlap);
 }
-void fill_overlap(OverlapTable& table, std::size_t which) { table.kernels = HWY_DISPATCH_TABLE(overlap)[which]; }
+const OverlapTable& overlap_table() {
+  static const PerTarget<OverlapTable> tables{
+      [](OverlapTable& table, std::size_t which) { table.kernels = HWY_DISPATCH_TABLE(overlap)[which]; }};
+  return tables.active();
+}
 }  // namespace oriel::cpu
 #endif

@@ -6,18 +6,10 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "cpu/recipe/kernels.h"
+#include "cpu/plan/row_lists.h"
+#include "oriel/problem.h"
 
 namespace oriel::cpu {
-
-/// Windows along dense rows: tap t of output o is input first + o * stride + t, or does not exist.
-struct OverlapWindows {
-  index_t in = 0;
-  index_t out = 0;
-  index_t first = 0;
-  int kernel = 1;
-  int stride = 1;
-};
 
 /// A row of inputs that windows look at, `offset` bytes from the first one, and the code of its tap 0; its next taps
 /// have the next codes.
@@ -30,14 +22,6 @@ struct OverlapTap {
 struct OverlapReader {
   index_t row;
   index_t code;
-};
-
-/// What row r of a box lists: `all` from begin[r] to begin[r + 1].
-template <class Item>
-struct OverlapList {
-  index_t rows = 0;
-  index_t* begin = nullptr;
-  Item* all = nullptr;
 };
 
 /// Rows of codes, `pitch` bytes apart, and where the rows of gradients beside them begin.
@@ -61,11 +45,6 @@ struct OverlapKernels {
   index_t reach = 0;
 };
 
-/// Whether there are kernels for such windows, where there are any.
-constexpr bool is_overlap(index_t kernel, index_t stride) {
-  return (stride == 1 && (kernel == 2 || kernel == 3 || kernel == 5)) || (stride == 2 && (kernel == 3 || kernel == 4));
-}
-
 /// The kernels of one instruction set.
 struct OverlapTable {
   OverlapKernels (*kernels)(Op op, Dtype dtype) = nullptr;  // null members where there are none
@@ -73,7 +52,5 @@ struct OverlapTable {
 
 /// The table of the instruction set in use.
 const OverlapTable& overlap_table();
-
-void fill_overlap(OverlapTable& table, std::size_t which);
 
 }  // namespace oriel::cpu

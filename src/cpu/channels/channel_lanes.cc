@@ -1,5 +1,6 @@
 // The part of ColumnFolder that folds rows of windows in registers, several rows in one call.
 #include "cpu/channels/channels.h"
+#include "cpu/lifted/lifted_rows.h"
 
 namespace oriel::cpu {
 

@@ -1,9 +1,16 @@
 #include "cpu/channels/channel_rows.h"
 
 #include "cpu/channels/channels.h"
-#include "cpu/planes/planes.h"
+#include "cpu/element/sum_width.h"
+#include "cpu/plan/windows.h"
+#include "cpu/simd/per_target.h"
 
 namespace oriel::cpu {
+
+const LaneRowTable& lane_row_kernels() {
+  static const PerTarget<LaneRowTable> tables{&fill_lane_rows_extremum, &fill_lane_rows_sum};
+  return tables.active();
+}
 namespace {
 
 LaneRowKernel kernel_of(const Problem& problem) {

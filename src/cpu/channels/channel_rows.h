@@ -2,7 +2,10 @@
 // through memory in between.
 #pragma once
 
-#include "cpu/planes/plane_kernels.h"
+#include "cpu/element/epilogue.h"
+#include "cpu/element/kinds.h"
+#include "oriel/problem.h"
+#include "oriel/reduce.h"
 
 namespace oriel::cpu {
 

@@ -2,26 +2,18 @@
 // row of accumulators that stays in the first caches; the windows along it are folded for a whole row in one call.
 #pragma once
 
-#include "cpu/work/arena.h"
-#include "cpu/lifted/lifted_rows.h"
-#include "cpu/work/inline_list.h"
 #include "cpu/channels/channel_rows.h"
-#include "cpu/rows/rows.h"
+#include "cpu/lifted/lifted_rows.h"
+#include "cpu/plan/fold.h"
+#include "cpu/plan/tiling.h"
+#include "cpu/work/arena.h"
+#include "cpu/work/inline_list.h"
 
 namespace oriel::cpu {
 
 bool can_columns(const FoldJob& job);
 bool columns_pay(const FoldJob& job);
 void run_columns(const FoldJob& job, int threads);
-
-/// The pooled axis whose positions are a row: the layout's, or the last of several; -1: none.
-int axis_along(const RowLayout& layout);
-
-/// The element kernels of a problem's plain recipe; with a null fold_elements where there are none.
-ElementKernels element_kernels(const Problem& problem, const RowReduction& plain);
-
-/// A row of `n` elements that change nothing in a fold of the problem.
-std::byte* make_identity(const Problem& problem, index_t n, Arena& arena);
 
 class ColumnFolder {
  public:

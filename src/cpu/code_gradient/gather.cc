@@ -4,13 +4,14 @@
 #include <atomic>
 #include <cstring>
 
-#include "cpu/work/arena.h"
 #include "cpu/code_gradient/check.h"
 #include "cpu/code_gradient/reader_lists.h"
 #include "cpu/code_gradient/scatter.h"
+#include "cpu/indexed/scatter.h"
+#include "cpu/simd/stream.h"
+#include "cpu/work/arena.h"
 #include "cpu/work/kept.h"
 #include "cpu/work/parallel.h"
-#include "cpu/indexed/scatter.h"
 
 namespace oriel::cpu {
 namespace {

@@ -482,6 +482,8 @@ CodeGatherKernels code_gather_kernels(Dtype dtype) {
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
+#include "cpu/simd/per_target.h"
+
 namespace oriel::cpu {
 namespace {
 HWY_EXPORT(code_gather_kernels);
@@ -489,11 +491,14 @@ HWY_EXPORT(in_window);
 HWY_EXPORT(exist);
 HWY_EXPORT(allowed);
 }  // namespace
-void fill_code_gather(CodeGatherTable& table, std::size_t which) {
-  table.kernels = HWY_DISPATCH_TABLE(code_gather_kernels)[which];
-  table.in_window = HWY_DISPATCH_TABLE(in_window)[which];
-  table.allowed = HWY_DISPATCH_TABLE(allowed)[which];
-  table.exist = HWY_DISPATCH_TABLE(exist)[which];
+const CodeGatherTable& code_gather_table() {
+  static const PerTarget<CodeGatherTable> tables{[](CodeGatherTable& table, std::size_t which) {
+    table.kernels = HWY_DISPATCH_TABLE(code_gather_kernels)[which];
+    table.in_window = HWY_DISPATCH_TABLE(in_window)[which];
+    table.allowed = HWY_DISPATCH_TABLE(allowed)[which];
+    table.exist = HWY_DISPATCH_TABLE(exist)[which];
+  }};
+  return tables.active();
 }
 }  // namespace oriel::cpu
 #endif

@@ -3,8 +3,8 @@
 
 #include <cstdint>
 
-#include "cpu/recipe/kernels.h"
-#include "cpu/box_gradient/overlap_kernels.h"
+#include "cpu/plan/row_lists.h"
+#include "oriel/problem.h"
 
 namespace oriel::cpu {
 
@@ -118,7 +118,5 @@ struct CodeGatherTable {
 
 /// The table of the instruction set in use.
 const CodeGatherTable& code_gather_table();
-
-void fill_code_gather(CodeGatherTable& table, std::size_t which);
 
 }  // namespace oriel::cpu

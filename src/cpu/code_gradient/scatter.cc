@@ -4,8 +4,8 @@
 #include <atomic>
 #include <cstring>
 
-#include "cpu/work/arena.h"
 #include "cpu/code_gradient/check.h"
+#include "cpu/work/arena.h"
 #include "cpu/work/kept.h"
 #include "cpu/work/parallel.h"
 #include "cpu/work/scatter_sum.h"

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <cstring>
 
-#include "cpu/channels/channels.h"
 #include "cpu/exact/mend.h"
+#include "cpu/lifted/lifted_rows.h"
+#include "cpu/rows/careful_rows.h"
+#include "cpu/simd/transpose.h"
 #include "cpu/work/parallel.h"
 
 namespace oriel::cpu {
@@ -245,7 +247,7 @@ void BlockFolder::fold_padded(const std::byte* x, index_t place, index_t count, 
 // rows_ as columns.
 const std::byte* BlockFolder::turn(index_t rows, index_t columns) {
   if (rows == 1) return rows_;
-  element_table().transpose(rows_, rows, columns, how_.value_bytes, turned_);
+  transpose_kernel()(rows_, rows, columns, how_.value_bytes, turned_);
   return turned_;
 }
 

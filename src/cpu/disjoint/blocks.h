@@ -2,10 +2,10 @@
 // planes are folded together and turned, so that the same tap of all of them is a row.
 #pragma once
 
-#include "cpu/work/arena.h"
-#include "cpu/lifted/lifted_rows.h"
-#include "cpu/rows/rows.h"
 #include "cpu/disjoint/tree.h"
+#include "cpu/lifted/lifted_rows.h"
+#include "cpu/plan/fold.h"
+#include "cpu/work/arena.h"
 
 namespace oriel::cpu {
 

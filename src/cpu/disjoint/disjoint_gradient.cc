@@ -5,11 +5,12 @@
 #include <optional>
 
 #include "cpu/disjoint/gradient_kernels.h"
-#include "cpu/work/arena.h"
 #include "cpu/plan/layout.h"
 #include "cpu/simd/line_writer.h"
+#include "cpu/simd/stream.h"
+#include "cpu/work/arena.h"
 #include "cpu/work/parallel.h"
-#include "cpu/argmax/argmax_kernels.h"
+#include "oriel/reduce.h"
 
 namespace oriel::cpu {
 namespace {
@@ -18,11 +19,12 @@ constexpr index_t kBandBytes = index_t{64} << 10;  // of dx: zeros that come fir
 constexpr index_t kStageBytes = index_t{8} << 10;  // of dx that is put together in the first cache, then streamed
 constexpr index_t kFewestOutputs = 8;              // of a row that fills vectors
 constexpr index_t kFewestLanes = 8;                // that do
-constexpr int kMostTaps = kMostPlaceTaps * kMostPlaceTaps * kMostPlaceTaps;
+constexpr int kMostAxes = 3;
+constexpr int kMostTaps = kMaxFold * kMaxFold * kMaxFold;
 constexpr std::size_t at(index_t i) { return static_cast<std::size_t>(i); }
 
-using Coords = std::array<index_t, kMostPlaceAxes>;
-using Box = std::array<Range, kMostPlaceAxes>;
+using Coords = std::array<index_t, kMostAxes>;
+using Box = std::array<Range, kMostAxes>;
 
 struct ApartJob {
   const Problem& problem;
@@ -45,7 +47,7 @@ struct ApartJob {
 bool is_dense(const Pitches& p) { return p[kX] == 1 && p[kY] == 1 && p[kIndex] == 1; }
 
 bool is_apart(const Axis& axis) {
-  return !axis.adaptive && axis.spacing == 1 && axis.kernel <= kMostPlaceTaps && axis.stride >= axis.extent();
+  return !axis.adaptive && axis.spacing == 1 && axis.kernel <= kMaxFold && axis.stride >= axis.extent();
 }
 
 // Whether windows stand beside each other from the first input on, and none is cut.
@@ -136,8 +138,7 @@ class Sharer {
       : job_(job),
         layout_(job.layout),
         bands_(bands),
-        k_(apart_table().kernels(job.problem.pool.op, job.problem.dtype)),
-        writer_(kernels().shares(Lane::f32)) {
+        k_(apart_table().kernels(job.problem.pool.op, job.problem.dtype)) {
     if (!job.stage) return;
     stage_ = arena.take(bands.most_inputs * bands.row_bytes + kLineBytes);
   }
@@ -290,7 +291,7 @@ std::optional<ApartJob> job_of(const Gradient& gradient) {
   const Problem& problem = gradient.problem;
   const bool sums = problem.pool.op == Op::sum || problem.pool.op == Op::avg;
   if (!sums && problem.pool.op != Op::max && problem.pool.op != Op::min) return {};
-  if (problem.pool.nan == NanPolicy::omit || problem.pooled > kMostPlaceAxes) return {};
+  if (problem.pool.nan == NanPolicy::omit || problem.pooled > kMostAxes) return {};
   // Taps are listed in the order of the problem's axes, and equals are told apart by that of the tensor's.
   if (!std::is_sorted(problem.axes.begin(), problem.axes.begin() + problem.pooled)) return {};
   for (int a = 0; a < problem.pooled; ++a) {

@@ -2,8 +2,8 @@
 
 #include <cstring>
 
+#include "cpu/disjoint/global_kernels.h"
 #include "cpu/work/arena.h"
-#include "cpu/recipe/kernels.h"
 #include "cpu/work/parallel.h"
 
 namespace oriel::cpu {
@@ -100,7 +100,7 @@ bool can_global(const FoldJob& job) {
   for (const PooledAxis& a : layout.axis) {
     if (!covers_all(a.axis)) return false;
   }
-  const GlobalKernel kernel = kernels().global(pool.op, job.problem->dtype);
+  const GlobalKernel kernel = global_table().global(pool.op, job.problem->dtype);
   if (kernel.fold == nullptr) return false;
   if (kernel.lowered) return plane_of(layout).elems >= kernel.vector;
   const GlobalPlane plane = plane_of(layout);
@@ -109,7 +109,7 @@ bool can_global(const FoldJob& job) {
 }
 
 void run_global(const FoldJob& job, int threads) {
-  const GlobalKernel kernel = kernels().global(job.problem->pool.op, job.problem->dtype);
+  const GlobalKernel kernel = global_table().global(job.problem->pool.op, job.problem->dtype);
   const index_t bytes = plane_of(job.layout).elems * job.plain.in_bytes;
   parallel_for(job.layout.plane_count(), bytes, threads, [&](index_t begin, index_t end) {
     Arena arena;

@@ -1,7 +1,7 @@
 // A way for one window over all of a plane, which is one run of memory.
 #pragma once
 
-#include "cpu/rows/rows.h"
+#include "cpu/plan/fold.h"
 
 namespace oriel::cpu {
 

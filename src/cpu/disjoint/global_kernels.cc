@@ -5,9 +5,9 @@
 
 #include "hwy/foreach_target.h"
 // (the include above compiles this file once per target)
-#include "cpu/element/load-inl.h"
-#include "cpu/element/fold-inl.h"
 #include "cpu/disjoint/global_kernels.h"
+#include "cpu/element/fold-inl.h"
+#include "cpu/element/load-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace oriel::cpu {
@@ -461,10 +461,16 @@ GlobalKernel global(Op op, Dtype dtype) {
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
+#include "cpu/simd/per_target.h"
+
 namespace oriel::cpu {
 namespace {
 HWY_EXPORT(global);
 }
-void fill_global(KernelTable& table, std::size_t which) { table.global = HWY_DISPATCH_TABLE(global)[which]; }
+const GlobalTable& global_table() {
+  static const PerTarget<GlobalTable> tables{
+      [](GlobalTable& table, std::size_t which) { table.global = HWY_DISPATCH_TABLE(global)[which]; }};
+  return tables.active();
+}
 }  // namespace oriel::cpu
 #endif

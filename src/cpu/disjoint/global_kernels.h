@@ -31,4 +31,12 @@ struct GlobalKernel {
   bool lowered = false;  // results are elements of y
 };
 
+/// The kernels of one instruction set.
+struct GlobalTable {
+  GlobalKernel (*global)(Op op, Dtype dtype) = nullptr;
+};
+
+/// The table of the instruction set in use.
+const GlobalTable& global_table();
+
 }  // namespace oriel::cpu

@@ -270,10 +270,16 @@ ApartKernels apart(Op op, Dtype dtype) {
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
+#include "cpu/simd/per_target.h"
+
 namespace oriel::cpu {
 namespace {
 HWY_EXPORT(apart);
 }
-void fill_apart(ApartTable& table, std::size_t which) { table.kernels = HWY_DISPATCH_TABLE(apart)[which]; }
+const ApartTable& apart_table() {
+  static const PerTarget<ApartTable> tables{
+      [](ApartTable& table, std::size_t which) { table.kernels = HWY_DISPATCH_TABLE(apart)[which]; }};
+  return tables.active();
+}
 }  // namespace oriel::cpu
 #endif

@@ -1,7 +1,7 @@
 // Kernels for gradients of windows that share no input.
 #pragma once
 
-#include "cpu/recipe/kernels.h"
+#include "cpu/element/kinds.h"
 
 namespace oriel::cpu {
 
@@ -47,7 +47,5 @@ struct ApartTable {
 
 /// The table of the instruction set in use.
 const ApartTable& apart_table();
-
-void fill_apart(ApartTable& table, std::size_t which);
 
 }  // namespace oriel::cpu

@@ -2,9 +2,10 @@
 
 #include <atomic>
 
-#include "cpu/channels/channels.h"
-#include "cpu/work/parallel.h"
 #include "cpu/disjoint/tree.h"
+#include "cpu/lifted/lifted_rows.h"
+#include "cpu/rows/careful_rows.h"
+#include "cpu/work/parallel.h"
 
 namespace oriel::cpu {
 namespace {

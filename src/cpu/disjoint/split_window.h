@@ -1,7 +1,7 @@
 // A way for windows of one row that are longer than the caches: chunks of a window are folded by several threads.
 #pragma once
 
-#include "cpu/rows/rows.h"
+#include "cpu/plan/fold.h"
 
 namespace oriel::cpu {
 

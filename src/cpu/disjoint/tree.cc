@@ -1,5 +1,7 @@
 #include "cpu/disjoint/tree.h"
 
+#include "cpu/simd/transpose.h"
+
 namespace oriel::cpu {
 namespace {
 
@@ -9,7 +11,7 @@ constexpr int kMostParts = 64;
 }  // namespace
 
 RowTree::RowTree(const RowReduction& how, index_t most, Arena& arena)
-    : how_(how), transpose_(element_table().transpose), bytes_(how.value_bytes) {
+    : how_(how), transpose_(transpose_kernel()), bytes_(how.value_bytes) {
   const auto buffer = [&](index_t n) { return arena.take(n * bytes_ + 64); };
   turned_ = buffer(most);
   halves_ = buffer(2 * (most / kUnit + 1));

@@ -1,9 +1,10 @@
 // The tree of S8 over accumulators that stand beside each other, for windows much longer than a vector.
 #pragma once
 
-#include "cpu/work/arena.h"
 #include "cpu/lifted/lifted_rows.h"
-#include "cpu/rows/rows.h"
+#include "cpu/plan/fold.h"
+#include "cpu/simd/transpose.h"
+#include "cpu/work/arena.h"
 
 namespace oriel::cpu {
 

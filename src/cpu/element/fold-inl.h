@@ -6,8 +6,9 @@
 #define ORIEL_CPU_ELEMENT_FOLD_INL_H
 #endif
 
-#include "cpu/recipe/kernels.h"
+#include "cpu/element/kinds.h"
 #include "hwy/highway.h"
+#include "oriel/reduce.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace oriel::cpu {

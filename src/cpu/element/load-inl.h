@@ -7,7 +7,7 @@
 #define ORIEL_CPU_ELEMENT_LOAD_INL_H
 #endif
 
-#include "cpu/lifted/lifted_rows.h"
+#include "cpu/element/kinds.h"
 #include "hwy/highway.h"
 
 HWY_BEFORE_NAMESPACE();

@@ -6,9 +6,10 @@
 #define ORIEL_CPU_ELEMENT_SPECIAL_INL_H
 #endif
 
-#include "cpu/recipe/kernels.h"
+#include "cpu/element/kinds.h"
 #include "cpu/simd/register-inl.h"
 #include "hwy/highway.h"
+#include "oriel/reduce.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace oriel::cpu {

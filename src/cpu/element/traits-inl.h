@@ -6,10 +6,10 @@
 #define ORIEL_CPU_ELEMENT_TRAITS_INL_H
 #endif
 
+#include "cpu/element/epilogue.h"
 #include "cpu/element/fold-inl.h"
-#include "cpu/planes/plane_kernels.h"
-#include "cpu/simd/two_tables-inl.h"
 #include "cpu/element/special-inl.h"
+#include "cpu/simd/two_tables-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace oriel::cpu {

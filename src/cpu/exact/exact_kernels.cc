@@ -5,8 +5,8 @@
 // (the include above compiles this file once per target)
 #include <cmath>
 
-#include "cpu/exact/exact_kernels.h"
 #include "cpu/element/fold-inl.h"
+#include "cpu/exact/exact_kernels.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace oriel::cpu {
@@ -374,6 +374,8 @@ SeekExtremum seek(Extremum kind, Dtype dtype) {
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
+#include "cpu/simd/per_target.h"
+
 namespace oriel::cpu {
 namespace {
 HWY_EXPORT(first);
@@ -381,11 +383,14 @@ HWY_EXPORT(first_rows);
 HWY_EXPORT(numbers);
 HWY_EXPORT(seek);
 }  // namespace
-void fill_exact(ExactTable& table, std::size_t which) {
-  table.first = HWY_DISPATCH_TABLE(first)[which];
-  table.first_rows = HWY_DISPATCH_TABLE(first_rows)[which];
-  table.numbers = HWY_DISPATCH_TABLE(numbers)[which];
-  table.seek = HWY_DISPATCH_TABLE(seek)[which];
+const ExactTable& exact_table() {
+  static const PerTarget<ExactTable> tables{[](ExactTable& table, std::size_t which) {
+    table.first = HWY_DISPATCH_TABLE(first)[which];
+    table.first_rows = HWY_DISPATCH_TABLE(first_rows)[which];
+    table.numbers = HWY_DISPATCH_TABLE(numbers)[which];
+    table.seek = HWY_DISPATCH_TABLE(seek)[which];
+  }};
+  return tables.active();
 }
 }  // namespace oriel::cpu
 #endif

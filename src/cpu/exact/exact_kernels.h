@@ -2,7 +2,9 @@
 // equals, and the search of one window.
 #pragma once
 
-#include "cpu/recipe/kernels.h"
+#include "cpu/element/kinds.h"
+#include "oriel/problem.h"
+#include "oriel/reduce.h"
 
 namespace oriel::cpu {
 
@@ -45,7 +47,5 @@ struct ExactTable {
 
 /// The table of the instruction set in use.
 const ExactTable& exact_table();
-
-void fill_exact(ExactTable& table, std::size_t which);
 
 }  // namespace oriel::cpu

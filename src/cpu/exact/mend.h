@@ -2,9 +2,9 @@
 // the results that these change are written again.
 #pragma once
 
-#include "cpu/work/inline_list.h"
+#include "cpu/plan/fold.h"
 #include "cpu/plan/output_box.h"
-#include "cpu/rows/rows.h"
+#include "cpu/work/inline_list.h"
 
 namespace oriel::cpu {
 

@@ -7,11 +7,11 @@
 #include <string>
 #include <vector>
 
-#include "cpu/work/index_types.h"
-#include "cpu/work/tensor_rows.h"
-#include "cpu/run.h"
-#include "cpu/work/scatter_sum.h"
 #include "cpu/indexed/unpool.h"
+#include "cpu/plan/engine.h"
+#include "cpu/work/index_types.h"
+#include "cpu/work/scatter_sum.h"
+#include "cpu/work/tensor_rows.h"
 #include "fmt/format.h"
 
 namespace oriel::cpu {

@@ -7,8 +7,9 @@
 #define ORIEL_CPU_LIFTED_LIFTED_ROWS_INL_H
 #endif
 
-#include "cpu/element/load-inl.h"
 #include "cpu/element/fold-inl.h"
+#include "cpu/element/load-inl.h"
+#include "cpu/lifted/lifted_rows.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace oriel::cpu {

@@ -1,7 +1,10 @@
-// The kernels of the ways that fold elements where they lie, as a second table of each instruction set.
+// Folds of elements where they lie: lifted and folded in one step.
 #pragma once
 
-#include "cpu/recipe/kernels.h"
+#include "cpu/element/kinds.h"
+#include "cpu/work/arena.h"
+#include "oriel/problem.h"
+#include "oriel/reduce.h"
 
 namespace oriel::cpu {
 
@@ -32,20 +35,21 @@ struct ElementKernels {
   FoldSteps fold_steps = nullptr;
 };
 
-/// to[c * rows + r] = from[r * columns + c] for values of 1, 2, 4 or 8 bytes.
-using Transpose = void (*)(const void* from, index_t rows, index_t columns, index_t bytes, void* to);
-
 struct ElementTable {
   ElementKernels (*extremum)(Op op, Dtype dtype) = nullptr;          // max and min
   ElementKernels (*sum)(Lift lift, Dtype dtype, Lane to) = nullptr;  // into f32, f64, i32, i64
-  Transpose transpose = nullptr;
 };
 
 /// The table of the instruction set in use.
 const ElementTable& element_table();
 
+/// The element kernels of a problem's plain recipe; with a null fold_elements where there are none.
+ElementKernels element_kernels(const Problem& problem, const RowReduction& plain);
+
+/// A row of `n` elements that change nothing in a fold of the problem.
+std::byte* make_identity(const Problem& problem, index_t n, Arena& arena);
+
 void fill_extremum_elements(ElementTable& table, std::size_t which);
 void fill_sum_elements(ElementTable& table, std::size_t which);
-void fill_transpose(ElementTable& table, std::size_t which);
 
 }  // namespace oriel::cpu

@@ -2,10 +2,11 @@
 
 #include <algorithm>
 
-#include "cpu/long/axes_folder.h"
 #include "cpu/exact/mend.h"
-#include "cpu/work/parallel.h"
+#include "cpu/long/axes_folder.h"
+#include "cpu/plan/windows.h"
 #include "cpu/recipe/recipe.h"
+#include "cpu/work/parallel.h"
 
 namespace oriel::cpu {
 namespace {

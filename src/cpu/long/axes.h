@@ -2,23 +2,12 @@
 // that n places take n log k combinations and not n k.
 #pragma once
 
-#include <bit>
-
-#include "cpu/rows/rows.h"
+#include "cpu/plan/fold.h"
 
 namespace oriel::cpu {
 
 bool axes_pay(const FoldJob& job);
 void run_axes(const FoldJob& job, int threads);
-
-/// Whether windows are so long, and overlap so much, that tap by tap costs more than folding at every place by
-/// doubling.
-inline bool slides(const Axis& axis) {
-  if (axis.adaptive || axis.kernel <= kMaxFold || axis.out == 0) return false;
-  const index_t doublings = 2 * static_cast<index_t>(std::bit_width(static_cast<std::uint64_t>(axis.kernel)));
-  const index_t places = (axis.out - 1) * axis.stride + axis.kernel;
-  return axis.kernel / doublings > places / axis.out;
-}
 
 /// Whether NaN, and zeros of two signs, are folded so too, of values alone: where there are windows so long across rows
 /// that RowFolder would take too long.

@@ -5,8 +5,10 @@
 
 #include "cpu/long/axes.h"
 #include "cpu/plan/index_rows.h"
+#include "cpu/plan/windows.h"
 #include "cpu/recipe/kernels.h"
 #include "cpu/recipe/recipe.h"
+#include "cpu/simd/strided_copy.h"
 
 namespace oriel::cpu {
 namespace {
@@ -292,7 +294,7 @@ void AxesFolder::fold_places(const Axis& axis, const Row& from, index_t inner, i
   else
     fold_powers(read(first, 0, 0), axis.kernel, axis.dilation * inner, n * inner, radix, steps ? every_ : to);
   if (!steps) return;
-  const PickGroups pick = kernels().pick_groups;
+  const StridedCopy pick = strided_copy();
   pick(every_.value, axis.stride, axis.out, inner * how_.value_bytes, to.value);
   if (to.extra != nullptr) pick(every_.extra, axis.stride, axis.out, inner * how_.extra_bytes, to.extra);
 }

@@ -1,12 +1,12 @@
 // One thread's part of a fold axis by axis: a box of outputs from accumulators of all inputs that it reads.
 #pragma once
 
-#include "cpu/work/arena.h"
 #include "cpu/exact/exact_kernels.h"
-#include "cpu/work/inline_list.h"
+#include "cpu/plan/fold.h"
 #include "cpu/plan/output_box.h"
 #include "cpu/recipe/recipe.h"
-#include "cpu/rows/rows.h"
+#include "cpu/work/arena.h"
+#include "cpu/work/inline_list.h"
 
 namespace oriel::cpu {
 

@@ -4,12 +4,13 @@
 #include <cmath>
 #include <cstring>
 
-#include "cpu/work/arena.h"
-#include "cpu/long/axes.h"
-#include "cpu/work/index_types.h"
 #include "cpu/exact/exact_kernels.h"
-#include "cpu/work/parallel.h"
+#include "cpu/long/axes.h"
+#include "cpu/plan/windows.h"
 #include "cpu/recipe/recipe.h"
+#include "cpu/work/arena.h"
+#include "cpu/work/index_types.h"
+#include "cpu/work/parallel.h"
 
 namespace oriel::cpu {
 namespace {

@@ -1,7 +1,7 @@
 // A way for extrema of long windows that overlap little: each is looked through, which finds its place too.
 #pragma once
 
-#include "cpu/rows/rows.h"
+#include "cpu/plan/fold.h"
 
 namespace oriel::cpu {
 

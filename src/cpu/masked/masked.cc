@@ -3,12 +3,20 @@
 #include <algorithm>
 #include <cstring>
 
+#include "cpu/element/sum_width.h"
+#include "cpu/masked/masked_kernels.h"
+#include "cpu/plan/windows.h"
+#include "cpu/rows/careful_rows.h"
+#include "cpu/simd/per_target.h"
 #include "cpu/work/arena.h"
 #include "cpu/work/parallel.h"
-#include "cpu/planes/planes.h"
-#include "cpu/masked/masked_kernels.h"
 
 namespace oriel::cpu {
+
+const StackTable& stack_kernels() {
+  static const PerTarget<StackTable> tables{&fill_stack_extremum, &fill_stack_sum};
+  return tables.active();
+}
 namespace {
 
 constexpr index_t kFoldedBytes = 8 * 1024;      // of planes between the two folds: they stay in the first cache

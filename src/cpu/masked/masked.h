@@ -1,7 +1,7 @@
 // A way of folding values: many small planes, one behind the other, in small windows.
 #pragma once
 
-#include "cpu/rows/rows.h"
+#include "cpu/plan/fold.h"
 
 namespace oriel::cpu {
 

@@ -1,7 +1,7 @@
 // Rows of tap codes into what a caller counts (S10).
 #pragma once
 
-#include "cpu/rows/rows.h"
+#include "cpu/plan/fold.h"
 
 namespace oriel::cpu {
 

@@ -153,4 +153,9 @@ RowLayout make_layout(const Problem& problem, const std::array<Axis, kMaxPooledA
   return layout;
 }
 
+int axis_along(const RowLayout& layout) {
+  if (layout.row_axis >= 0) return layout.row_axis;
+  return layout.pooled() > 1 ? layout.pooled() - 1 : -1;
+}
+
 }  // namespace oriel::cpu

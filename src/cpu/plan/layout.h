@@ -50,4 +50,7 @@ enum class SingleTaps : std::uint8_t { pooled, planes };
 RowLayout make_layout(const Problem& problem, const std::array<Axis, kMaxPooledAxes>& axis, const ConstTensor& x,
                       const Tensor& y, const Tensor* index, IndexSpace space, SingleTaps single = SingleTaps::pooled);
 
+/// The pooled axis whose positions are a row: the layout's, or the last of several; -1: none.
+int axis_along(const RowLayout& layout);
+
 }  // namespace oriel::cpu

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <array>
 
-#include "cpu/work/inline_list.h"
 #include "cpu/plan/layout.h"
+#include "cpu/work/inline_list.h"
 
 namespace oriel::cpu {
 

@@ -9,9 +9,9 @@
 
 #include <cstring>
 
+#include "cpu/element/taps-inl.h"
 #include "cpu/planes/plane_doubled-inl.h"
 #include "cpu/planes/register_tile-inl.h"
-#include "cpu/element/taps-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace oriel::cpu {

@@ -2,33 +2,13 @@
 #pragma once
 
 #include <array>
-#include <bit>
 
-#include "cpu/recipe/kernels.h"
-#include "cpu/element/quotient.h"
+#include "cpu/element/epilogue.h"
+#include "cpu/element/kinds.h"
 #include "oriel/problem.h"
 #include "oriel/types.h"
 
 namespace oriel::cpu {
-
-/// What becomes of a folded element on its way to y.
-enum class PlaneLower : std::uint8_t { none, multiply, divide, divide_each, root };
-
-struct PlaneLowering {
-  PlaneLower lower = PlaneLower::none;
-  double divisor = 1;                  // its reciprocal for `multiply`
-  const void* divisor_each = nullptr;  // of every element along the row, times `divisor`
-  ShortQuotient quotient;              // by the divisor, for sums in 16 bits
-
-  /// One divisor for all elements of an average of `dtype`.
-  void divide_all(index_t by, Dtype dtype) {
-    // Then a product with the reciprocal is rounded alike; but a tiny one is rounded before bf16 is.
-    const bool exact = std::has_single_bit(static_cast<std::uint64_t>(by)) && dtype != Dtype::bf16;
-    lower = exact ? PlaneLower::multiply : PlaneLower::divide;
-    divisor = exact ? 1 / static_cast<double>(by) : static_cast<double>(by);
-    if (size_bytes(dtype) == 1 && by < ShortQuotient::kMost) quotient = ShortQuotient(by);
-  }
-};
 
 /// A band of rows of outputs. Distances are in elements.
 struct PlaneBand : PlaneLowering {

@@ -3,8 +3,8 @@
 #define HWY_TARGET_INCLUDE "cpu/planes/plane_narrow.cc"
 #include "hwy/foreach_target.h"
 // (the include above compiles this file once per target)
-#include "cpu/planes/plane-inl.h"
 #include "cpu/element/sums-inl.h"
+#include "cpu/planes/plane-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace oriel::cpu {

@@ -2,13 +2,22 @@
 
 #include <cstring>
 
-#include "cpu/work/arena.h"
+#include "cpu/element/sum_width.h"
 #include "cpu/exact/mend.h"
-#include "cpu/work/parallel.h"
-#include "cpu/planes/plane_kernels.h"
 #include "cpu/plan/tiling.h"
+#include "cpu/plan/windows.h"
+#include "cpu/planes/plane_kernels.h"
+#include "cpu/rows/careful_rows.h"
+#include "cpu/simd/per_target.h"
+#include "cpu/work/arena.h"
+#include "cpu/work/parallel.h"
 
 namespace oriel::cpu {
+
+const PlaneTable& plane_kernels() {
+  static const PerTarget<PlaneTable> tables{&fill_plane_max, &fill_plane_min, &fill_plane_sum, &fill_plane_narrow};
+  return tables.active();
+}
 namespace {
 
 constexpr index_t kTileBytes = 8 * 1024;    // of a folded row: a window of rows stays in the first cache
@@ -337,31 +346,6 @@ void fold_tasks(const FoldJob& job, const PlaneKernel& kernel, const Tiling& til
 }
 
 }  // namespace
-
-bool has_empty_window(const Axis& axis) {
-  const Range full = axis.full();
-  for (index_t o = 0; o < axis.out; ++o) {
-    if (full.contains(o))
-      o = full.end - 1;
-    else if (axis.taps(o).empty())
-      return true;
-  }
-  return false;
-}
-
-bool sums_narrowly(const Problem& problem) {
-  constexpr index_t kMostSum = index_t{1} << 23;
-  return size_bytes(problem.dtype) <= 2 && problem.taps() < kMostSum >> 8 * size_bytes(problem.dtype);
-}
-
-bool sums_in_16_bits(const Problem& problem) {
-  if (problem.dtype != Dtype::u8 && problem.dtype != Dtype::i8) return false;
-  constexpr index_t kMostByte = 255;
-  const index_t taps = problem.taps();
-  return taps < ShortQuotient::kMost && ShortQuotient::holds(taps * kMostByte, std::max(taps, problem.pool.divisor));
-}
-
-bool divides_in_vectors(const Pool& pool) { return pool.divisor < index_t{1} << 24; }
 
 bool can_planes(const FoldJob& job) {
   const RowLayout& layout = job.layout;

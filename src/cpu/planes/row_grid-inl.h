@@ -7,6 +7,7 @@
 #endif
 
 #include "cpu/element/traits-inl.h"
+#include "cpu/planes/plane_kernels.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace oriel::cpu {

@@ -4,6 +4,7 @@
 #include "hwy/foreach_target.h"
 // (the include above compiles this file once per target)
 #include "cpu/element/fold-inl.h"
+#include "cpu/recipe/kernels.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace oriel::cpu {

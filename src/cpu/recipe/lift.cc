@@ -292,9 +292,6 @@ ScanRow scan(Dtype dtype) {
   }
 }
 
-// The dispatched code says its own name, so a forced target can be checked to be obeyed.
-const char* target_name() { return hwy::TargetName(HWY_TARGET); }
-
 }  // namespace HWY_NAMESPACE
 }  // namespace oriel::cpu
 HWY_AFTER_NAMESPACE();
@@ -304,11 +301,9 @@ namespace oriel::cpu {
 namespace {
 HWY_EXPORT(lift);
 HWY_EXPORT(scan);
-HWY_EXPORT(target_name);
 }  // namespace
 void fill_convert(KernelTable& table, std::size_t which) {
   table.lift = HWY_DISPATCH_TABLE(lift)[which];
-  table.target = HWY_DISPATCH_TABLE(target_name)[which]();
   table.scan = HWY_DISPATCH_TABLE(scan)[which];
 }
 }  // namespace oriel::cpu

@@ -6,9 +6,9 @@
 // (the include above compiles this file once per target)
 #include <cmath>
 
-#include "cpu/recipe/kernels.h"
 #include "cpu/element/narrow-inl.h"
 #include "cpu/element/quotient.h"
+#include "cpu/recipe/kernels.h"
 #include "hwy/highway.h"
 
 HWY_BEFORE_NAMESPACE();

@@ -4,8 +4,14 @@
 
 #include "cpu/exact/exact_kernels.h"
 #include "cpu/recipe/kernels.h"
+#include "cpu/simd/per_target.h"
 
 namespace oriel::cpu {
+
+const KernelTable& kernels() {
+  static const PerTarget<KernelTable> tables{&fill_extremum, &fill_sum, &fill_arg, &fill_convert, &fill_lower};
+  return tables.active();
+}
 namespace {
 
 Lane native_lane(Dtype dtype) {

@@ -2,11 +2,11 @@
 
 #include <algorithm>
 
-#include "cpu/work/arena.h"
+#include "cpu/plan/engine.h"
 #include "cpu/recipe/kernels.h"
-#include "cpu/work/parallel.h"
-#include "cpu/run.h"
 #include "cpu/sum_gradient/share_kernels.h"
+#include "cpu/work/arena.h"
+#include "cpu/work/parallel.h"
 
 namespace oriel::cpu {
 namespace {
@@ -112,7 +112,7 @@ void run_mirror(const Gradient& gradient, int threads) {
   const MirroredSum sum(problem, memory_order(gradient.dx.pitch));
   const index_t in = sum.inputs(), out = sum.outputs(), plane_bytes = sum.plane_bytes();
   const index_t most = planes_of_part(sum, plane_bytes, threads);
-  const auto divide = kernels().shares(problem.dtype == Dtype::f64 ? Lane::f64 : Lane::f32).divide;
+  const auto divide = share_table().shares(problem.dtype == Dtype::f64 ? Lane::f64 : Lane::f32).divide;
   parallel_for(ceil_div(sum.planes, most), most * plane_bytes, threads, [&](index_t begin, index_t end) {
     Arena arena;
     void* const shares = arena.take(most * in * elem + kShareSlack);

@@ -2,12 +2,12 @@
 
 #include <algorithm>
 
-#include "cpu/work/arena.h"
 #include "cpu/argmax/register_kernels.h"
+#include "cpu/plan/engine.h"
+#include "cpu/simd/stream.h"
+#include "cpu/work/arena.h"
 #include "cpu/work/index_types.h"
 #include "cpu/work/parallel.h"
-#include "cpu/argmax/argmax_kernels.h"
-#include "cpu/run.h"
 
 namespace oriel::cpu {
 namespace {

@@ -2,11 +2,11 @@
 
 #include <algorithm>
 
-#include "cpu/work/arena.h"
 #include "cpu/channels/channels.h"
-#include "cpu/sliding/sliding.h"
-#include "cpu/work/parallel.h"
 #include "cpu/rewrite/transposed_batch.h"
+#include "cpu/sliding/sliding.h"
+#include "cpu/work/arena.h"
+#include "cpu/work/parallel.h"
 
 namespace oriel::cpu {
 namespace {

@@ -1,7 +1,7 @@
 // A way of folding values: many small planes are turned so that they lie side by side, folded there, and turned back.
 #pragma once
 
-#include "cpu/rows/rows.h"
+#include "cpu/plan/fold.h"
 
 namespace oriel::cpu {
 

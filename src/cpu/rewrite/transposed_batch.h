@@ -1,8 +1,9 @@
 // Planes that lie one behind the other, turned so that they lie side by side: element by element, a lane for each.
 #pragma once
 
-#include "cpu/work/arena.h"
 #include "cpu/lifted/lifted_rows.h"
+#include "cpu/simd/transpose.h"
+#include "cpu/work/arena.h"
 #include "oriel/window.h"
 
 namespace oriel::cpu {
@@ -15,10 +16,7 @@ class TurnedBatch {
  public:
   /// Batches of `lanes` planes of at most `most_elems` elements of `bytes` bytes. Takes its memory from `arena`.
   TurnedBatch(index_t lanes, index_t most_elems, index_t bytes, Arena& arena)
-      : transpose_(element_table().transpose),
-        lanes_(lanes),
-        bytes_(bytes),
-        some_(arena.take(lanes * most_elems * bytes)) {}
+      : transpose_(transpose_kernel()), lanes_(lanes), bytes_(bytes), some_(arena.take(lanes * most_elems * bytes)) {}
 
   /// Planes `part` of `from`, which have `elems` elements each, into `to`; zeros where there are fewer than lanes.
   void turn(const void* from, Range part, index_t elems, void* to) const;

@@ -2,12 +2,12 @@
 
 #include <algorithm>
 
-#include "cpu/work/arena.h"
 #include "cpu/box_gradient/overlap_kernels.h"
-#include "cpu/work/parallel.h"
+#include "cpu/plan/engine.h"
 #include "cpu/recipe/recipe.h"
-#include "cpu/run.h"
 #include "cpu/rewrite/transposed_batch.h"
+#include "cpu/work/arena.h"
+#include "cpu/work/parallel.h"
 
 namespace oriel::cpu {
 namespace {

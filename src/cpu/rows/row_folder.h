@@ -1,10 +1,10 @@
 // One thread's part of a fold: makes rows of outputs from rows of inputs, and keeps those that are needed again.
 #pragma once
 
+#include "cpu/plan/fold.h"
+#include "cpu/plan/tiling.h"
 #include "cpu/work/arena.h"
 #include "cpu/work/inline_list.h"
-#include "cpu/rows/rows.h"
-#include "cpu/plan/tiling.h"
 
 namespace oriel::cpu {
 

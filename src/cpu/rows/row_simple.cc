@@ -1,13 +1,13 @@
 // The part of RowFolder for the commonest fold: one axis across rows that are folded where they lie, then small windows
 // along them. What the general way asks for every row is asked once here: rows of a network's planes are short.
 #include "cpu/rows/row_folder.h"
+#include "cpu/simd/stream.h"
 
 namespace oriel::cpu {
 namespace {
 
 // Rows are short and read several at a time, which the hardware's prefetchers follow badly: measured 3x slower without.
 constexpr index_t kAheadBytes = 4096;
-constexpr index_t kLineBytes = 64;
 
 }  // namespace
 

@@ -2,8 +2,10 @@
 #include <cstring>
 
 #include "cpu/long/axes.h"
+#include "cpu/plan/windows.h"
 #include "cpu/recipe/kernels.h"
 #include "cpu/rows/row_folder.h"
+#include "cpu/simd/strided_copy.h"
 
 namespace oriel::cpu {
 namespace {
@@ -196,9 +198,9 @@ void RowFolder::fold_every_place(RowIn first, RowOut out) {
   if (stride == 1) return fold_step_one(first, kernel, 1, axis.out, out);
   const RowOut every = slot(every_, 0, 0);
   fold_step_one(first, kernel, axis.dilation * lanes, ((axis.out - 1) * stride + 1) * lanes, every);
-  kernels().pick_groups(every.value, stride, axis.out, lanes * how_.value_bytes, out.value);
+  strided_copy()(every.value, stride, axis.out, lanes * how_.value_bytes, out.value);
   if (out.extra == nullptr) return;
-  kernels().pick_groups(every.extra, stride, axis.out, lanes * how_.extra_bytes, out.extra);
+  strided_copy()(every.extra, stride, axis.out, lanes * how_.extra_bytes, out.extra);
 }
 
 // Windows that step by s: the row is split by place modulo s; then tap t of all outputs is one of the parts, moved.
@@ -210,9 +212,9 @@ void RowFolder::fold_phases(RowIn first, RowOut out) {
     const index_t groups = axis.phase_length(residue);
     const RowIn from = shifted(first, residue * lanes, 0);
     const RowOut to = slot(phases_, p, 0);
-    kernels().pick_groups(from.value, axis.stride, groups, lanes * how_.value_bytes, to.value);
+    strided_copy()(from.value, axis.stride, groups, lanes * how_.value_bytes, to.value);
     if (from.extra != nullptr) {
-      kernels().pick_groups(from.extra, axis.stride, groups, lanes * how_.extra_bytes, to.extra);
+      strided_copy()(from.extra, axis.stride, groups, lanes * how_.extra_bytes, to.extra);
     }
   }
   for (index_t t = 0; t < axis.kernel; ++t) {
@@ -245,9 +247,9 @@ void RowFolder::fold_each_alone(RowIn origin, RowOut out) {
     const index_t width = axis.width(o);
     if (axis.dilation > 1) {
       const RowOut dense = slot(halves_, 0, 0);
-      kernels().pick_groups(row.value, axis.dilation, width, how_.value_bytes, dense.value);
+      strided_copy()(row.value, axis.dilation, width, how_.value_bytes, dense.value);
       if (row.extra != nullptr) {
-        kernels().pick_groups(row.extra, axis.dilation, width, how_.extra_bytes, dense.extra);
+        strided_copy()(row.extra, axis.dilation, width, how_.extra_bytes, dense.extra);
       }
       row = {dense.value, dense.extra, 0};
     }
@@ -288,8 +290,8 @@ void RowFolder::halve(RowIn row, index_t n, RowOut out) {
   for (index_t t = 0; t < 2; ++t) {
     const RowOut to = slot(pairs_, t, 0);
     const RowIn from = shifted(row, t, 0);
-    kernels().pick_groups(from.value, 2, n, how_.value_bytes, to.value);
-    if (from.extra != nullptr) kernels().pick_groups(from.extra, 2, n, how_.extra_bytes, to.extra);
+    strided_copy()(from.value, 2, n, how_.value_bytes, to.value);
+    if (from.extra != nullptr) strided_copy()(from.extra, 2, n, how_.extra_bytes, to.extra);
     pairs[t] = {to.value, to.extra, t * row.step};
   }
   how_.fold.fold_rows(pairs, 2, n, out);

@@ -5,8 +5,7 @@
 #include <cstdint>
 #include <cstring>
 
-#include "cpu/argmax/argmax_kernels.h"
-#include "cpu/sum_gradient/share_kernels.h"
+#include "cpu/simd/stream.h"
 
 namespace oriel::cpu {
 
@@ -14,7 +13,7 @@ namespace oriel::cpu {
 /// would have to be read first, which took two thirds as long as the 8 KB before it.
 class LineWriter {
  public:
-  explicit LineWriter(const ShareKernels& kernels) : store_(kernels.store) {}
+  LineWriter() : store_(store_kernel()) {}
   ~LineWriter() { end_run(); }
   LineWriter(const LineWriter&) = delete;
   LineWriter& operator=(const LineWriter&) = delete;
@@ -53,7 +52,7 @@ class LineWriter {
     held_ = 0;
   }
 
-  void (*store_)(const void* from, index_t bytes, bool past_caches, void* to);
+  const StoreBytes store_;
   std::byte* next_ = nullptr;  // where a run of pieces goes on
   index_t held_ = 0;           // of its last line
   alignas(kLineBytes) std::byte line_[kLineBytes];

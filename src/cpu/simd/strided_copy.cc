@@ -6,7 +6,7 @@
 #include <array>
 #include <cstring>
 
-#include "cpu/recipe/kernels.h"
+#include "cpu/simd/strided_copy.h"
 #include "hwy/highway.h"
 
 #ifndef ORIEL_CPU_PICK_PLANS
@@ -147,10 +147,16 @@ void pick_groups(const void* from_row, index_t step, index_t n, index_t bytes, v
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
+#include "cpu/simd/per_target.h"
+
 namespace oriel::cpu {
 namespace {
 HWY_EXPORT(pick_groups);
 }
-void fill_pick(KernelTable& table, std::size_t which) { table.pick_groups = HWY_DISPATCH_TABLE(pick_groups)[which]; }
+StridedCopy strided_copy() {
+  static const PerTarget<StridedCopy> all{
+      [](StridedCopy& one, std::size_t which) { one = HWY_DISPATCH_TABLE(pick_groups)[which]; }};
+  return all.active();
+}
 }  // namespace oriel::cpu
 #endif

@@ -1,6 +1,8 @@
 // Which instruction set runs.
 #pragma once
 
+#include <cstddef>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,5 +15,10 @@ std::vector<std::string> supported_targets();
 std::string active_target();
 /// Chooses one by name in any case; empty: the best. Throws Error.
 void set_target(std::string_view name);
+
+/// Where they stand in Highway's dispatch tables, best first.
+std::span<const std::size_t> dispatch_numbers();
+/// Which of these is in use.
+std::size_t active_number();
 
 }  // namespace oriel::cpu

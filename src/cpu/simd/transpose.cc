@@ -3,7 +3,7 @@
 #define HWY_TARGET_INCLUDE "cpu/simd/transpose.cc"
 #include "hwy/foreach_target.h"
 // (the include above compiles this file once per target)
-#include "cpu/lifted/lifted_rows.h"
+#include "cpu/simd/transpose.h"
 #include "hwy/highway.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -119,10 +119,16 @@ void transpose(const void* from, index_t rows, index_t columns, index_t bytes, v
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
+#include "cpu/simd/per_target.h"
+
 namespace oriel::cpu {
 namespace {
 HWY_EXPORT(transpose);
 }
-void fill_transpose(ElementTable& table, std::size_t which) { table.transpose = HWY_DISPATCH_TABLE(transpose)[which]; }
+Transpose transpose_kernel() {
+  static const PerTarget<Transpose> all{
+      [](Transpose& one, std::size_t which) { one = HWY_DISPATCH_TABLE(transpose)[which]; }};
+  return all.active();
+}
 }  // namespace oriel::cpu
 #endif

@@ -5,8 +5,8 @@
 #include "hwy/foreach_target.h"
 // (the include above compiles this file once per target)
 #include "cpu/element/fold-inl.h"
-#include "cpu/sliding/sliding_kernels.h"
 #include "cpu/sliding/halving-inl.h"
+#include "cpu/sliding/sliding_kernels.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace oriel::cpu {
@@ -247,6 +247,6 @@ namespace oriel::cpu {
 namespace {
 HWY_EXPORT(long_sum);
 }
-void fill_long_sum(KernelTable& table, std::size_t which) { table.long_sum = HWY_DISPATCH_TABLE(long_sum)[which]; }
+void fill_long_sum(SlidingTable& table, std::size_t which) { table.sum = HWY_DISPATCH_TABLE(long_sum)[which]; }
 }  // namespace oriel::cpu
 #endif

@@ -3,12 +3,13 @@
 #include <algorithm>
 #include <cstring>
 
-#include "cpu/work/arena.h"
-#include "cpu/recipe/kernels.h"
-#include "cpu/sliding/sliding_folder.h"
-#include "cpu/work/parallel.h"
 #include "cpu/plan/counts.h"
+#include "cpu/recipe/kernels.h"
+#include "cpu/simd/strided_copy.h"
 #include "cpu/sliding/running_kernels.h"
+#include "cpu/sliding/sliding_folder.h"
+#include "cpu/work/arena.h"
+#include "cpu/work/parallel.h"
 
 namespace oriel::cpu {
 namespace {
@@ -132,7 +133,7 @@ void RunningFolder::finish(index_t output) {
     kernels_.slide(w);
     sums = result_;
     if (axis.stride > 1) {
-      kernels().pick_groups(result_, axis.stride, axis.out, lanes * bytes, picked_);
+      strided_copy()(result_, axis.stride, axis.out, lanes * bytes, picked_);
       sums = picked_;
     }
   }

@@ -1,7 +1,7 @@
 // The way of integer sums of long windows that overlap: by what enters and what leaves.
 #pragma once
 
-#include "cpu/rows/rows.h"
+#include "cpu/plan/fold.h"
 
 namespace oriel::cpu {
 

@@ -166,10 +166,16 @@ RunningKernels running_sums(Dtype dtype, index_t value_bytes) {
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
+#include "cpu/simd/per_target.h"
+
 namespace oriel::cpu {
 namespace {
 HWY_EXPORT(running_sums);
 }
-void fill_running(RunningTable& table, std::size_t which) { table.sums = HWY_DISPATCH_TABLE(running_sums)[which]; }
+const RunningTable& running_table() {
+  static const PerTarget<RunningTable> tables{
+      [](RunningTable& table, std::size_t which) { table.sums = HWY_DISPATCH_TABLE(running_sums)[which]; }};
+  return tables.active();
+}
 }  // namespace oriel::cpu
 #endif

@@ -41,6 +41,5 @@ struct RunningTable {
 };
 
 const RunningTable& running_table();  // of the instruction set in use
-void fill_running(RunningTable& table, std::size_t which);
 
 }  // namespace oriel::cpu

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "cpu/recipe/kernels.h"
+#include "cpu/rows/careful_rows.h"
 #include "cpu/sliding/sliding_folder.h"
 #include "cpu/work/parallel.h"
 

@@ -1,7 +1,7 @@
 // The way of long windows that overlap: kernels of more than eight taps, stepping by less than their length.
 #pragma once
 
-#include "cpu/rows/rows.h"
+#include "cpu/plan/fold.h"
 
 namespace oriel::cpu {
 

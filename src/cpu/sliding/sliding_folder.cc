@@ -2,10 +2,17 @@
 
 #include <cstring>
 
-#include "cpu/recipe/kernels.h"
 #include "cpu/exact/mend.h"
+#include "cpu/recipe/kernels.h"
+#include "cpu/simd/per_target.h"
+#include "cpu/simd/strided_copy.h"
 
 namespace oriel::cpu {
+
+const SlidingTable& sliding_table() {
+  static const PerTarget<SlidingTable> tables{&fill_long_extremum, &fill_long_sum};
+  return tables.active();
+}
 namespace {
 
 constexpr index_t kSumBlockRows = 64;  // of sums, which keep what they need from one block to the next
@@ -58,7 +65,7 @@ bool folds_in_place(const FoldJob& job, const LongAxes& axes) {
 
 LongKernels long_kernels(const Problem& problem, const RowReduction& plain) {
   const Lane lane = lane_of(problem, plain);
-  return plain.any_order ? kernels().long_extremum(problem.pool.op, lane) : kernels().long_sum(lane);
+  return plain.any_order ? sliding_table().extremum(problem.pool.op, lane) : sliding_table().sum(lane);
 }
 
 LongAxes::LongAxes(const RowLayout& layout)
@@ -266,7 +273,7 @@ void LongFolder::fold_along(const std::byte* row, index_t output) {
   kernels_.along(r);
   if (into_y) return;
   if (every) return finish(result_, output);
-  kernels().pick_groups(result_, axis.stride, axis.out, lanes * bytes, direct_ ? y : picked_);
+  strided_copy()(result_, axis.stride, axis.out, lanes * bytes, direct_ ? y : picked_);
   if (!direct_) finish(picked_, output);
 }
 

@@ -2,10 +2,11 @@
 // them.
 #pragma once
 
-#include "cpu/work/arena.h"
-#include "cpu/sliding/sliding_kernels.h"
 #include "cpu/plan/counts.h"
-#include "cpu/rows/rows.h"
+#include "cpu/plan/fold.h"
+#include "cpu/rows/careful_rows.h"
+#include "cpu/sliding/sliding_kernels.h"
+#include "cpu/work/arena.h"
 
 namespace oriel::cpu {
 

@@ -2,6 +2,8 @@
 // row. Their work hardly grows with the window.
 #pragma once
 
+#include "cpu/element/kinds.h"
+
 #include <bit>
 
 #include "oriel/types.h"
@@ -97,5 +99,17 @@ constexpr index_t stepping_scratch_bytes(index_t kernel, index_t n, index_t valu
   const index_t halvings = std::bit_width(static_cast<std::uint64_t>(kernel));
   return 2 * n * value_bytes + (halvings + 1) * 3 * kMostVectorBytes;
 }
+
+/// The kernels of one instruction set; null members where windows go through the folds of recipe/.
+struct SlidingTable {
+  LongKernels (*extremum)(Op op, Lane lane) = nullptr;
+  LongKernels (*sum)(Lane lane) = nullptr;
+};
+
+/// The table of the instruction set in use.
+const SlidingTable& sliding_table();
+
+void fill_long_extremum(SlidingTable& table, std::size_t which);
+void fill_long_sum(SlidingTable& table, std::size_t which);
 
 }  // namespace oriel::cpu

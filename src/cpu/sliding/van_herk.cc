@@ -5,8 +5,8 @@
 #include "hwy/foreach_target.h"
 // (the include above compiles this file once per target)
 #include "cpu/element/fold-inl.h"
-#include "cpu/sliding/sliding_kernels.h"
 #include "cpu/sliding/halving-inl.h"
+#include "cpu/sliding/sliding_kernels.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace oriel::cpu {
@@ -246,8 +246,8 @@ namespace oriel::cpu {
 namespace {
 HWY_EXPORT(long_extremum);
 }
-void fill_long_extremum(KernelTable& table, std::size_t which) {
-  table.long_extremum = HWY_DISPATCH_TABLE(long_extremum)[which];
+void fill_long_extremum(SlidingTable& table, std::size_t which) {
+  table.extremum = HWY_DISPATCH_TABLE(long_extremum)[which];
 }
 }  // namespace oriel::cpu
 #endif

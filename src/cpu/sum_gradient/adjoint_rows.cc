@@ -3,14 +3,14 @@
 #include <cstring>
 #include <optional>
 
-#include "cpu/work/arena.h"
+#include "cpu/plan/tiling.h"
 #include "cpu/recipe/kernels.h"
-#include "cpu/work/parallel.h"
-#include "cpu/argmax/argmax_kernels.h"
 #include "cpu/recipe/recipe.h"
+#include "cpu/simd/stream.h"
 #include "cpu/sum_gradient/share_kernels.h"
 #include "cpu/sum_gradient/tap_tree.h"
-#include "cpu/plan/tiling.h"
+#include "cpu/work/arena.h"
+#include "cpu/work/parallel.h"
 
 namespace oriel::cpu {
 namespace {
@@ -27,6 +27,7 @@ struct ShareJob {
   void* dx;
   RowReduction how;  // its rows are accumulators
   ShareKernels kernels;
+  StoreBytes store;
   LiftRow lift;  // elements of dy to accumulators
   bool same_dy;  // elements of dy are accumulators, and those of dx
   bool same_dx;
@@ -341,7 +342,7 @@ const std::byte* ShareFolder::share(const std::byte* x, double across, std::byte
     const index_t pitch = layout_.row_axis >= 0 ? layout_.axis[at(layout_.row_axis)].pitch[kX] : tile_.lanes;
     job_.lift(x, pitch, layout_.lanes.pitch[kX], tile_.axis.in, tile_.lanes, {lifted, nullptr}, {});
   } else if (!job_.divides) {
-    job_.kernels.store(x, n * bytes_, false, out);
+    job_.store(x, n * bytes_, false, out);
   }
   if (job_.divides && along_ != nullptr) {
     job_.kernels.divide_each(in_place ? x : lifted, along_, across, n, !in_place, out);
@@ -394,7 +395,7 @@ void ShareFolder::flush(std::byte* y, index_t rows) const {
     job_.kernels.scale(results_, x, n, job_.norm, job_.problem.pool.nan == NanPolicy::omit, scaled_);
     results = scaled_;
   }
-  if (job_.same_dx && dense_y_) return job_.kernels.store(results, n * bytes_, job_.past_caches, y);
+  if (job_.same_dx && dense_y_) return job_.store(results, n * bytes_, job_.past_caches, y);
   job_.how.lower({results, nullptr, 0}, rows * tile_.axis.out, tile_.lanes, {}, y, pitch, lane_pitch);
 }
 
@@ -450,7 +451,8 @@ std::optional<ShareJob> job_of(const Problem& problem, const ConstTensor& dy, co
                .dy = dy.data,
                .dx = dx.data,
                .how = gradient_recipe(dx.dtype),
-               .kernels = kernels().shares(lane),
+               .kernels = share_table().shares(lane),
+               .store = store_kernel(),
                .lift = kernels().lift(Lift::widen, dy.dtype, lane),
                .same_dy = size_bytes(dy.dtype) == size_bytes(lane),
                .same_dx = size_bytes(dx.dtype) == size_bytes(lane),
@@ -481,7 +483,7 @@ void run(const ShareJob& job, int threads) {
       folder.fold(rest / tiling.tiles, rest % tiling.tiles,
                   {band * tiling.band_rows, std::min(tiling.rows, (band + 1) * tiling.band_rows)});
     }
-    if (job.past_caches) job.kernels.finish_stores();
+    if (job.past_caches) finish_stream();
   });
 }
 

@@ -299,27 +299,6 @@ void spread(const Spread& how, const void* from, void* scratch, index_t scratch_
   }
 }
 
-void store(const void* from, index_t bytes, bool past_caches, void* to) {
-  const auto* in = static_cast<const std::uint8_t*>(from);
-  auto* out = static_cast<std::uint8_t*>(to);
-  const hn::ScalableTag<std::uint8_t> d;
-  const index_t step = static_cast<index_t>(hn::Lanes(d));
-  constexpr index_t kLine = 64;
-  if (past_caches && step > 1) {
-    const index_t head = HWY_MIN(bytes, static_cast<index_t>(-reinterpret_cast<std::uintptr_t>(out) % kLine));
-    std::memcpy(out, in, static_cast<std::size_t>(head));
-    index_t i = head;
-    for (; i + kLine <= bytes; i += kLine) {
-      for (index_t j = 0; j < kLine; j += step) hn::Stream(hn::LoadU(d, in + i + j), d, out + i + j);
-    }
-    std::memcpy(out + i, in + i, static_cast<std::size_t>(bytes - i));
-    return;
-  }
-  std::memcpy(out, in, static_cast<std::size_t>(bytes));
-}
-
-void finish_stores() { hwy::FlushStream(); }
-
 // The share of every tap of a root: 0 where the root is.
 template <class T>
 void root_shares(const void* dy, const void* y, index_t n, void* out) {
@@ -370,7 +349,7 @@ void scale(const void* sums, const void* x, index_t n, double p, bool omit, void
 
 template <class T>
 ShareKernels share_kernels() {
-  return {&divide<T>, &divide_each<T>, &root_shares<T>, &add<T>, &spread<T>, &scale<T>, &store, &finish_stores};
+  return {&divide<T>, &divide_each<T>, &root_shares<T>, &add<T>, &spread<T>, &scale<T>};
 }
 
 ShareKernels shares(Lane lane) {
@@ -389,10 +368,16 @@ ShareKernels shares(Lane lane) {
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
+#include "cpu/simd/per_target.h"
+
 namespace oriel::cpu {
 namespace {
 HWY_EXPORT(shares);
 }
-void fill_shares(KernelTable& table, std::size_t which) { table.shares = HWY_DISPATCH_TABLE(shares)[which]; }
+const ShareTable& share_table() {
+  static const PerTarget<ShareTable> tables{
+      [](ShareTable& table, std::size_t which) { table.shares = HWY_DISPATCH_TABLE(shares)[which]; }};
+  return tables.active();
+}
 }  // namespace oriel::cpu
 #endif

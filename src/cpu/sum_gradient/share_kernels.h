@@ -1,6 +1,8 @@
 // The rows of a backward sum: which shares an input adds, in which tree, and the kernels that add them.
 #pragma once
 
+#include "cpu/element/kinds.h"
+#include "cpu/sum_gradient/share_kernels.h"
 #include "oriel/types.h"
 
 namespace oriel::cpu {
@@ -54,10 +56,14 @@ struct ShareKernels {
   void (*spread)(const Spread& how, const void* shares, void* scratch, index_t scratch_pitch, void* out) = nullptr;
   /// out[i] = sums[i] * sign(x[i]) |x[i]|^(p-1), 0 where x[i] is a NaN and they are left out. `out` is another row.
   void (*scale)(const void* sums, const void* x, index_t n, double p, bool omit, void* out) = nullptr;
-  /// Copies; `past_caches` where the result is too large for them.
-  void (*store)(const void* from, index_t bytes, bool past_caches, void* to) = nullptr;
-  /// What was stored past the caches is seen by other threads after this.
-  void (*finish_stores)() = nullptr;
 };
+
+/// The kernels of one instruction set.
+struct ShareTable {
+  ShareKernels (*shares)(Lane lane) = nullptr;  // i64, f32, f64
+};
+
+/// The table of the instruction set in use.
+const ShareTable& share_table();
 
 }  // namespace oriel::cpu

@@ -3,14 +3,14 @@
 #include <cmath>
 #include <vector>
 
-#include "cpu/work/tensor_rows.h"
-#include "cpu/recipe/kernels.h"
 #include "cpu/element/quotient.h"
+#include "cpu/plan/engine.h"
+#include "cpu/plan/fold.h"
+#include "cpu/recipe/kernels.h"
 #include "cpu/recipe/recipe.h"
-#include "cpu/rows/rows.h"
-#include "cpu/run.h"
 #include "cpu/sum_gradient/adjoint_rows.h"
 #include "cpu/sum_gradient/share_kernels.h"
+#include "cpu/work/tensor_rows.h"
 
 namespace oriel::cpu {
 namespace {
@@ -137,7 +137,7 @@ void make_shares(const Problem& problem, const ConstTensor* x, const ConstTensor
   if (op == Op::lp) run_unrounded(problem, *x, y.view(), threads);
   const Divisors divisors{problem};
   const double norm = problem.pool.norm;
-  const auto root_shares = kernels().shares(std::is_same_v<A, double> ? Lane::f64 : Lane::f32).root_shares;
+  const auto root_shares = share_table().shares(std::is_same_v<A, double> ? Lane::f64 : Lane::f32).root_shares;
   const int last = problem.output_shape.size() - 1;
   const bool by_rows = op == Op::avg && !omit && divisors.fit(std::is_same_v<A, double> ? 53 : 24);
   std::vector<A> along;
