@@ -2,7 +2,8 @@
 """Checks that the include graph goes down only. Usage: check_floors.py [ROOT]; prints each violation, exits 1 for any.
 
 The floors (docs/architecture.md): a file may include files of its own part and of parts on lower floors. Parts on the
-same floor never include each other, but on the floors of one part (0, 1, 3) that question does not arise.
+same floor never include each other, but on the floors of one part (0, 1, 3) that question does not arise. The wings of
+the CPU backend (folders of src/cpu) have floors of their own; a folder there has at most 15 files.
 """
 
 import re
@@ -33,6 +34,20 @@ MAY_USE = {
     "tests/reference": set(),
     "fuzz": {"io", "cli", "apps", "tests", "tests/reference"},
 }
+# Wings of the CPU backend, lowest first; what lies beside the folders is above all.
+WINGS = [
+    {"simd", "work"},
+    {"plan"},
+    {"element"},
+    {"lifted", "exact"},
+    {"recipe"},
+    {"long"},
+    {"rows"},
+    {"planes", "masked", "channels", "disjoint", "sliding", "argmax", "sum_gradient", "indexed"},
+    {"box_gradient", "code_gradient"},
+    {"rewrite"},
+]
+MOST_FILES = 15
 SUFFIXES = {".h", ".cc", ".inl", ".def", ".cu", ".cuh", ".hpp", ".cpp"}
 INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.MULTILINE)
 
@@ -59,6 +74,33 @@ def resolve(root, file, name):
     return None
 
 
+def wing_of(path):
+    """The (floor, wing) of a file of the CPU backend: wing "" is above all, floor -1: no row has it. None elsewhere."""
+    if not path.startswith("src/cpu/"):
+        return None
+    pieces = path.split("/")
+    if len(pieces) == 3:
+        return len(WINGS), ""
+    for floor, wings in enumerate(WINGS):
+        if pieces[2] in wings:
+            return floor, pieces[2]
+    return -1, pieces[2]
+
+
+def wing_allows(path, target):
+    """Whether a file of a wing may include another one: its own wing's, or one of a lower wing."""
+    here, there = wing_of(path), wing_of(target)
+    return not here or not there or here[1] == there[1] or here[0] > there[0]
+
+
+def full_folders(root):
+    """Folders of the CPU backend with more than MOST_FILES files."""
+    for folder in sorted({p.parent for p in (root / "src" / "cpu").rglob("*") if p.suffix in SUFFIXES}):
+        count = sum(p.suffix in SUFFIXES for p in folder.iterdir())
+        if count > MOST_FILES:
+            yield f"{folder.relative_to(root).as_posix()}: {count} files; allowed: {MOST_FILES}"
+
+
 def allowed(includer, included, included_path):
     (floor, part), (other_floor, other) = includer, included
     if part == other:
@@ -81,6 +123,8 @@ def violations(root):
             if here is None:
                 yield f"{path}: no rule in check_floors.py says on which floor this file is"
                 continue
+            if (wing_of(path) or (0,))[0] < 0:
+                yield f"{path}: no row of WINGS in check_floors.py says on which floor this wing is"
             text = file.read_text(encoding="utf-8")
             for match in INCLUDE.finditer(text):
                 name = match[1]
@@ -92,6 +136,9 @@ def violations(root):
                 there = part_of(target)
                 if there is None:
                     yield f"{target}: no rule in check_floors.py says on which floor this file is"
+                elif not wing_allows(path, target):
+                    line = text.count("\n", 0, match.start()) + 1
+                    yield f"{path}:{line}: includes {target}, of a wing that is not below its own"
                 elif not allowed(here, there, target):
                     line = text.count("\n", 0, match.start()) + 1
                     yield f"{path}:{line}: {here[1]} (floor {here[0]}) includes {target}: {there[1]} (floor {there[0]})"
@@ -99,11 +146,11 @@ def violations(root):
 
 def main():
     root = Path(sys.argv[1] if len(sys.argv) > 1 else Path(__file__).parent.parent)
-    found = list(violations(root))
+    found = [*violations(root), *full_folders(root)]
     for line in found:
         print(line)
     if found:
-        print(f"{len(found)} includes go up or sideways")
+        print(f"{len(found)} violations")
     return 1 if found else 0
 
 

@@ -17,7 +17,8 @@ from collections import Counter, defaultdict
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-BUDGET = Path(__file__).resolve().parent.parent / "bench" / "codegen.txt"
+ROOT = Path(__file__).resolve().parent.parent
+BUDGET = ROOT / "bench" / "codegen.txt"
 OTHER_COMPILER = 77
 MORE = 1.03
 FEW = 40
@@ -28,10 +29,12 @@ LINE = re.compile(r"^\s*([0-9a-f]+):\s+(\S+)\s*(.*)$")
 TARGET = re.compile(r"\bN_(\w+?)::")
 
 
-def objects(build):
-    """The backend's object files, by the name of their source."""
+def objects(build, source=ROOT):
+    """The backend's object files, by the name of their source in `source`."""
     folder = Path(build) / "src" / "CMakeFiles" / "oriel.dir" / "cpu"
-    return {str(p.relative_to(folder))[: -len(".cc.o")]: p for p in sorted(folder.rglob("*.cc.o"))}
+    names = (str(p.relative_to(folder))[: -len(".cc.o")] for p in sorted(folder.rglob("*.cc.o")))
+    # An object whose source has been moved away may still lie there.
+    return {name: folder / f"{name}.cc.o" for name in names if (source / "src" / "cpu" / f"{name}.cc").exists()}
 
 
 def functions(path):
@@ -52,15 +55,19 @@ def functions(path):
         yield name, lines
 
 
+def is_padding(line):
+    """Whether it only fills the place between functions, or before loops."""
+    _, mnemonic, operands = line
+    return mnemonic.startswith(("nop", "data16", "cs")) or operands.startswith("%cs:") or (mnemonic, operands) == ("xchg", "%ax,%ax")
+
+
 def count(path):
     """instruction set -> Counter of KINDS."""
     counts = defaultdict(Counter)
     for name, lines in functions(path):
         target = TARGET.search(name)
         c = counts[target[1] if target else "any"]
-        for _, mnemonic, operands in lines:
-            if mnemonic.startswith("nop") or operands.startswith("%cs:"):
-                continue  # between functions and loops
+        for _, mnemonic, operands in (line for line in lines if not is_padding(line)):
             c["instructions"] += 1
             c["calls"] += mnemonic == "call"
             c["spills"] += mnemonic.startswith(("vmov", "mov")) and "(%rsp" in operands and "mm" in operands
@@ -69,21 +76,31 @@ def count(path):
 
 def code_of(name, lines):
     """A hash of a function's code, wherever it lies and whatever it calls is called."""
-    begin = lines[0][0] if lines else 0
+    lines = [line for line in lines if not is_padding(line)]
+    number = {address: i for i, (address, _, _) in enumerate(lines)}
     digest = hashlib.sha256()
     for _, mnemonic, operands in lines:
-        if match := re.match(r"([0-9a-f]+) <", operands):
-            operands = str(int(match[1], 16) - begin) if mnemonic != "call" else ""
+        if match := re.match(r"([0-9a-f]+) <", operands):  # a jump, or a call
+            operands = str(number.get(int(match[1], 16), "outside")) if mnemonic != "call" else ""
         digest.update(f"{mnemonic} {re.sub('<.*>', '', re.sub('-?0x[0-9a-f]+[(]%rip[)].*', '(%rip)', operands))}\n".encode())
     return digest.hexdigest()
 
 
-def compiler_of(build):
+def cached(build, name):
+    """A variable of a build's CMakeCache.txt."""
     for line in (Path(build) / "CMakeCache.txt").read_text().splitlines():
-        if line.startswith("CMAKE_CXX_COMPILER:"):
-            command = line.split("=", 1)[1]
-            return subprocess.run([command, "--version"], capture_output=True, text=True, check=True).stdout.splitlines()[0]
-    sys.exit(f"{build}: no CMAKE_CXX_COMPILER in CMakeCache.txt")
+        if line.startswith(f"{name}:"):
+            return line.split("=", 1)[1]
+    sys.exit(f"{build}: no {name} in CMakeCache.txt")
+
+
+def source_of(build):
+    return Path(cached(build, "CMAKE_HOME_DIRECTORY"))
+
+
+def compiler_of(build):
+    command = cached(build, "CMAKE_CXX_COMPILER")
+    return subprocess.run([command, "--version"], capture_output=True, text=True, check=True).stdout.splitlines()[0]
 
 
 def in_parallel(work, paths):
@@ -97,7 +114,7 @@ def compare(build, other):
     def codes(path):
         return [(name, code_of(name, lines)) for name, lines in functions(path)]
 
-    theirs = Counter(code for some in in_parallel(codes, objects(other).values()) for _, code in some)
+    theirs = Counter(code for some in in_parallel(codes, objects(other, source_of(other)).values()) for _, code in some)
     missing = 0
     for file, some in zip(objects(build), in_parallel(codes, objects(build).values())):
         for name, code in some:

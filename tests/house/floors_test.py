@@ -27,6 +27,10 @@ CLEAN = {
     "include/oriel/pool.h": '#include "oriel/window.h"\n',
     "src/cpu/run.h": '#include "oriel/window.h"\n',
     "src/cpu/run.cc": '#include "cpu/run.h"\n',
+    "src/cpu/rows/rows.h": '#include "cpu/plan/layout.h"\n',
+    "src/cpu/plan/layout.h": "",
+    "src/cpu/planes/planes.h": '#include "cpu/rows/rows.h"\n#include "cpu/plan/layout.h"\n',
+    "src/cpu/masked/masked.h": "",
     "src/cuda/run.h": "",
     "include/oriel/tile/ir.h": '#include "oriel/types.h"\n',
     "src/tile/run.cc": '#include "oriel/tile/ir.h"\n',
@@ -54,6 +58,11 @@ BROKEN = [
     ("tests/reference/pool.h", '#include "oriel/pool.h"\n', "the reference looks at the door"),
     ("src/cpu/run.cc", '#include "oriel/none.h"\n', "a header that does not exist"),
     ("src/mystery/file.cc", "", "a file that no floor has"),
+    ("src/cpu/plan/layout.h", '#include "cpu/rows/rows.h"\n', "a wing looks at one above it"),
+    ("src/cpu/masked/masked.h", '#include "cpu/planes/planes.h"\n', "a wing looks at its sibling"),
+    ("src/cpu/planes/planes.h", '#include "cpu/run.h"\n', "a wing looks at the entry points"),
+    ("src/cpu/planes/planes.h", '#include "../run.h"\n', "the same by a relative path"),
+    ("src/cpu/mystery/file.h", '#include "cpu/rows/rows.h"\n', "a wing that has no floor"),
 ]
 
 
@@ -72,3 +81,9 @@ def test_violation_is_caught(tmp_path, path, text, why):
     result = check(tree(tmp_path, {**CLEAN, path: text}))
     assert result.returncode == 1, why
     assert path in result.stdout
+
+
+def test_full_folder_is_caught(tmp_path):
+    files = {f"src/cpu/rows/{i}.h": "" for i in range(16)}
+    result = check(tree(tmp_path, files))
+    assert result.returncode == 1 and "src/cpu/rows: 16 files; allowed: 15" in result.stdout

@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "cpu/recipe/kernels.h"
+#include "cpu/simd/scalar_loop.h"
 #include "hwy/highway.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -16,17 +17,23 @@ namespace oriel::cpu {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Calls f(element, i) for element i of n * lanes; dense rows run as one flat loop.
+// Calls f(element, i) for element i of n * lanes; dense rows run as one flat loop, and fill vectors.
 template <class X, class F>
 HWY_INLINE void each(const void* data, index_t pitch, index_t lane_pitch, index_t n, index_t lanes, F f) {
   const X* x = static_cast<const X*>(data);
   if ((lane_pitch == 1 || lanes == 1) && (pitch == lanes || n == 1)) {
     for (index_t i = 0; i < n * lanes; ++i) f(x[i], i);
   } else if (lanes == 1) {
-    for (index_t p = 0; p < n; ++p) f(x[p * pitch], p);
+    for (index_t p = 0; p < n; ++p) {
+      ORIEL_SCALAR_LOOP;
+      f(x[p * pitch], p);
+    }
   } else {
     for (index_t p = 0; p < n; ++p) {
-      for (index_t l = 0; l < lanes; ++l) f(x[p * pitch + l * lane_pitch], p * lanes + l);
+      for (index_t l = 0; l < lanes; ++l) {
+        ORIEL_SCALAR_LOOP;
+        f(x[p * pitch + l * lane_pitch], p * lanes + l);
+      }
     }
   }
 }

@@ -9,6 +9,7 @@
 #include "cpu/element/narrow-inl.h"
 #include "cpu/element/quotient.h"
 #include "cpu/recipe/kernels.h"
+#include "cpu/simd/scalar_loop.h"
 #include "hwy/highway.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -100,7 +101,10 @@ HWY_INLINE void store(index_t begin, index_t end, index_t lanes, void* y, index_
     return;
   }
   for (index_t p = begin; p < end; ++p) {
-    for (index_t l = 0; l < lanes; ++l) out[p * pitch + l * lane_pitch] = f(p * lanes + l);
+    for (index_t l = 0; l < lanes; ++l) {
+      ORIEL_SCALAR_LOOP;
+      out[p * pitch + l * lane_pitch] = f(p * lanes + l);
+    }
   }
 }
 
