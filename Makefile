@@ -3,13 +3,16 @@ JOBS ?= $(shell nproc)
 CTEST = ctest --output-on-failure --no-tests=error -j$(JOBS)
 BUILD = cmake --build --preset
 
-.PHONY: help demo test check build python model bench fuzz lint format docs install packages venv clean
+.PHONY: help deps demo test check build python model bench fuzz lint format docs install packages venv clean
 .DEFAULT_GOAL := help
 
 help: ## List what can be made
 	@sed -n 's/^\([a-z]*\):[^#]*## \(.*\)/  make \1|\2/p' Makefile | column -t -s '|'
 
-demo: build ## Pool a real photograph, check the results, time them; pictures in build/demo
+demo: ## Install what is missing, build, pool a real photograph, check the results, time them; pictures in build/demo
+	@scripts/install_debian.sh debian_packages.txt debian_packages_demo.txt
+	@cmake --preset programs -D ORIEL_BUILD_NN=ON -D ORIEL_BUILD_PORTRAIT=ON >/dev/null
+	@cmake --build build --target oriel_programs -j$(JOBS)
 	@scripts/venv.sh demo
 	@.venv/bin/python scripts/demo.py
 
@@ -22,11 +25,14 @@ check: packages venv ## Build and run the tests of the release build only; L=fas
 	@$(BUILD) release
 	@cd build && $(CTEST) $(if $(L),-L $(L))
 
-build: packages ## Build the library and the command into build/ (build/bin/oriel)
-	@test -f build/build.ninja || cmake --preset release
-	@$(BUILD) release --target oriel_cli oriel_completions oriel_portrait
+deps: ## Install the Debian packages that the library, the command and the Python package are built with
+	@scripts/install_debian.sh
 
-python: packages ## Install the Python package oriel into .venv
+build: ## Build the library and the command into build/ (build/bin/oriel); installs nothing
+	@test -f build/build.ninja || cmake --preset programs || { rm -f build/CMakeCache.txt; echo "make build: something is missing; 'make deps' installs it"; exit 1; }
+	@cmake --build build --target oriel_programs -j$(JOBS)
+
+python: deps ## Install the Python package oriel into .venv
 	@scripts/venv.sh test demo
 	@scripts/install_python.sh
 
@@ -37,14 +43,14 @@ model: python ## Train the portrait demo model again on drawn people: hours on t
 	@.venv/bin/python apps/portrait/training/card.py
 	@.venv/bin/python apps/portrait/training/pictures.py apps/portrait/model/portrait_demo.safetensors docs/images
 
-bench: build ## Time the problems of bench/suite.txt with Oriel and other libraries, in 20 minutes; tables in docs/performance.md
+bench: packages ## Time the problems of bench/suite.txt with Oriel and other libraries, in 20 minutes; tables in docs/performance.md
 	@scripts/bench.sh
 
 fuzz: packages ## Fuzz every target for 60 s each; SECONDS_EACH=n changes that
 	@scripts/fuzz.sh $(or $(SECONDS_EACH),60)
 
 lint: packages ## Run clang-tidy on src and cli, and list long files
-	@test -f build/build.ninja || cmake --preset release
+	@cmake --preset release >/dev/null
 	@scripts/lint.sh
 
 format: packages ## Format every C++ file
@@ -59,7 +65,7 @@ install: build ## Install into PREFIX (default /usr/local)
 	@cmake --install build --prefix $(or $(PREFIX),/usr/local)
 
 packages:
-	@scripts/install_debian.sh
+	@scripts/install_debian.sh debian_packages.txt debian_packages_demo.txt debian_packages_test.txt
 
 venv:
 	@scripts/venv.sh test demo

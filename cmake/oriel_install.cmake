@@ -70,3 +70,11 @@ endif()
 if(oriel_completions)
   add_custom_target(oriel_completions ALL DEPENDS ${oriel_completions})
 endif()
+
+# Everything that is installed: what `make build` builds.
+add_custom_target(oriel_programs DEPENDS oriel oriel_tile ${ORIEL_MPI_TARGETS})
+foreach(target IN ITEMS oriel_nn oriel_cli oriel_portrait oriel_completions)
+  if(TARGET ${target})
+    add_dependencies(oriel_programs ${target})
+  endif()
+endforeach()

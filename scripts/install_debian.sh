@@ -1,15 +1,15 @@
 #!/bin/sh
-# install_debian.sh [LIST]: installs the Debian packages of LIST (debian_packages.txt) that are missing; does nothing when none is.
+# install_debian.sh [LIST...]: installs the Debian packages of LISTs (debian_packages.txt) that are missing; does nothing when none is.
 set -eu
 cd "$(dirname "$0")"
-list=${1:-debian_packages.txt}
+[ $# -gt 0 ] || set -- debian_packages.txt
 
 if ! command -v dpkg-query >/dev/null 2>&1; then
-  echo "install_debian: this is not a Debian system; install by hand what scripts/$list names" >&2
+  echo "install_debian: this is not a Debian system; install by hand what these files in scripts/ name: $*" >&2
   exit 0
 fi
 
-wanted=$(sed 's/#.*//' "$list")
+wanted=$(cat "$@" | sed 's/#.*//')
 # shellcheck disable=SC2086
 installed=$(dpkg-query -W -f '${Package} ${Status}\n' $wanted 2>/dev/null | sed -n 's/ install ok installed$//p') || true
 missing=

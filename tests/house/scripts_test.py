@@ -16,19 +16,19 @@ def program(folder, name, text):
     path.chmod(0o755)
 
 
-def install_debian(tmp_path, installed, user=1000):
+def install_debian(tmp_path, installed, *lists, user=1000):
     """Runs install_debian.sh on a pretended machine where only `installed` is there; apt-get only tells its words."""
     lines = "\n".join(f"echo '{name} install ok installed'" for name in installed)
     program(tmp_path, "dpkg-query", lines or "exit 1")
     program(tmp_path, "id", f"echo {user}")
     program(tmp_path, "apt-get", 'echo "apt-get $*"')
     environment = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"}
-    return subprocess.run([str(ROOT / "scripts" / "install_debian.sh")], capture_output=True, text=True, env=environment)
+    return subprocess.run([str(ROOT / "scripts" / "install_debian.sh"), *lists], capture_output=True, text=True, env=environment)
 
 
-def wanted_packages():
-    text = re.sub("#.*", "", (ROOT / "scripts" / "debian_packages.txt").read_text())
-    return text.split()
+def wanted_packages(*lists):
+    lists = lists or ["debian_packages.txt"]
+    return [name for text in lists for name in re.sub("#.*", "", (ROOT / "scripts" / text).read_text()).split()]
 
 
 def test_packages_all_there(tmp_path):
@@ -48,6 +48,20 @@ def test_packages_missing_with_root_are_installed(tmp_path):
     result = install_debian(tmp_path, [], user=0)
     assert result.returncode == 0, result.stderr
     assert f"apt-get install -y -qq --no-install-recommends {' '.join(wanted_packages())}" in result.stdout
+
+
+def test_packages_of_several_lists(tmp_path):
+    lists = ["debian_packages.txt", "debian_packages_demo.txt", "debian_packages_test.txt"]
+    every = wanted_packages(*lists)
+    assert len(set(every)) == len(every)
+    assert install_debian(tmp_path, every, *lists).stderr == ""
+    result = install_debian(tmp_path, [name for name in every if name not in ("g++", "chromium")], *lists)
+    assert result.stderr.splitlines()[1:] == [
+        "  sudo apt-get update && sudo apt-get install -y --no-install-recommends g++ chromium"]
+
+
+def test_a_build_needs_no_browser_no_mpi_and_no_films():
+    assert not [name for name in wanted_packages() if re.search("chromium|mpi|ffmpeg|libav|clang|gtest", name)]
 
 
 def summary(tmp_path, *cases):

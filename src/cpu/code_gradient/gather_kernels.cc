@@ -5,7 +5,7 @@
 // (the include above compiles this file once per target)
 #include "cpu/code_gradient/gather_kernels.h"
 #include "cpu/element/fold-inl.h"
-#include "cpu/element/round-inl.h"
+#include "cpu/element/narrow-inl.h"
 #include "cpu/simd/interleave-inl.h"
 #include "hwy/cache_control.h"
 

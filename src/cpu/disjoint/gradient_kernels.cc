@@ -5,7 +5,7 @@
 // (the include above compiles this file once per target)
 #include "cpu/disjoint/gradient_kernels.h"
 #include "cpu/element/fold-inl.h"
-#include "cpu/element/round-inl.h"
+#include "cpu/element/narrow-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace oriel::cpu {

@@ -123,7 +123,7 @@ HWY_INLINE unsigned special_lanes(__m128d v) { return _mm_fpclass_pd_mask(v, kQu
 // Looks for NaN and negative zeros in vectors of floats: one instruction and an `or` where there is one for it.
 // Elsewhere the greatest magnitude tells a NaN, and the least signed bits a negative zero.
 template <class X, class D>
-class Watch {
+class ElementWatch {
   using S =
       std::conditional_t<sizeof(X) == 8, std::int64_t, std::conditional_t<sizeof(X) == 4, std::int32_t, std::int16_t>>;
   using DS = hn::Repartition<S, D>;
@@ -136,7 +136,7 @@ class Watch {
 #endif
 
   // Not defaulted: an implicit function is compiled for no instruction set in particular.
-  HWY_INLINE Watch() : found_(0), magnitude_(hn::Zero(DS())), least_(hn::Zero(DS())) {}
+  HWY_INLINE ElementWatch() : found_(0), magnitude_(hn::Zero(DS())), least_(hn::Zero(DS())) {}
 
   HWY_INLINE void see(D d, const X* x) {
 #if HWY_TARGET <= HWY_AVX3

@@ -8,7 +8,6 @@
 
 #include "cpu/element/load-inl.h"
 #include "cpu/element/quotient.h"
-#include "cpu/element/saturate-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace oriel::cpu {
@@ -27,6 +26,29 @@ HWY_INLINE auto bfloat16_bits(D, hn::Vec<D> v) {
   const auto rounded = hn::ShiftRight<16>(hn::Add(hn::Add(bits, hn::Set(du, 0x7fffU)), odd));
   const auto nan = hn::Or(hn::And(high, hn::Set(du, 0x8000U)), hn::Set(du, 0x7fc0U));
   return hn::IfThenElse(hn::RebindMask(du, hn::IsNaN(v)), nan, rounded);
+}
+
+// Accumulators as elements of T, rounded, in vectors of the same number of lanes; f16 where kHalfInHardware.
+template <class T, class D>
+HWY_INLINE auto rounded_to(D d, hn::Vec<D> v) {
+  if constexpr (std::is_same_v<T, half>) {
+    const hn::Rebind<hwy::float16_t, D> dh;
+    return hn::BitCast(hn::RebindToUnsigned<decltype(dh)>(), hn::DemoteTo(dh, v));
+  } else if constexpr (std::is_same_v<T, bfloat16>) {
+    const hn::RebindToSigned<D> di;
+    return hn::DemoteTo(hn::Rebind<std::uint16_t, D>(), hn::BitCast(di, bfloat16_bits(d, v)));
+  } else {
+    return v;
+  }
+}
+
+// Highway 1.0 makes 0 to 255 of 32768 to 33023.
+template <class T, class D>
+HWY_INLINE hn::Vec<hn::Rebind<T, D>> saturated(D d, hn::Vec<D> v) {
+  if constexpr (sizeof(T) == 1 && !std::is_signed_v<T> && sizeof(hn::TFromD<D>) == 4) {
+    v = hn::Min(v, hn::Set(d, hn::TFromD<D>{255}));
+  }
+  return hn::DemoteTo(hn::Rebind<T, D>(), v);
 }
 
 // Writes the first of n results, in whole vectors, and returns how many; 0 where no vector code is exact. `taps`: of a

@@ -7,7 +7,7 @@
 #define ORIEL_CPU_ELEMENT_SUMS_INL_H
 #endif
 
-#include "cpu/element/saturate-inl.h"
+#include "cpu/element/narrow-inl.h"
 #include "cpu/element/traits-inl.h"
 
 HWY_BEFORE_NAMESPACE();

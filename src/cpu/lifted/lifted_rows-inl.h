@@ -51,7 +51,7 @@ HWY_NOINLINE bool fold_short_row(const void* const* rows, int count, index_t n, 
       const X* x = static_cast<const X*>(rows[t]) + i;
       v[t] = Lift::load(d, x);
       if constexpr (kWatches) {
-        Watch<X, decltype(d)> watch;
+        ElementWatch<X, decltype(d)> watch;
         watch.see(d, x);
         found |= watch.found(infinity_bits<X>());
       }
@@ -74,7 +74,7 @@ HWY_INLINE bool fold_elements_by(D d, const void* const* from, index_t n, A* HWY
     });
     return false;
   } else {
-    Watch<X, D> watch;
+    ElementWatch<X, D> watch;
     cover_by(d, n, [&](auto, index_t i) HWY_ATTR {
       hn::Vec<D> v[K];
       for (int t = 0; t < K; ++t) v[t] = Lift::load(d, rows[t] + i);

@@ -128,8 +128,8 @@ HWY_NOINLINE bool fold_doubled(const PlaneBand& b) {
   index_t row = 0;
   const DoubledRows<P, kAcross, K, 1, false> all(b);
   if constexpr (kAcross == K) {
-    constexpr int kRows = P::kTree ? 4 : 4;
-    if (kRows > 1 && b.ascends && b.rows > kRows) {
+    constexpr int kRows = 4;
+    if (b.ascends && b.rows > kRows) {
       prefetch_rows(b, 0, b.ahead_bytes);
       watch = all.fold(row++, watch);
       const DoubledRows<P, kAcross, K, kRows, true> some(b);

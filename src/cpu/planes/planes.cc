@@ -45,8 +45,6 @@ PlaneKernel kernel_of(const Problem& problem) {
   return pool.norm == 2 ? k.sum(Lift::square, problem.dtype) : PlaneKernel{};
 }
 
-bool is_extremum(const Problem& problem) { return problem.pool.op == Op::max || problem.pool.op == Op::min; }
-
 bool takes_axis(const Axis& axis, bool sums) {
   return !axis.adaptive && axis.spacing == 1 && axis.kernel <= kMaxFold && !(sums && has_empty_window(axis));
 }
@@ -352,7 +350,7 @@ bool can_planes(const FoldJob& job) {
   if (job.problem == nullptr || job.index != nullptr || layout.row_axis < 0) return false;
   if (layout.pooled() > 3 || !dense_rows(layout)) return false;
   const Pool& pool = job.problem->pool;
-  const bool sums = !is_extremum(*job.problem);
+  const bool sums = pool.op != Op::max && pool.op != Op::min;
   if (pool.nan == NanPolicy::omit && is_floating(job.problem->dtype)) return false;
   if (sums && (layout.row_axis != layout.pooled() - 1 || !divides_in_vectors(pool))) return false;
   for (const PooledAxis& a : layout.axis) {

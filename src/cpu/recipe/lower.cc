@@ -210,20 +210,10 @@ HWY_INLINE void narrow(D d, const float* a, half* y) {
   hn::StoreU(hn::DemoteTo(dh, hn::Add(hn::LoadU(d, a), hn::Zero(d))), dh, reinterpret_cast<hwy::float16_t*>(y));
 }
 
-// To nearest, ties to even; a NaN keeps its upper bits and becomes a quiet one.
 template <class D>
 HWY_INLINE void narrow(D d, const float* a, bfloat16* y) {
-  const hn::RebindToSigned<D> di;
-  const hn::Rebind<std::uint16_t, D> dh;
-  const auto v = hn::Add(hn::LoadU(d, a), hn::Zero(d));
-  const auto bits = hn::BitCast(hn::RebindToUnsigned<D>(), v);
-  const auto high = hn::ShiftRight<16>(bits);
-  const auto one = hn::Set(hn::RebindToUnsigned<D>(), 1u);
-  const auto half_less = hn::Set(hn::RebindToUnsigned<D>(), 0x7fffu);
-  const auto rounded = hn::ShiftRight<16>(hn::Add(hn::Add(bits, half_less), hn::And(high, one)));
-  const auto quiet = hn::Or(high, hn::Set(hn::RebindToUnsigned<D>(), 0x40u));
-  const auto out = hn::IfThenElse(hn::RebindMask(di, hn::IsNaN(v)), hn::BitCast(di, quiet), hn::BitCast(di, rounded));
-  hn::StoreU(hn::DemoteTo(dh, out), dh, reinterpret_cast<std::uint16_t*>(y));
+  hn::StoreU(rounded_to<bfloat16>(d, hn::Add(hn::LoadU(d, a), hn::Zero(d))), hn::Rebind<std::uint16_t, D>(),
+             reinterpret_cast<std::uint16_t*>(y));
 }
 
 template <class T>

@@ -14,9 +14,9 @@ namespace HWY_NAMESPACE {
 
 // Remembers whether a NaN or a negative zero has been seen. Nothing of integers is watched.
 template <class D, bool kFloating = std::is_floating_point_v<hn::TFromD<D>>>
-class Watch {
+class BlockWatch {
  public:
-  explicit HWY_INLINE Watch(D) {}
+  explicit HWY_INLINE BlockWatch(D) {}
   HWY_INLINE void see(hn::Vec<D>) {}
   HWY_INLINE bool found() const { return false; }
 };
@@ -33,7 +33,7 @@ HWY_INLINE unsigned special_lanes(D, hn::Vec<D> v) {
 #endif
 
 template <class D>
-class Watch<D, true> {
+class BlockWatch<D, true> {
   using DI = hn::RebindToSigned<D>;
   using S = hn::TFromD<DI>;
 #if HWY_TARGET <= HWY_AVX3
@@ -43,7 +43,7 @@ class Watch<D, true> {
 #endif
 
  public:
-  explicit HWY_INLINE Watch(D) : magnitude_(hn::Zero(DI())), least_(hn::Zero(DI())) {}
+  explicit HWY_INLINE BlockWatch(D) : magnitude_(hn::Zero(DI())), least_(hn::Zero(DI())) {}
   HWY_INLINE void see(hn::Vec<D> v) {
     if constexpr (kByClass) {
 #if HWY_TARGET <= HWY_AVX3
@@ -81,7 +81,7 @@ HWY_INLINE bool fold_strip(D d, const LongRows& b, index_t i, hn::TFromD<D>* HWY
   using T = hn::TFromD<D>;
   const index_t lanes = static_cast<index_t>(hn::Lanes(d)), strip = kVectors * lanes;
   const auto at = [&](index_t r) HWY_ATTR { return static_cast<const T*>(b.rows[r]) + i; };
-  Watch<D> watch(d);
+  BlockWatch<D> watch(d);
   hn::Vec<D> acc[kVectors];
   const T* x = at(b.kernel - 1);
   for (int v = 0; v < kVectors; ++v) {
@@ -149,13 +149,13 @@ bool fold_block_of(const LongRows& b) {
 template <class T>
 bool copy_block(const LongRows& b) {
   const hn::ScalableTag<T> d;
-  Watch<decltype(d)> whole(d);
+  BlockWatch<decltype(d)> whole(d);
   bool found = false;
   copy_rows<T>(b, [&](auto few, auto v) HWY_ATTR {
     if constexpr (hn::MaxLanes(few) == hn::MaxLanes(d)) {
       whole.see(v);
     } else {
-      Watch<decltype(few)> watch(few);
+      BlockWatch<decltype(few)> watch(few);
       watch.see(v);
       found |= watch.found();
     }
