@@ -21,7 +21,7 @@ PARTS = [
     (r"include/oriel/(cpu|cuda)\.h", 2, None),
     (r"include/oriel/pool\.h", 3, "door"),
     (r"src/pool\.cc", 3, "door"),
-    (r"(src|include/oriel)/dist[/.].*", 4, "dist"),
+    (r"(src|include/oriel)/distributed[/.].*", 4, "distributed"),
     (r"(src|include/oriel)/nn[/.].*", 4, "nn"),
     (r"src/io/.*", 5, "io"),
     (r"(cli|python|apps|bench|examples|tests|fuzz)/.*", 5, None),

@@ -5,7 +5,7 @@
 #include <cstdio>
 #include <vector>
 
-#include "oriel/dist/mpi.h"
+#include "oriel/distributed/mpi.h"
 
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);

@@ -16,7 +16,7 @@
 #include "array.h"
 #include "faults.h"
 #include "fmt/format.h"
-#include "oriel/dist/local_pool.h"
+#include "oriel/distributed/local_pool.h"
 
 namespace oriel::python {
 namespace {

@@ -1,4 +1,4 @@
-// One rank's part of a pool that is divided among ranks (oriel/dist.h): the class LocalPool of the module.
+// One rank's part of a pool that is divided among ranks (oriel/distributed.h): the class LocalPool of the module.
 #pragma once
 
 #include <nanobind/nanobind.h>

@@ -57,7 +57,7 @@ def test_it_configures_and_says_what_is_missing(configured):
     assert "HDF5: none for serial, so `oriel pool` reads and writes no .h5 files there" in words
     targets = run("ninja", "-C", folder, "-t", "targets", "all").stdout
     assert "oriel_cli:" in targets and "hdf5_none.cc.o" in targets
-    assert "src/dist/mpi" not in targets and "ranks_main" not in targets and "/hdf5.cc.o" not in targets
+    assert "src/distributed/mpi" not in targets and "ranks_main" not in targets and "/hdf5.cc.o" not in targets
 
 
 def test_an_mpi_that_is_not_there(tmp_path):

@@ -15,7 +15,7 @@ trap 'rm -rf "$names"' EXIT
 start() {  # an exception on one rank ends all (-m mpi4py)
   if [ "$mpi" = openmpi ]; then
     export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
-    # As in tests/dist/mpi/run.sh.
+    # As in tests/distributed/mpi/run.sh.
     "$mpirun" --oversubscribe --bind-to none --mca btl self,vader --mca btl_vader_single_copy_mechanism none \
       -n "$ranks" "$python" -m mpi4py "$folder/$program.py"
     return

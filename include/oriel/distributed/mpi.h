@@ -1,0 +1,61 @@
+// Floor 4: divided pools over MPI. This header needs no mpi.h; link with the library that was built for your MPI:
+// oriel::openmpi or oriel::mpich.
+#pragma once
+
+#include <cstring>
+#include <type_traits>
+
+#include "oriel/distributed/transport.h"
+
+namespace oriel::dist {
+
+/// An MPI_Comm, whatever type that is: a number or a pointer.
+class Communicator {
+ public:
+  template <class Handle>
+  requires(std::is_pointer_v<Handle> || std::is_integral_v<Handle>) Communicator(Handle handle)
+      : bytes_(sizeof handle) {  // NOLINT: a communicator is given as it is
+    std::memcpy(bits_, &handle, sizeof handle);
+  }
+  std::size_t size() const { return bytes_; }
+  const void* bits() const { return bits_; }
+
+ private:
+  alignas(8) unsigned char bits_[8] = {};
+  std::size_t bytes_;
+};
+
+/// How messages travel: by persistent requests from rank to rank; by one neighbourhood collective of a distributed
+/// graph; through memory that ranks of a node share, and by persistent requests between nodes.
+enum class MpiMethod : std::uint8_t { persistent, neighbourhood, shared_memory };
+
+/// Every rank gives the same ones, but for the deadline.
+struct MpiOptions {
+  MpiMethod method = MpiMethod::persistent;
+  std::vector<Pass> passes{};  ///< that will be used; empty: forward, and the pool's gradient where it has one
+  double deadline = 600;       ///< seconds after which a rank that waits in vain throws Error
+  index_t most_bytes = index_t{1} << 30;  ///< of one MPI message, 1 to 2^31 - 1; longer ones travel in several
+  int most_sharers = 0;                   ///< ranks of a node that share memory at most; 0: all
+};
+
+/// An MPI call failed: which, MPI's words, the code, and with whom (-1 where that is not known).
+class ORIEL_API MpiError : public Error {
+ public:
+  MpiError(const std::string& text, int error_code, index_t other) : Error(text), code(error_code), peer(other) {}
+  int code;
+  index_t peer;
+};
+
+/// The pool of this rank of `comm`, whose rank r owns part r of both partitions. Collective: every rank of `comm` calls
+/// it. The communicator is duplicated, so other messages never meet these; MPI must be initialised and, where several
+/// threads use MPI at once, with MPI_THREAD_MULTIPLE.
+///
+/// Throws Error, the same on every rank, when the problems, partitions, options or versions of the ranks differ, when
+/// the partitions do not fit the problem or the communicator; MpiError when MPI fails. Nobody waits longer than the
+/// deadline: a rank that died makes the others throw Error then, unless mpirun has ended them before.
+///
+/// Example: auto p = make_mpi_pool(problem, inputs, centred_outputs(problem, inputs), MPI_COMM_WORLD); p.forward(x, y);
+ORIEL_API DistributedPool make_mpi_pool(const Problem& problem, const Partition& inputs, const Partition& outputs,
+                                        Communicator comm, const MpiOptions& options = {});
+
+}  // namespace oriel::dist

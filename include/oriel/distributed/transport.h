@@ -1,0 +1,101 @@
+// Floor 4: how messages of a divided pool travel, and a pool together with its way.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "oriel/distributed/local_pool.h"
+
+namespace oriel::dist {
+
+/// The messages of one pass of one rank, exchanged again and again in this order: `prepare`, packing, `start`,
+/// `progress` any number of times, `finish`, reading, `release`. Every step throws Error for a failure; the channel may
+/// then only be destroyed.
+class ORIEL_API Channel {
+ public:
+  virtual ~Channel();
+  virtual void prepare() = 0;  ///< after it, messages to be sent may be written
+  virtual void start() = 0;    ///< they have been, and leave
+  virtual void progress() {}   ///< lets a transport work that works only while it is called
+  virtual void finish() = 0;   ///< after it, received messages may be read
+  virtual void release() {}    ///< they have been
+  /// Before destruction, when a pass was begun and not finished: messages may still come, and nothing that they could
+  /// be mistaken for may use their way again.
+  virtual void abandon() {}
+};
+
+/// One rank's access to the others. A transport gives messages memory: the pool's (`LocalPool::allocate`) or its own.
+class ORIEL_API Transport {
+ public:
+  virtual ~Transport();
+  /// The channel of a pass; `pool` outlives it. Every rank opens the same passes in the same order.
+  virtual std::unique_ptr<Channel> open(Pass pass, LocalPool& pool) = 0;
+  /// As Channel::abandon.
+  virtual void abandon() {}
+};
+
+/// Ranks in one process: on threads of their own, or taken in turns by one thread, which then calls `start` of all of
+/// them before `finish` of any. Messages are read where they were packed. One group serves one pool.
+class InProcess {
+ public:
+  /// `deadline`: seconds after which a rank that waits in vain throws Error. Throws Error unless ranks >= 1.
+  ORIEL_API explicit InProcess(index_t ranks, double deadline = 600);
+  ORIEL_API ~InProcess();
+  /// What rank r uses; it may outlive this object.
+  ORIEL_API std::unique_ptr<Transport> transport(index_t rank) const;
+
+ private:
+  struct Group;
+  std::shared_ptr<Group> group_;
+};
+
+/// One rank's part of a divided pool that exchanges its messages itself. Every rank makes the same calls in the same
+/// order. `start`, `interior` and `finish` of different passes may be interleaved; a pass that failed cannot be
+/// started again. One thread at a time.
+///
+/// Example: InProcess ranks(2); DistributedPool p(LocalPool(problem, inputs, outputs, r), ranks.transport(r));
+/// p.forward(x, y);
+class DistributedPool {
+ public:
+  /// Opens the channels of `passes`; without any, those of forward and of the pool's gradient where it has one.
+  ORIEL_API DistributedPool(LocalPool pool, std::unique_ptr<Transport> transport, const std::vector<Pass>& passes = {});
+  ORIEL_API ~DistributedPool();
+  ORIEL_API DistributedPool(DistributedPool&&) noexcept;
+  ORIEL_API DistributedPool& operator=(DistributedPool&&) noexcept;
+
+  ORIEL_API LocalPool& local();
+
+  /// Checks the operands, which must stay until `finish`, and sends what others need. Throws Error; when it is one
+  /// about the operands, nothing was sent.
+  ORIEL_API void start(Pass pass, const Operands& operands, const Options& options = {});
+  /// Computes what needs no message. Leaving it out means that `finish` does it.
+  ORIEL_API void interior(Pass pass);
+  /// Waits for the messages and computes the rest.
+  ORIEL_API void finish(Pass pass);
+  /// All three.
+  ORIEL_API void run(Pass pass, const Operands& operands, const Options& options = {});
+
+  /// y = this rank's outputs of the pool, x its inputs.
+  ORIEL_API void forward(const ConstTensor& x, const Tensor& y, const Options& options = {});
+  /// The same for max and min, and where in the whole tensor each came from (S10). For the gradient, ask for
+  /// IndexSpace::window.
+  ORIEL_API void forward(const ConstTensor& x, const Tensor& y, const Tensor& places, IndexSpace space,
+                         const Options& options = {});
+  /// dx = the gradient of a sum or an average at this rank's inputs, dy that of its outputs.
+  ORIEL_API void backward(const ConstTensor& dy, const Tensor& dx, const Options& options = {});
+  /// dx = the gradient of max or min from the places that forward gave (IndexSpace::window).
+  ORIEL_API void backward_places(const ConstTensor& dy, const Tensor& places, const Tensor& dx,
+                                 const Options& options = {});
+  /// dx = the gradient of any pool from its inputs, which travel too.
+  ORIEL_API void backward_inputs(const ConstTensor& x, const ConstTensor& dy, const Tensor& dx,
+                                 const Options& options = {});
+
+  /// What all passes together have sent and received.
+  ORIEL_API Traffic traffic() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace oriel::dist

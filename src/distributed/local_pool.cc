@@ -1,0 +1,353 @@
+#include "oriel/distributed/local_pool.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cmath>
+#include <cstring>
+#include <optional>
+
+#include "distributed/box_copy.h"
+#include "distributed/memory.h"
+#include "distributed/places.h"
+#include "distributed/schedule.h"
+
+namespace oriel::dist {
+namespace {
+
+template <class... Values>
+[[noreturn]] void fail(const Problem& problem, Pass pass, fmt::format_string<Values...> text, Values&&... values) {
+  throw Error(fmt::format("distributed {}_pool {}: ", name(problem.pool.op), name(pass)) +
+              fmt::format(text, std::forward<Values>(values)...));
+}
+
+// What a window without a tap gives (S6).
+void no_tap_value(const Problem& problem, std::byte* value) {
+  const std::array<double, 1> x{};  // room for any dtype
+  std::array<double, 1> y{};
+  forward(blind_problem(problem, {1}), ConstTensor(x.data(), problem.dtype, {1}), Tensor(y.data(), problem.dtype, {1}),
+          {.threads = 1});
+  std::memcpy(value, y.data(), static_cast<std::size_t>(size_bytes(problem.dtype)));
+}
+
+}  // namespace
+
+std::string_view name(Pass pass) {
+  constexpr std::string_view kNames[] = {"forward", "backward", "backward_places", "backward_inputs"};
+  return kNames[static_cast<int>(pass)];
+}
+
+struct LocalPool::State {
+  State(const Problem& problem, Partition in, Partition out, index_t r)
+      : plan(problem, std::move(in), std::move(out)), rank(r) {
+    forward_exchange = plan.forward(r);  // throws for a rank that is none
+    no_tap_value(problem, absent.data());
+  }
+  ~State() {
+    if (keep) (void)memory.release();
+  }
+
+  struct PassState {
+    Schedule schedule;
+    Buffers buffers;
+    std::byte* scratch = nullptr;
+  };
+
+  PassState& of(Pass pass) {
+    PassState& p = passes[static_cast<std::size_t>(pass)];
+    if (p.schedule.ready) return p;
+    p.schedule = make_schedule(plan, pass, rank);
+    for (const MessagePlan& m : p.schedule.send) p.buffers.send.push_back({m.peer, nullptr, m.bytes});
+    for (const MessagePlan& m : p.schedule.receive) p.buffers.receive.push_back({m.peer, nullptr, m.bytes});
+    return p;
+  }
+
+  bool has(Pass pass) const;
+  void require(Pass pass) const;
+  const Translation& translation(IndexSpace space);
+  void gather(PassState& p, const Task& task, const Operands& operands) const;
+  ConstTensor source(const PassState& p, const Task& task, const Ghost* ghost, Stream stream,
+                     const Operands& operands) const;
+  void run_forward(PassState& p, const Task& task, const Operands& operands, const Options& options);
+  void run_backward(PassState& p, Pass pass, const Task& task, const Operands& operands, const Options& options) const;
+  void run(Pass pass, bool in_place, const Operands& operands, const Options& options, void (*progress)(void*),
+           void* context);
+  IndexSpace engine_space(const Operands& operands) const;
+
+  HaloPlan plan;
+  index_t rank;
+  Exchange forward_exchange;
+  alignas(8) std::array<std::byte, 8> absent{};
+  std::unique_ptr<Memory> memory = std::make_unique<Memory>();
+  bool keep = false;                                       // whether the memory outlives this
+  std::array<std::optional<Translation>, 2> translations;  // to plane, to tensor
+  std::array<PassState, kPasses> passes;
+};
+
+bool LocalPool::State::has(Pass pass) const {
+  const Problem& problem = plan.problem();
+  const Op op = problem.pool.op;
+  const bool differentiable = is_floating(problem.dtype) || (op != Op::avg && op != Op::lp);
+  const bool omits = problem.pool.nan == NanPolicy::omit && is_floating(problem.dtype);
+  switch (pass) {
+    case Pass::forward:
+      return true;
+    case Pass::backward:
+      return differentiable && !omits && (op == Op::sum || op == Op::avg);
+    case Pass::backward_places:
+      return op == Op::max || op == Op::min;
+    case Pass::backward_inputs:
+      return differentiable;
+  }
+  return false;
+}
+
+void LocalPool::State::require(Pass pass) const {
+  if (has(pass)) return;
+  const Problem& problem = plan.problem();
+  fail(problem, pass, "a pool of {} with dtype {} must use another pass, but this one is asked for",
+       name(problem.pool.op), name(problem.dtype));
+}
+
+const Translation& LocalPool::State::translation(IndexSpace space) {
+  std::optional<Translation>& t = translations[space == IndexSpace::plane ? 0 : 1];
+  if (!t) t.emplace(plan.problem(), forward_exchange.made, space);
+  return *t;
+}
+
+// Which space the engine is asked for: `window` needs no knowledge of where a part lies; the others are asked for
+// where one task has all that they count.
+IndexSpace LocalPool::State::engine_space(const Operands& operands) const {
+  const Schedule& s = passes[static_cast<std::size_t>(Pass::forward)].schedule;
+  if (operands.space == IndexSpace::window || s.tasks.size() != 1) return IndexSpace::window;
+  const Problem& problem = plan.problem();
+  const Extents part = s.tasks[0].inputs.shape();
+  bool whole = operands.space == IndexSpace::plane || part == problem.shape;
+  for (int a = 0; a < problem.pooled; ++a) {
+    const int d = problem.axes[static_cast<std::size_t>(a)];
+    whole = whole && part[d] == problem.shape[d];
+  }
+  return whole ? operands.space : IndexSpace::window;
+}
+
+void LocalPool::State::gather(PassState& p, const Task& task, const Operands& operands) const {
+  for (const Ghost& ghost : task.ghosts) {
+    const bool places = ghost.stream == Stream::places;
+    const Dtype dtype = places ? Dtype::i64 : plan.problem().dtype;
+    const Tensor whole(p.scratch + ghost.offset, dtype, ghost.box.shape());
+    for (const Copy& c : ghost.copies) {
+      const Tensor to = view_of(whole, ghost.box, c.part);
+      if (c.message < 0) {
+        const ConstTensor own = ghost.stream == Stream::x    ? operands.x
+                                : ghost.stream == Stream::dy ? operands.dy
+                                                             : ConstTensor(operands.places);
+        copy(view_of(own, c.from, c.part), to);
+        continue;
+      }
+      const std::byte* data = p.buffers.receive[static_cast<std::size_t>(c.message)].data + c.offset;
+      if (places)
+        unpack_codes(data, p.schedule.code_bytes, c.from, c.part, to);
+      else
+        copy(view_of(ConstTensor(data, dtype, c.from.shape()), c.from, c.part), to);
+    }
+  }
+}
+
+// The tensor that a task reads: its own copy, or the rank's tensor where it lies.
+ConstTensor LocalPool::State::source(const PassState& p, const Task& task, const Ghost* ghost, Stream stream,
+                                     const Operands& operands) const {
+  if (ghost != nullptr) {
+    const Dtype dtype = stream == Stream::places ? Dtype::i64 : plan.problem().dtype;
+    return ConstTensor(p.scratch + ghost->offset, dtype, ghost->box.shape());
+  }
+  if (stream == Stream::x) return view_of(operands.x, forward_exchange.owned, task.inputs);
+  const ConstTensor own = stream == Stream::dy ? operands.dy : ConstTensor(operands.places);
+  return view_of(own, forward_exchange.made, task.outputs);
+}
+
+void LocalPool::State::run_forward(PassState& p, const Task& task, const Operands& operands, const Options& options) {
+  const Tensor y = view_of(operands.y, forward_exchange.made, task.made);
+  const bool indexed = operands.places.rank() != 0;
+  const Tensor places = indexed ? view_of(operands.places, forward_exchange.made, task.made) : Tensor();
+  if (task.nothing) {
+    fill(y, absent.data());
+    const std::int64_t none = -1;
+    if (indexed) fill(places, &none);
+    return;
+  }
+  gather(p, task, operands);
+  const ConstTensor x = source(p, task, task.in_place ? nullptr : &task.ghosts[0], Stream::x, operands);
+  if (!indexed) return forward(task.problem, x, y, options);
+  const IndexSpace space = engine_space(operands);
+  forward(task.problem, x, y, places, space, options);
+  if (space != operands.space) translation(operands.space).run(task.outputs, places);
+}
+
+void LocalPool::State::run_backward(PassState& p, Pass pass, const Task& task, const Operands& operands,
+                                    const Options& options) const {
+  const Tensor own = view_of(operands.dx, forward_exchange.owned, task.made);
+  if (task.nothing) {
+    const double zero = 0;
+    if (pass != Pass::backward_inputs) return fill(own, &zero);
+    const Extents& shape = task.problem.output_shape;
+    const ConstTensor no_dy(&zero, own.dtype, shape, Extents(shape.size(), 0));
+    return backward(task.problem, view_of(operands.x, forward_exchange.owned, task.made), no_dy, own, options);
+  }
+  gather(p, task, operands);
+  std::array<ConstTensor, kStreams> from;
+  std::array<const Ghost*, kStreams> ghosts{};
+  for (const Ghost& g : task.ghosts) ghosts[static_cast<std::size_t>(g.stream)] = &g;
+  const auto read = [&](Stream stream) {
+    return source(p, task, ghosts[static_cast<std::size_t>(stream)], stream, operands);
+  };
+  const ConstTensor dy = read(Stream::dy);
+  const Tensor made = task.result >= 0 ? Tensor(p.scratch + task.result, own.dtype, task.inputs.shape()) : own;
+  if (pass == Pass::backward)
+    backward(task.problem, dy, made, options);
+  else if (pass == Pass::backward_places)
+    backward(task.problem, dy, read(Stream::places), IndexSpace::window, made, options);
+  else
+    backward(task.problem, read(Stream::x), dy, made, options);
+  if (task.result >= 0) copy(view_of(ConstTensor(made), task.inputs, task.made), own);
+}
+
+void LocalPool::State::run(Pass pass, bool in_place, const Operands& operands, const Options& options,
+                           void (*progress)(void*), void* context) {
+  PassState& p = of(pass);
+  if (p.scratch == nullptr) p.scratch = memory->take(p.schedule.scratch_bytes);
+  for (const Task& task : p.schedule.tasks) {
+    if (task.in_place != in_place) continue;
+    if (pass == Pass::forward)
+      run_forward(p, task, operands, options);
+    else
+      run_backward(p, pass, task, operands, options);
+    if (progress != nullptr) progress(context);
+  }
+}
+
+LocalPool::LocalPool(const Problem& problem, Partition inputs, Partition outputs, index_t rank)
+    : state_(std::make_unique<State>(problem, std::move(inputs), std::move(outputs), rank)) {}
+LocalPool::~LocalPool() = default;
+LocalPool::LocalPool(LocalPool&&) noexcept = default;
+LocalPool& LocalPool::operator=(LocalPool&&) noexcept = default;
+
+const HaloPlan& LocalPool::plan() const { return state_->plan; }
+index_t LocalPool::rank() const { return state_->rank; }
+const Box& LocalPool::inputs() const { return state_->forward_exchange.owned; }
+const Box& LocalPool::outputs() const { return state_->forward_exchange.made; }
+bool LocalPool::has(Pass pass) const { return state_->has(pass); }
+
+Pass LocalPool::gradient() const {
+  if (has(Pass::backward_places)) return Pass::backward_places;
+  return has(Pass::backward) ? Pass::backward : Pass::backward_inputs;
+}
+
+Buffers& LocalPool::buffers(Pass pass) {
+  state_->require(pass);
+  return state_->of(pass).buffers;
+}
+
+Traffic LocalPool::traffic(Pass pass) {
+  const Buffers& b = buffers(pass);
+  Traffic t;
+  for (const Message& m : b.send) t.bytes_sent += m.bytes;
+  for (const Message& m : b.receive) t.bytes_received += m.bytes;
+  t.messages_sent = static_cast<index_t>(b.send.size());
+  t.messages_received = static_cast<index_t>(b.receive.size());
+  return t;
+}
+
+void LocalPool::allocate(Pass pass) {
+  Buffers& b = buffers(pass);
+  for (std::vector<Message>* list : {&b.send, &b.receive}) {
+    for (Message& m : *list) {
+      if (m.data == nullptr) m.data = state_->memory->take(m.bytes);
+    }
+  }
+}
+
+void LocalPool::keep_memory() { state_->keep = true; }
+
+void LocalPool::check(Pass pass, const Operands& operands) const {
+  const Problem& problem = state_->plan.problem();
+  state_->require(pass);
+  const auto checked = [&](const char* what, const ConstTensor& t, Dtype dtype, const Box& box) {
+    if (t.device != Device::cpu) fail(problem, pass, "{} must be on the CPU, but is on a CUDA device", what);
+    if (t.dtype != dtype) fail(problem, pass, "{} must have dtype {}, but has {}", what, name(dtype), name(t.dtype));
+    if (!(t.shape == box.shape())) {
+      fail(problem, pass, "{} must have the shape of rank {}'s part, {}, but has {}", what, state_->rank,
+           to_string(box.shape()), to_string(t.shape));
+    }
+    if (t.pitch.size() != t.shape.size()) {
+      fail(problem, pass, "{} must have one pitch per axis, but has {} for {} axes", what, t.pitch.size(),
+           t.shape.size());
+    }
+    if (t.data == nullptr && !box.empty()) {
+      fail(problem, pass, "{} must point to its {} elements, but its data is null", what, box.element_count());
+    }
+  };
+  const auto written = [&](const char* what, const Tensor& t, Dtype dtype, const Box& box) {
+    checked(what, t, dtype, box);
+    if (may_self_overlap(t)) {
+      fail(problem, pass, "{} is written, so its elements must not share memory, but its pitches {} make them", what,
+           to_string(t.pitch));
+    }
+  };
+  const auto apart = [&](const char* a_name, const ConstTensor& a, const char* b_name, const ConstTensor& b) {
+    if (may_overlap(a, b)) fail(problem, pass, "{} and {} must not share memory, but they overlap", a_name, b_name);
+  };
+  const bool indexed = operands.places.rank() != 0;
+  if (pass == Pass::forward) {
+    checked("x", operands.x, problem.dtype, inputs());
+    written("y", operands.y, problem.dtype, outputs());
+    apart("x", operands.x, "y", operands.y);
+    if (!indexed) return;
+    if (!has(Pass::backward_places)) {
+      fail(problem, pass, "places must be empty but for max and min, but the op is {}", name(problem.pool.op));
+    }
+    written("places", operands.places, Dtype::i64, outputs());
+    apart("x", operands.x, "places", operands.places);
+    apart("y", operands.y, "places", operands.places);
+    return;
+  }
+  checked("dy", operands.dy, problem.dtype, outputs());
+  written("dx", operands.dx, problem.dtype, inputs());
+  apart("dy", operands.dy, "dx", operands.dx);
+  if (pass == Pass::backward_places) {
+    checked("places", operands.places, Dtype::i64, outputs());
+    apart("places", operands.places, "dx", operands.dx);
+    if (operands.space != IndexSpace::window) {
+      fail(problem, pass, "places must count taps of the window, but count those of another space");
+    }
+  } else if (pass == Pass::backward_inputs) {
+    checked("x", operands.x, problem.dtype, inputs());
+    apart("x", operands.x, "dx", operands.dx);
+  }
+}
+
+void LocalPool::pack(Pass pass, const Operands& operands) {
+  State::PassState& p = state_->of(pass);
+  for (std::size_t m = 0; m < p.schedule.send.size(); ++m) {
+    for (const Parcel& parcel : p.schedule.send[m].parcels) {
+      std::byte* to = p.buffers.send[m].data + parcel.offset;
+      if (parcel.stream == Stream::places) {
+        pack_codes(view_of(ConstTensor(operands.places), outputs(), parcel.box), p.schedule.code_bytes, to);
+        continue;
+      }
+      const bool x = parcel.stream == Stream::x;
+      const ConstTensor from = view_of(x ? operands.x : operands.dy, x ? inputs() : outputs(), parcel.box);
+      copy(from, Tensor(to, from.dtype, parcel.box.shape()));
+    }
+  }
+}
+
+void LocalPool::interior(Pass pass, const Operands& operands, const Options& options, void (*progress)(void*),
+                         void* context) {
+  state_->run(pass, true, operands, options, progress, context);
+}
+
+void LocalPool::finish(Pass pass, const Operands& operands, const Options& options) {
+  state_->run(pass, false, operands, options, nullptr, nullptr);
+}
+
+}  // namespace oriel::dist

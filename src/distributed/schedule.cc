@@ -1,0 +1,204 @@
+#include "distributed/schedule.h"
+
+#include <algorithm>
+
+#include "distributed/box_copy.h"
+
+namespace oriel::dist {
+namespace {
+
+constexpr index_t kLine = 64;                       // what memory is aligned to
+constexpr index_t kBandBytes = index_t{256} << 10;  // between two looks at the messages
+constexpr index_t kMostBands = 16;
+
+struct Travelling {
+  Stream stream;
+  Exchange exchange;
+  index_t bytes;  // of an element in a message
+};
+
+class Builder {
+ public:
+  Builder(const HaloPlan& plan, Pass pass, index_t rank)
+      : plan_(plan), pass_(pass), rank_(rank), forward_(pass == Pass::forward) {
+    const Problem& problem = plan.problem();
+    const index_t bytes = size_bytes(problem.dtype);
+    made_.code_bytes = dist::code_bytes(problem.taps());
+    made_.places = pass == Pass::backward_places;
+    if (forward_) travelling_.push_back({Stream::x, plan.forward(rank), bytes});
+    if (pass == Pass::backward_inputs) travelling_.push_back({Stream::x, plan.backward_inputs(rank), bytes});
+    if (!forward_) travelling_.push_back({Stream::dy, plan.backward(rank), bytes});
+    if (made_.places) travelling_.push_back({Stream::places, travelling_.back().exchange, made_.code_bytes});
+  }
+
+  Schedule build() {
+    for (const Travelling& t : travelling_) {  // the widest elements first, so that all lie on multiples of their size
+      add_pieces(t, t.exchange.send, made_.send);
+      add_pieces(t, t.exchange.receive, made_.receive);
+    }
+    if (forward_)
+      add_forward();
+    else
+      add_backward();
+    made_.ready = true;
+    return std::move(made_);
+  }
+
+ private:
+  static void add_pieces(const Travelling& t, const std::vector<Piece>& pieces, std::vector<MessagePlan>& messages) {
+    for (const Piece& piece : pieces) {
+      auto at = std::lower_bound(messages.begin(), messages.end(), piece.rank,
+                                 [](const MessagePlan& m, index_t peer) { return m.peer < peer; });
+      if (at == messages.end() || at->peer != piece.rank) at = messages.insert(at, {piece.rank, 0, {}});
+      at->parcels.push_back({t.stream, piece.box, at->bytes});
+      at->bytes += piece.box.element_count() * t.bytes;
+    }
+  }
+
+  index_t take(const Box& box, index_t bytes) {
+    const index_t offset = made_.scratch_bytes;
+    made_.scratch_bytes += (box.element_count() * bytes + kLine - 1) / kLine * kLine;
+    return offset;
+  }
+
+  // A copy of `box` from what is owned and what comes.
+  Ghost gather(const Travelling& t, const Box& box) {
+    Ghost ghost{t.stream, box, 0, {}};
+    ghost.offset = take(box, t.stream == Stream::places ? size_bytes(Dtype::i64) : t.bytes);
+    const Box own = intersect(box, t.exchange.owned);
+    if (!own.empty()) ghost.copies.push_back({.from = t.exchange.owned, .part = own});
+    for (std::size_t m = 0; m < made_.receive.size(); ++m) {
+      for (const Parcel& parcel : made_.receive[m].parcels) {
+        const Box part = intersect(box, parcel.box);
+        if (parcel.stream != t.stream || part.empty()) continue;
+        ghost.copies.push_back(
+            {.message = static_cast<int>(m), .offset = parcel.offset, .from = parcel.box, .part = part});
+      }
+    }
+    return ghost;
+  }
+
+  // The axis along which a box may be cut into bands that are computed one after another; -1: none. A gradient in place
+  // adds up what windows send, so its bands must not share any.
+  int band_axis(const Box& box) const {
+    const Problem& problem = plan_.problem();
+    for (int d = 0; d < problem.shape.size(); ++d) {
+      const auto end = problem.axes.begin() + problem.pooled;
+      const bool pooled = std::find(problem.axes.begin(), end, d) != end;
+      if (box.along(d).size() > 1 && (forward_ || !pooled)) return d;
+    }
+    return -1;
+  }
+
+  // A box of outputs, in bands where messages travel meanwhile.
+  std::vector<Box> bands(const Box& outputs) const {
+    const int d = band_axis(outputs);
+    const bool alone = made_.send.empty() && made_.receive.empty();
+    const index_t bytes = plan_.needs(outputs).element_count() * size_bytes(plan_.problem().dtype);
+    if (alone || d < 0 || bytes < 2 * kBandBytes) return {outputs};
+    const index_t n = outputs.along(d).size(), count = std::min({n, bytes / kBandBytes, kMostBands});
+    std::vector<Box> parts;
+    for (index_t b = 0; b < count; ++b) {
+      parts.push_back(outputs);
+      parts.back().begin[d] = outputs.begin[d] + n * b / count;
+      parts.back().end[d] = outputs.begin[d] + n * (b + 1) / count;
+    }
+    return parts;
+  }
+
+  // Nothing reaches `made`. Lp multiplies even an empty sum by a power of x, which may be infinite.
+  void add_nothing(Task task, const Box& made) {
+    task.nothing = true;
+    task.made = made;
+    if (pass_ == Pass::backward_inputs) task.problem = blind_problem(plan_.problem(), made.shape());
+    made_.tasks.push_back(task);
+  }
+
+  Task task_of(const Box& outputs, const Box& made) {
+    Task task;
+    task.outputs = outputs;
+    task.inputs = plan_.needs(outputs);
+    task.made = made;
+    task.nothing = outputs.empty() || task.inputs.empty();
+    if (!task.nothing) task.problem = plan_.part(outputs);
+    return task;
+  }
+
+  void add_forward() {
+    const Exchange& e = travelling_[0].exchange;
+    if (e.made.empty()) return;
+    if (!e.interior.empty()) {
+      for (const Box& band : bands(e.interior)) {
+        Task task = task_of(band, band);
+        task.in_place = true;
+        made_.tasks.push_back(task);
+      }
+    }
+    for (const Box& slab : around(e.made, e.interior)) {
+      Task task = task_of(slab, slab);
+      if (!task.nothing) task.ghosts.push_back(gather(travelling_[0], task.inputs));
+      made_.tasks.push_back(task);
+    }
+  }
+
+  // Outputs whose windows lie in what the rank owns give the gradient of all their inputs in place. Inputs that other
+  // windows reach too are made again from copies, with all their windows, and only they are kept.
+  void add_backward() {
+    const Box owned = plan_.inputs().part(rank_);
+    if (owned.empty()) return;
+    const Box inside = plan_.forward(rank_).interior;
+    Box done = owned;
+    done.end = done.begin;
+    if (!inside.empty() && !plan_.needs(inside).empty()) {
+      const Box reached = plan_.needs(inside);
+      done = plan_.fed_by(reached, inside);
+      if (!done.empty()) {
+        for (const Box& band : bands(inside)) {
+          Task task = task_of(band, plan_.needs(band));
+          task.in_place = true;
+          made_.tasks.push_back(task);
+        }
+      }
+    }
+    for (const Box& slab : around(owned, done)) add_slab(slab);
+  }
+
+  void add_slab(const Box& slab) {
+    Task task = task_of(plan_.feeds(slab), slab);
+    if (task.nothing) return add_nothing(task, slab);
+    task.made = intersect(slab, task.inputs);
+    // Between windows, or behind the last.
+    for (const Box& unread : around(slab, task.made)) add_nothing(task, unread);
+    if (task.made.empty()) return;
+    for (const Travelling& t : travelling_) {
+      task.ghosts.push_back(gather(t, t.stream == Stream::x ? task.inputs : task.outputs));
+    }
+    if (!(task.inputs == task.made)) task.result = take(task.inputs, size_bytes(plan_.problem().dtype));
+    made_.tasks.push_back(task);
+  }
+
+  const HaloPlan& plan_;
+  const Pass pass_;
+  const index_t rank_;
+  const bool forward_;
+  std::vector<Travelling> travelling_;
+  Schedule made_;
+};
+
+}  // namespace
+
+Problem blind_problem(const Problem& problem, const Extents& shape) {
+  Pool pool = problem.pool;
+  pool.kind = WindowKind::uniform;
+  pool.kernel = pool.dilation = pool.pad_lo = {1};
+  pool.stride = {shape[0] + 1};
+  pool.pad_hi = pool.axes = {0};
+  pool.output_size = {};
+  pool.padding = Padding::given;
+  pool.ceil_mode = false;
+  return make_problem(pool, problem.dtype, shape);
+}
+
+Schedule make_schedule(const HaloPlan& plan, Pass pass, index_t rank) { return Builder(plan, pass, rank).build(); }
+
+}  // namespace oriel::dist
