@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "oriel/dist.h"
+#include "oriel/distributed.h"
 
 namespace oriel::cli {
 

@@ -3,7 +3,7 @@
 
 #include <optional>
 
-#include "oriel/dist.h"
+#include "oriel/distributed.h"
 
 namespace oriel::cli {
 

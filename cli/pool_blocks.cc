@@ -19,7 +19,7 @@
 #include "cli/window_options.h"
 #include "io/chunk_cache.h"
 #include "io/hdf5.h"
-#include "oriel/dist/local_pool.h"
+#include "oriel/distributed/local_pool.h"
 #include "quoted.h"
 
 namespace oriel::cli {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "oriel/dist.h"
+#include "oriel/distributed.h"
 
 namespace oriel::cli {
 

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "cli/options.h"
-#include "oriel/dist/local_pool.h"
+#include "oriel/distributed/local_pool.h"
 
 namespace oriel::cli {
 
