@@ -3,6 +3,7 @@
 
 #include "cpu/plan/fold.h"
 #include "cpu/plan/tiling.h"
+#include "cpu/simd/strided_copy.h"
 #include "cpu/work/arena.h"
 #include "cpu/work/inline_list.h"
 
@@ -123,6 +124,7 @@ class RowFolder {
   const RowLayout& layout_;
   const RowReduction& how_;
   const Tiling& tiling_;
+  const StridedCopy copy_ = strided_copy();
   Arena& arena_;
   const bool counts_;   // taps and divisors are asked for
   const bool repeats_;  // a tap that is folded twice changes nothing

@@ -5,7 +5,6 @@
 #include "cpu/plan/windows.h"
 #include "cpu/recipe/kernels.h"
 #include "cpu/rows/row_folder.h"
-#include "cpu/simd/strided_copy.h"
 
 namespace oriel::cpu {
 namespace {
@@ -198,9 +197,9 @@ void RowFolder::fold_every_place(RowIn first, RowOut out) {
   if (stride == 1) return fold_step_one(first, kernel, 1, axis.out, out);
   const RowOut every = slot(every_, 0, 0);
   fold_step_one(first, kernel, axis.dilation * lanes, ((axis.out - 1) * stride + 1) * lanes, every);
-  strided_copy()(every.value, stride, axis.out, lanes * how_.value_bytes, out.value);
+  copy_(every.value, stride, axis.out, lanes * how_.value_bytes, out.value);
   if (out.extra == nullptr) return;
-  strided_copy()(every.extra, stride, axis.out, lanes * how_.extra_bytes, out.extra);
+  copy_(every.extra, stride, axis.out, lanes * how_.extra_bytes, out.extra);
 }
 
 // Windows that step by s: the row is split by place modulo s; then tap t of all outputs is one of the parts, moved.
@@ -212,9 +211,9 @@ void RowFolder::fold_phases(RowIn first, RowOut out) {
     const index_t groups = axis.phase_length(residue);
     const RowIn from = shifted(first, residue * lanes, 0);
     const RowOut to = slot(phases_, p, 0);
-    strided_copy()(from.value, axis.stride, groups, lanes * how_.value_bytes, to.value);
+    copy_(from.value, axis.stride, groups, lanes * how_.value_bytes, to.value);
     if (from.extra != nullptr) {
-      strided_copy()(from.extra, axis.stride, groups, lanes * how_.extra_bytes, to.extra);
+      copy_(from.extra, axis.stride, groups, lanes * how_.extra_bytes, to.extra);
     }
   }
   for (index_t t = 0; t < axis.kernel; ++t) {
@@ -247,9 +246,9 @@ void RowFolder::fold_each_alone(RowIn origin, RowOut out) {
     const index_t width = axis.width(o);
     if (axis.dilation > 1) {
       const RowOut dense = slot(halves_, 0, 0);
-      strided_copy()(row.value, axis.dilation, width, how_.value_bytes, dense.value);
+      copy_(row.value, axis.dilation, width, how_.value_bytes, dense.value);
       if (row.extra != nullptr) {
-        strided_copy()(row.extra, axis.dilation, width, how_.extra_bytes, dense.extra);
+        copy_(row.extra, axis.dilation, width, how_.extra_bytes, dense.extra);
       }
       row = {dense.value, dense.extra, 0};
     }
@@ -290,8 +289,8 @@ void RowFolder::halve(RowIn row, index_t n, RowOut out) {
   for (index_t t = 0; t < 2; ++t) {
     const RowOut to = slot(pairs_, t, 0);
     const RowIn from = shifted(row, t, 0);
-    strided_copy()(from.value, 2, n, how_.value_bytes, to.value);
-    if (from.extra != nullptr) strided_copy()(from.extra, 2, n, how_.extra_bytes, to.extra);
+    copy_(from.value, 2, n, how_.value_bytes, to.value);
+    if (from.extra != nullptr) copy_(from.extra, 2, n, how_.extra_bytes, to.extra);
     pairs[t] = {to.value, to.extra, t * row.step};
   }
   how_.fold.fold_rows(pairs, 2, n, out);

@@ -35,6 +35,7 @@ class RunningFolder {
   const FoldJob& job_;
   const RowReduction& how_;
   const Tiling& tiling_;
+  const StridedCopy copy_ = strided_copy();
   const LongAxes axes_;
   const RunningKernels kernels_;
   const index_t move_;          // elements from one tap along the row to the next
@@ -133,7 +134,7 @@ void RunningFolder::finish(index_t output) {
     kernels_.slide(w);
     sums = result_;
     if (axis.stride > 1) {
-      strided_copy()(result_, axis.stride, axis.out, lanes * bytes, picked_);
+      copy_(result_, axis.stride, axis.out, lanes * bytes, picked_);
       sums = picked_;
     }
   }

@@ -5,7 +5,6 @@
 #include "cpu/exact/mend.h"
 #include "cpu/recipe/kernels.h"
 #include "cpu/simd/per_target.h"
-#include "cpu/simd/strided_copy.h"
 
 namespace oriel::cpu {
 
@@ -273,7 +272,7 @@ void LongFolder::fold_along(const std::byte* row, index_t output) {
   kernels_.along(r);
   if (into_y) return;
   if (every) return finish(result_, output);
-  strided_copy()(result_, axis.stride, axis.out, lanes * bytes, direct_ ? y : picked_);
+  copy_(result_, axis.stride, axis.out, lanes * bytes, direct_ ? y : picked_);
   if (!direct_) finish(picked_, output);
 }
 

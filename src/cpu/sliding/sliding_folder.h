@@ -5,6 +5,7 @@
 #include "cpu/plan/counts.h"
 #include "cpu/plan/fold.h"
 #include "cpu/rows/careful_rows.h"
+#include "cpu/simd/strided_copy.h"
 #include "cpu/sliding/sliding_kernels.h"
 #include "cpu/work/arena.h"
 
@@ -56,6 +57,7 @@ class LongFolder {
   const FoldJob& job_;
   const RowReduction& how_;
   const Tiling& tiling_;
+  const StridedCopy copy_ = strided_copy();
   const LongAxes axes_;
   const LongKernels kernels_;
   const bool sum_;
