@@ -70,18 +70,18 @@ std::string explain_json(const Problem& problem) {
 std::string plan_text(const Problem& problem) {
   const Plan p = plan(problem);
   return fmt::format(
-      "{}\n{}\n\n  way         {}: {}\n  target      {}\n  bytes       {} read, {} written, if each moves once\n"
+      "{}\n{}\n\n  strategy    {}: {}\n  target      {}\n  bytes       {} read, {} written, if each moves once\n"
       "  operations  {:.0f} combinations of two elements; {:.0f} if every window were folded for itself\n",
-      to_string(problem), headline(problem), p.way, p.why, active_target(), p.bytes_read, p.bytes_written,
+      to_string(problem), headline(problem), p.strategy, p.why, active_target(), p.bytes_read, p.bytes_written,
       p.combinations, p.direct);
 }
 
 std::string plan_json(const Problem& problem) {
   const Plan p = plan(problem);
   return fmt::format(
-      "{{\"name\": {}, \"way\": {}, \"why\": {}, \"target\": {}, \"bytes_read\": {}, \"bytes_written\": {},\n"
+      "{{\"name\": {}, \"strategy\": {}, \"why\": {}, \"target\": {}, \"bytes_read\": {}, \"bytes_written\": {},\n"
       "  \"combinations\": {:.0f}, \"direct_combinations\": {:.0f}}}\n",
-      json_string(to_string(problem)), json_string(p.way), json_string(p.why), json_string(active_target()),
+      json_string(to_string(problem)), json_string(p.strategy), json_string(p.why), json_string(active_target()),
       p.bytes_read, p.bytes_written, p.combinations, p.direct);
 }
 

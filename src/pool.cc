@@ -325,8 +325,8 @@ void unpool(const ConstTensor& y, const ConstTensor& indices, IndexSpace space, 
 }
 
 Plan plan(const Problem& problem) {
-  const cpu::Course course = cpu::course_of(problem);
-  Plan plan{.way = std::string(course.way), .why = std::string(course.why)};
+  const cpu::Choice choice = cpu::choice_for(problem);
+  Plan plan{.strategy = std::string(choice.strategy), .why = std::string(choice.why)};
   const index_t in = element_count(problem.shape) * size_bytes(problem.dtype);
   const index_t out = element_count(problem.output_shape) * size_bytes(problem.dtype);
   const bool backward = problem.direction == Direction::backward;
@@ -336,7 +336,7 @@ Plan plan(const Problem& problem) {
   plan.bytes_written = backward ? in : out;
   if (problem.indices) plan.bytes_written += element_count(problem.output_shape) * size_bytes(Dtype::i64);
   if (problem.codes) (backward ? plan.bytes_read : plan.bytes_written) += element_count(problem.output_shape);
-  plan.combinations = course.combinations;
+  plan.combinations = choice.combinations;
   plan.direct = static_cast<double>(element_count(problem.output_shape)) * static_cast<double>(problem.taps() - 1);
   return plan;
 }

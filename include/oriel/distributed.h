@@ -1,4 +1,4 @@
-// Floor 4: pooling of tensors that are divided among ranks. This part is arithmetic alone: who owns what, who sends
+// Pooling of tensors that are divided among ranks. This part is arithmetic alone: who owns what, who sends
 // which box to whom. Any contiguous parts are allowed, empty ones too, and inputs and outputs may be divided
 // differently. Notation: rank r owns the inputs X_r and the outputs Y_r; forward it needs the inputs N_r that its
 // outputs read, backward the outputs M_r whose windows reach its inputs (the gather form of the adjoint).

@@ -1,4 +1,4 @@
-// Floor 3: the door. Checks a call, picks a backend, runs it.
+// Pooling. Checks a call, picks a backend, runs it.
 #pragma once
 
 #include <string>
@@ -89,7 +89,7 @@ void forward(const Pool& pool, const ConstTensor& x, const Tensor& y, const Opti
 
 /// How the CPU carries out a problem, and the least that it must move and do.
 struct Plan {
-  std::string way;         ///< the strategy, a row of src/cpu/strategies.cc, that does it
+  std::string strategy;    ///< the row of src/cpu/strategies.cc that does it
   std::string why;         ///< when that is taken
   index_t bytes_read = 0;  ///< every operand once
   index_t bytes_written = 0;
@@ -97,7 +97,7 @@ struct Plan {
   double direct = 0;        ///< the same if every window were folded for itself
 };
 
-/// The plan of a problem on dense tensors in its memory order. Example: plan(parse_problem("max:f32:9:k3")).way.
+/// The plan of a problem on dense tensors in its memory order. Example: plan(parse_problem("max:f32:9:k3")).strategy.
 ORIEL_API Plan plan(const Problem& problem);
 
 /// The version, e.g. `0.1.0`.

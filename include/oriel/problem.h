@@ -1,4 +1,4 @@
-// Floor 1: what a user asks for (Pool), what it means for one tensor (Problem), and its one-line text name.
+// What a user asks for (Pool), what it means for one tensor (Problem), and its one-line text name.
 #pragma once
 
 #include <string>
@@ -43,10 +43,10 @@ struct Pool {
   friend bool operator==(const Pool&, const Pool&) = default;
 };
 
-/// Which way a problem goes; a name carries it so that tests and benchmarks can say it.
+/// The direction of a problem; a name carries it so that tests and benchmarks can say it.
 enum class Direction : std::uint8_t { forward, backward };
 
-/// A pool on a tensor of one dtype and shape, checked and resolved: what every floor below the door works from.
+/// A pool on a tensor of one dtype and shape, checked and resolved: what backends work from.
 struct Problem {
   Pool pool{};  // as asked
   Dtype dtype = Dtype::f32;

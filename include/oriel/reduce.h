@@ -1,4 +1,4 @@
-// Floor 1: reductions as algebras {identity, lift, combine, lower}, and how rows of them are folded. The built-in
+// Reductions as algebras {identity, lift, combine, lower}, and how rows of them are folded. The built-in
 // reductions have vector kernels (src/cpu); a reduction of your own becomes a RowReduction by row_reduction<R>().
 #pragma once
 

@@ -1,4 +1,4 @@
-// Floor 1: non-owning views of memory as tensors, with any pitch.
+// Non-owning views of memory as tensors, with any pitch.
 #pragma once
 
 #include "oriel/types.h"

@@ -1,4 +1,4 @@
-// Floor 0: the index type, element types and their text names, errors, small extents lists.
+// The index type, element types and their text names, errors, small extents lists.
 #pragma once
 
 #include <algorithm>

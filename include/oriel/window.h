@@ -1,4 +1,4 @@
-// Floor 1: the geometry of windows along one axis. The only place where a window's step is computed with.
+// The geometry of windows along one axis. The only place where a window's step is computed with.
 #pragma once
 
 #include "oriel/types.h"
@@ -64,7 +64,7 @@ struct Axis {
     a.first = -pad_lo;
     a.counted = {-pad_lo, in + pad_hi};
     const index_t room = in + pad_lo + pad_hi - a.extent();
-    if (room < 0) return a;  // no output; the door refuses it
+    if (room < 0) return a;  // no output; make_problem refuses it
     a.out = (ceil_mode ? ceil_div(room, stride) : room / stride) + 1;
     if (ceil_mode && (a.out - 1) * stride >= in + pad_lo) --a.out;
     return a;

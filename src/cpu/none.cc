@@ -14,7 +14,7 @@ std::string active_target() { return "none"; }
 void set_target(std::string_view) { refuse(); }
 void run(const Problem&, const ConstTensor&, const Tensor&, const Tensor*, IndexSpace, int) { refuse(); }
 void run(const Problem&, const RowReduction&, const ConstTensor&, const Tensor&, int) { refuse(); }
-Course course_of(const Problem&) { refuse(); }
+Choice choice_for(const Problem&) { refuse(); }
 bool codes_pay(const Problem&) { return false; }
 void run_sum_backward(const Problem&, const ConstTensor*, const ConstTensor&, const Tensor&, int) { refuse(); }
 void run_extremum_backward(const Problem&, const ConstTensor&, const ConstTensor&, const Tensor&, int) { refuse(); }

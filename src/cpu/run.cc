@@ -41,8 +41,8 @@ void run(const Problem& problem, const ConstTensor& x, const Tensor& y, const Te
   run_fold(make_job(problem, x, y, index, space), threads);
 }
 
-Course course_of(const Problem& problem) {
-  Course course;
+Choice choice_for(const Problem& problem) {
+  Choice choice;
   double rows = static_cast<double>(element_count(problem.shape));
   const ConstTensor x(nullptr, problem.dtype, problem.shape, dense_pitch(problem.shape, problem.order));
   const Tensor y(nullptr, problem.dtype, problem.output_shape, dense_pitch(problem.output_shape, problem.order));
@@ -50,13 +50,13 @@ Course course_of(const Problem& problem) {
   const Tensor index(&none, problem.codes ? Dtype::u8 : Dtype::i64, y.shape, y.pitch);
   const bool indexed = problem.indices || problem.codes;
   const IndexSpace space = problem.codes ? IndexSpace::window : IndexSpace::plane;
-  const auto take = [&course](const auto& strategy) {
-    course.way = strategy.name;
-    course.why = strategy.when;
-    return course;
+  const auto take = [&choice](const auto& strategy) {
+    choice.strategy = strategy.name;
+    choice.why = strategy.when;
+    return choice;
   };
   if (problem.direction == Direction::backward) {  // a term of each tap, in whatever order
-    course.combinations =
+    choice.combinations =
         static_cast<double>(element_count(problem.output_shape)) * static_cast<double>(problem.taps());
     const ConstTensor places = index;
     const bool from_x = !indexed && (finds_extrema(problem) || depends_on_inputs(problem));
@@ -70,7 +70,7 @@ Course course_of(const Problem& problem) {
   for (int a = 0; a < problem.pooled; ++a) {  // each axis is folded at the places that the axes before have left
     const Axis& axis = problem.axis[static_cast<std::size_t>(a)];
     rows *= static_cast<double>(axis.out) / static_cast<double>(std::max<index_t>(1, axis.in));
-    course.combinations += rows * steps(axis);
+    choice.combinations += rows * steps(axis);
   }
   return take(strategy_of(make_job(problem, x, y, indexed ? &index : nullptr, space)));
 }

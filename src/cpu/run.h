@@ -10,12 +10,12 @@
 namespace oriel::cpu {
 
 /// What is going to happen to a problem on dense tensors in its memory order.
-struct Course {
-  std::string_view way;  // a row of strategies.cc
+struct Choice {
+  std::string_view strategy;  // a row of strategies.cc
   std::string_view why;
   double combinations = 0;  // of two accumulators
 };
-Course course_of(const Problem& problem);
+Choice choice_for(const Problem& problem);
 
 /// See oriel::codes_pay.
 bool codes_pay(const Problem& problem);

@@ -31,8 +31,8 @@ TEST(Codes, TheWayIsTaken) {
   const bool avx512 = target == "AVX3" || target == "AVX3_DL";
   for (const auto& [name, ways] : kWays) {
     const bool fast = avx512 || ways.first == std::string("rows");
-    EXPECT_EQ(plan(parse_problem(name + ":codes")).way, fast ? ways.first : "boxes") << name;
-    EXPECT_EQ(plan(parse_problem(name + ":indices")).way, fast ? ways.second : "boxes") << name;
+    EXPECT_EQ(plan(parse_problem(name + ":codes")).strategy, fast ? ways.first : "boxes") << name;
+    EXPECT_EQ(plan(parse_problem(name + ":indices")).strategy, fast ? ways.second : "boxes") << name;
   }
 }
 

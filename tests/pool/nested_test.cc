@@ -116,10 +116,10 @@ TEST(Nested, aCallKeepsItsBitsWhateverItsThreadDoesWhileItWaits) {
   int wrongs = 0;
   std::vector<Call> before = calls_of(parse_problem("max:f32:2x3x9x11:k3x3s2p1"), 1, Data::specials);
   for (const Problem& p : problems()) {
-    ways.insert(plan(p).way);
+    ways.insert(plan(p).strategy);
     Problem indexed = p;
     indexed.indices = p.pool.op == Op::max || p.pool.op == Op::min;
-    ways.insert(plan(indexed).way);
+    ways.insert(plan(indexed).strategy);
     ++number;
     const Data data = kAllData[number % 4];
     std::vector<Call> calls = calls_of(p, number, data);

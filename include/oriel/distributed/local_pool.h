@@ -1,4 +1,4 @@
-// Floor 4: one rank's share of the work of a pool whose tensors are divided among ranks. It knows no MPI and starts no
+// One rank's share of the work of a pool whose tensors are divided among ranks. It knows no MPI and starts no
 // communication: it packs what others need into buffers that everyone can see, and computes from those that came.
 #pragma once
 

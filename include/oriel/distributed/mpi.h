@@ -1,4 +1,4 @@
-// Floor 4: divided pools over MPI. This header needs no mpi.h; link with the library that was built for your MPI:
+// Divided pools over MPI. This header needs no mpi.h; link with the library that was built for your MPI:
 // oriel::openmpi or oriel::mpich.
 #pragma once
 

@@ -1,4 +1,4 @@
-// Floor 4: how messages of a divided pool travel, and a pool together with its way.
+// How messages of a divided pool travel, and a pool together with its transport.
 #pragma once
 
 #include <memory>

@@ -1,4 +1,4 @@
-// Floor 4: U-Nets, described once by their weights and executed by a static plan.
+// U-Nets, described once by their weights and executed by a static plan.
 #pragma once
 
 #include <functional>

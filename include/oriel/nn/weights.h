@@ -1,4 +1,4 @@
-// Floor 4: files of weights: safetensors, and PyTorch's .pth read without executing anything.
+// Files of weights: safetensors, and PyTorch's .pth read without executing anything.
 #pragma once
 
 #include <functional>

@@ -1,4 +1,4 @@
-// Floor 2: dense arrays in host memory, which kernels take and return.
+// Dense arrays in host memory, which kernels take and return.
 #pragma once
 
 #include <memory>

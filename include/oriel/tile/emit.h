@@ -1,4 +1,4 @@
-// Floor 2: programs as NKI's Python, and as CUDA C++.
+// Programs as NKI's Python, and as CUDA C++.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// Floor 2: what the tile language throws for a program that it refuses.
+// What the tile language throws for a program that it refuses.
 #pragma once
 
 #include "oriel/types.h"

@@ -1,4 +1,4 @@
-// Floor 2: indices of the tile language: affine expressions of mgrid's and arange's axes, of loops' counters and of
+// Indices of the tile language: affine expressions of mgrid's and arange's axes, of loops' counters and of
 // program ids; what stands in the brackets of a tensor; masks. The words are those of neuronxcc.nki.language.
 #pragma once
 

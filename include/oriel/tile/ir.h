@@ -1,4 +1,4 @@
-// Floor 2: the intermediate representation of tile programs. A program is a flat list of about a dozen kinds of
+// The intermediate representation of tile programs. A program is a flat list of about a dozen kinds of
 // instructions over tensors in HBM and tiles in SBUF; every operand is an affine function of the instruction's
 // iteration axes and of the counters of the loops around it.
 #pragma once

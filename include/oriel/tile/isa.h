@@ -1,4 +1,4 @@
-// Floor 2: instructions that the tile language has besides nl's functions. The words are those of NKI's nki.isa.
+// Instructions that the tile language has besides nl's functions. The words are those of NKI's nki.isa.
 #pragma once
 
 #include <utility>

@@ -1,4 +1,4 @@
-// Floor 2: kernels. `nki::jit(name, function)` makes a kernel of a C++ function whose parameters are nl::tensor and
+// Kernels. `nki::jit(name, function)` makes a kernel of a C++ function whose parameters are nl::tensor and
 // compile-time constants; calling it records the function for the arguments' shapes, dtypes and constants (once, then
 // the program is kept), checks the program and runs it.
 //

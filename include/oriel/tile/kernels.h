@@ -1,4 +1,4 @@
-// Floor 2: pooling in the tile language, as kernels that fit the machines: channels are cut into tiles of 128
+// Pooling in the tile language, as kernels that fit the machines: channels are cut into tiles of 128
 // partitions, images into bands of rows that fit SBUF. Tensors are [planes, height, width]: batch and channels
 // together.
 #pragma once

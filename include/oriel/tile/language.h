@@ -1,4 +1,4 @@
-// Floor 2: the tile language, as neuronxcc.nki.language (NKI 0.1, SDK 2.21 to 2.26) has it. Every function records an
+// The tile language, as neuronxcc.nki.language (NKI 0.1, SDK 2.21 to 2.26) has it. Every function records an
 // instruction of the kernel that is being specialised (see jit.h); called elsewhere it throws Failure. Options stand
 // in braces where Python has keywords: nl::sum(x, {.axis = {2, 4}}).
 //

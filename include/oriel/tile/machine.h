@@ -1,4 +1,4 @@
-// Floor 2: the limits of real machines, the checks of a program against them, and its report.
+// The limits of real machines, the checks of a program against them, and its report.
 #pragma once
 
 #include <string>
