@@ -3,9 +3,9 @@
 
 #include <cmath>
 
-#include "cpu/work/parallel.h"
 #include "cpu/run.h"
 #include "cpu/simd/targets.h"
+#include "cpu/work/parallel.h"
 #include "cuda/run.h"
 #include "fmt/format.h"
 

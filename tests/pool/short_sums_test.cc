@@ -9,8 +9,8 @@
 
 #include "cpu/channels/channel_rows.h"
 #include "cpu/element/quotient.h"
-#include "cpu/plan/layout.h"
 #include "cpu/element/sum_width.h"
+#include "cpu/plan/layout.h"
 #include "cpu/planes/planes.h"
 #include "cpu/recipe/kernels.h"
 #include "cpu/recipe/recipe.h"

@@ -15,12 +15,12 @@ namespace grid {
 enum class Order { forward, reverse, random };
 
 struct Options {
-  Order order = Order::forward;   // of blocks, and of threads wherever one may go on
-  std::uint64_t seed = 1;         // for Order::random
-  unsigned char poison = 0xdb;    // what shared and device memory is filled with
-  bool count = false;             // counts sectors and widths
-  // Below 1 for a test of huge grids: the share of a grid's blocks, the last ones, that run. It is halved from launch to
-  // launch since the last reset, so that what a launch reads was written by the one before.
+  Order order = Order::forward;  // of blocks, and of threads wherever one may go on
+  std::uint64_t seed = 1;        // for Order::random
+  unsigned char poison = 0xdb;   // what shared and device memory is filled with
+  bool count = false;            // counts sectors and widths
+  // Below 1 for a test of huge grids: the share of a grid's blocks, the last ones, that run. It is halved from launch
+  // to launch since the last reset, so that what a launch reads was written by the one before.
   double last_share = 1;
   double milliseconds = 1;        // that the clock goes on by with each launch,
   double plain_milliseconds = 1;  // and with one without dynamic shared memory
