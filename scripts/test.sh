@@ -26,14 +26,14 @@ run_tests() {  # preset, further words for ctest
 
 configure_and_build release || { echo "make test: the release build failed"; exit 1; }
 if configure_and_build asan-ubsan; then
-  run_tests asan-ubsan -L fast -LE 'house|docs' -E TheOracle  # which runs the reference alone
+  run_tests asan-ubsan -L fast -LE 'project|docs' -E TheOracle  # which runs the reference alone
 else
   failed="$failed build:asan-ubsan"
 fi
 if configure_and_build tsan; then
   # The threads are in the pools, so the command is not built; clang's symbolizer prints, the oracle is one thread, and
   # how work is divided does not depend on all the types.
-  run_tests tsan -L fast -LE 'house|docs|python' -E 'Quiet|TheOracle|AllCases/([iu](16|32|64)|bool|f16)'
+  run_tests tsan -L fast -LE 'project|docs|python' -E 'Quiet|TheOracle|AllCases/([iu](16|32|64)|bool|f16)'
 else
   failed="$failed build:tsan"
 fi
