@@ -107,7 +107,7 @@ void CodeCheck::set_limits() {
 }
 
 bool CodeCheck::exist(const Code* code, Range rows) const {
-  const CodeGatherTable& table = code_gather_table();
+  const CodeCheckTable& table = code_check_table();
   const PooledAxis& row = shape_.axis.end()[-1];
   if (full_ && dense_ && !rows.empty()) {
     return table.in_window(code + code_begin_[at(rows.begin)], rows.size() * row_codes_, taps_);

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "cpu/code_gradient/gather_kernels.h"
+#include "cpu/code_gradient/check_kernels.h"
 #include "cpu/code_gradient/shape.h"
 
 namespace oriel::cpu {
