@@ -1,4 +1,4 @@
-// The door: every error of a caller is found here; below it nothing can fail for it.
+// Entry points: every error of a caller is found here; below nothing can fail for it.
 #include "oriel/pool.h"
 
 #include <cmath>
@@ -8,6 +8,7 @@
 #include "cpu/work/parallel.h"
 #include "cuda/run.h"
 #include "fmt/format.h"
+#include "oriel/version.h"
 
 namespace oriel {
 namespace {
@@ -341,7 +342,9 @@ Plan plan(const Problem& problem) {
   return plan;
 }
 
-std::string version() { return ORIEL_VERSION; }
+std::string version() {
+  return fmt::format("{}.{}.{}", ORIEL_VERSION_MAJOR, ORIEL_VERSION_MINOR, ORIEL_VERSION_PATCH);
+}
 std::vector<std::string> supported_targets() { return cpu::supported_targets(); }
 std::string active_target() { return cpu::active_target(); }
 void set_target(const std::string& name) { cpu::set_target(name); }

@@ -100,7 +100,7 @@ struct Plan {
 /// The plan of a problem on dense tensors in its memory order. Example: plan(parse_problem("max:f32:9:k3")).strategy.
 ORIEL_API Plan plan(const Problem& problem);
 
-/// The version, e.g. `0.1.0`.
+/// The version of the library, e.g. `0.1.0`; that of the headers is in oriel/version.h.
 ORIEL_API std::string version();
 
 /// The instruction sets that this build contains and this machine can run, best first, e.g. {"AVX3", "AVX2", …}.

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+ROOT = Path(__file__).resolve().parents[2]
 CONSUMER = Path(__file__).resolve().parent / "consumer"
 BUILD = Path(os.environ["ORIEL_BUILD"])
 CMAKE = os.environ["CMAKE_COMMAND"]
@@ -45,6 +46,15 @@ def test_networks_are_a_component(prefix, tmp_path):
         pytest.skip("this build has no networks: their installation is NOT tested")
     consume(prefix, tmp_path, "-DNETWORKS=ON")
     assert run(tmp_path / "network").startswith("none.safetensors: ")
+
+
+def test_as_a_subproject_only_the_library_is_built(tmp_path):
+    (tmp_path / "CMakeLists.txt").write_text(
+        f"cmake_minimum_required(VERSION 3.25)\nproject(parent CXX)\nadd_subdirectory({ROOT} oriel)\n")
+    run(CMAKE, "-S", tmp_path, "-B", tmp_path / "b", "-G", "Ninja", f"-DCMAKE_CXX_COMPILER={CXX}")
+    targets = run("ninja", "-C", tmp_path / "b", "-t", "targets", "all")
+    assert "/liboriel.a:" in targets
+    assert not re.search("oriel_cli|oriel_portrait|oriel_nn|oriel_openmpi|oriel_mpich|_test|example_", targets)
 
 
 def test_find_package_refuses_another_version(prefix, tmp_path):

@@ -111,4 +111,6 @@ def test_ci_runs_make_test_only():
 def test_versions_agree():
     version = re.search(r"project\(oriel VERSION (\S+)", (ROOT / "CMakeLists.txt").read_text())[1]
     assert f"version: {version}" in (ROOT / "CITATION.cff").read_text()
+    header = (ROOT / "include" / "oriel" / "version.h").read_text()
+    assert ".".join(re.search(rf"#define ORIEL_VERSION_{part} (\d+)", header)[1] for part in ("MAJOR", "MINOR", "PATCH")) == version
     assert f"## [{version}]" in (ROOT / "CHANGELOG.md").read_text()

@@ -43,6 +43,24 @@ def test_shows_only_what_is_public(prefix):
     assert not foreign, foreign
 
 
+def test_soname(prefix):
+    """Programs of another minor version do not run with this one while the major version is 0."""
+    version = re.search(r"project\(oriel VERSION (\d+)\.(\d+)", (ROOT / "CMakeLists.txt").read_text())
+    soname = version[1] if version[1] != "0" else f"{version[1]}.{version[2]}"
+    header = run("readelf", "-d", next(prefix.rglob("liboriel.so")))
+    assert f"Library soname: [liboriel.so.{soname}]" in header
+
+
+def test_shows_what_is_written_down(prefix):
+    """abi.txt lists the functions that programs link with; ORIEL_WRITE_ABI=1 writes it again, which a new minor may."""
+    written = Path(__file__).with_name("abi.txt")
+    lines = run("nm", "-D", "--defined-only", "-C", next(prefix.rglob("liboriel.so"))).splitlines()
+    names = sorted({line.split(maxsplit=2)[2] for line in lines if line.split(maxsplit=2)[1] == "T"})
+    if os.environ.get("ORIEL_WRITE_ABI"):
+        written.write_text("\n".join(names) + "\n")
+    assert names == written.read_text().splitlines()
+
+
 def test_users_need_none_of_its_libraries(prefix, tmp_path):
     run(CMAKE, "-S", CONSUMER, "-B", tmp_path, f"-DCMAKE_PREFIX_PATH={prefix}", f"-DCMAKE_CXX_COMPILER={CXX}",
         "-DCMAKE_DISABLE_FIND_PACKAGE_hwy=ON", "-DCMAKE_DISABLE_FIND_PACKAGE_TBB=ON",
