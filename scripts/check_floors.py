@@ -3,9 +3,11 @@
 
 The floors (docs/architecture.md): a file may include files of its own part and of parts on lower floors. Parts on the
 same floor never include each other, but on the floors of one part (0, 1, 3) that question does not arise. The wings of
-the CPU backend (folders of src/cpu) have floors of their own; a folder there has at most 15 files.
+the CPU backend (folders of src/cpu) have floors of their own; a folder there has at most 15 files. Parts of the Python
+package import what is listed for them.
 """
 
+import ast
 import re
 import sys
 from pathlib import Path
@@ -48,6 +50,18 @@ WINGS = [
     {"rewrite"},
 ]
 MOST_FILES = 15
+# Parts of the Python package (folders, and single modules that stand for one) and the parts that they may import; what
+# is not listed is the package's own functions of arrays, which every part may import, and which import none of these.
+PYTHON_PARTS = {
+    "torch_threads": set(),
+    "ranks": {"torch_threads"},
+    "torch": {"torch_threads", "ranks"},
+    "jax": set(),
+    "keras": {"torch", "jax"},
+    "mpi": {"ranks"},
+    "onnx": set(),
+    "tile": set(),
+}
 SUFFIXES = {".h", ".cc", ".inl", ".def", ".cu", ".cuh", ".hpp", ".cpp"}
 INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.MULTILINE)
 
@@ -144,9 +158,33 @@ def violations(root):
                     yield f"{path}:{line}: {here[1]} (floor {here[0]}) includes {target}: {there[1]} (floor {there[0]})"
 
 
+def imported_parts(text):
+    """(line, part) of every import of the package `oriel` in a module's text."""
+    for node in ast.walk(ast.parse(text)):
+        names = []
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.level == 0:
+            names = [f"{node.module}.{alias.name}" for alias in node.names]
+        for name in names:
+            pieces = name.split(".")
+            if pieces[0] == "oriel" and len(pieces) > 1:
+                yield node.lineno, pieces[1]
+
+
+def python_violations(root):
+    package = root / "python" / "oriel"
+    for file in sorted(package.rglob("*.py")):
+        path = file.relative_to(root).as_posix()
+        here = file.relative_to(package).with_suffix("").parts[0]
+        for line, part in imported_parts(file.read_text(encoding="utf-8")):
+            if part in PYTHON_PARTS and part != here and part not in PYTHON_PARTS.get(here, set()):
+                yield f"{path}:{line}: {here} imports oriel.{part}; allowed: {', '.join(sorted(PYTHON_PARTS.get(here, set()))) or 'none'}"
+
+
 def main():
     root = Path(sys.argv[1] if len(sys.argv) > 1 else Path(__file__).parent.parent)
-    found = [*violations(root), *full_folders(root)]
+    found = [*violations(root), *full_folders(root), *python_violations(root)]
     for line in found:
         print(line)
     if found:

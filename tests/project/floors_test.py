@@ -40,6 +40,9 @@ CLEAN = {
     "src/io/npy.h": '#include "oriel/types.h"\n',
     "cli/main.cc": '#include "io/npy.h"\n#include "oriel/pool.h"\n',
     "tests/reference/pool.h": '#include "oriel/types.h"\n',
+    "python/oriel/pools.py": "from oriel import _core\n",
+    "python/oriel/ranks/grid.py": "from oriel.pools import max_pool\nfrom oriel.torch_threads import threads\n",
+    "python/oriel/torch/distributed.py": "from oriel.ranks import grid\nimport numpy\n",
 }
 
 BROKEN = [
@@ -62,6 +65,9 @@ BROKEN = [
     ("src/cpu/masked/masked.h", '#include "cpu/planes/planes.h"\n', "a wing looks at its sibling"),
     ("src/cpu/planes/planes.h", '#include "cpu/run.h"\n', "a wing looks at the entry points"),
     ("src/cpu/planes/planes.h", '#include "../run.h"\n', "the same by a relative path"),
+    ("python/oriel/ranks/grid.py", "def f():\n    from oriel.torch import engine\n", "ranks import PyTorch's layers"),
+    ("python/oriel/pools.py", "import oriel.jax as functions\n", "functions of arrays import a framework's"),
+    ("python/oriel/jax/pools.py", "from oriel import torch\n", "two frameworks"),
     ("src/cpu/mystery/file.h", '#include "cpu/rows/rows.h"\n', "a wing that has no floor"),
 ]
 

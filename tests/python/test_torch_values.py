@@ -369,10 +369,10 @@ def test_as_many_threads_as_torch_is_told_to_use(monkeypatch):
     before = torch.get_num_threads()
     x = torch.zeros(1, 4, 4, requires_grad=True)
     try:
-        torch.set_num_threads(engine._ALL_THREADS)
+        torch.set_num_threads(engine.ALL_THREADS)
         ot.max_pool2d(x, 2)
         ot.avg_pool2d(x, 2)
-        torch.set_num_threads(1 if engine._ALL_THREADS > 1 else 2)
+        torch.set_num_threads(1 if engine.ALL_THREADS > 1 else 2)
         ot.max_pool2d(x, 2)
         ot.avg_pool2d(x, 2)
     finally:

@@ -21,7 +21,7 @@ from oriel.ranks.derivatives import join_gradient, refuse_second
 from oriel.ranks.divided import Bound
 from oriel.ranks.grid import same_on_all
 from oriel.ranks.layers import bind_tensor, is_layer
-from oriel.torch.engine import as_many_threads_as_torch
+from oriel.torch_threads import as_many_threads_as_torch
 
 __all__ = ["Sequential"]
 

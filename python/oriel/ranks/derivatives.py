@@ -15,7 +15,7 @@ from torch.autograd import Function
 
 from oriel.ranks.boxes import Fetch, extents
 from oriel.ranks.divided import Bound
-from oriel.torch.engine import as_many_threads_as_torch
+from oriel.torch_threads import as_many_threads_as_torch
 
 __all__ = ["DividedPoolFunction", "anchor", "join_gradient", "refuse_second"]
 

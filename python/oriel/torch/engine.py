@@ -3,35 +3,23 @@ on a CUDA device on its current stream."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 
 import torch
 from torch import Tensor
 from torch._prims_common import suggest_memory_format
 
 from oriel import _core
+from oriel.torch_threads import ALL_THREADS, as_many_threads_as_torch
 
 __all__ = [
-    "as_many_threads_as_torch", "backward", "backward_codes", "forward", "forward_codes", "forward_indices",
+    "backward", "backward_codes", "forward", "forward_codes", "forward_indices",
     "is_channels_last", "memory_format", "result_unlike", "unpool"
 ]
 
-_ALL_THREADS = _core.default_threads()
 _torch_threads = torch.get_num_threads
 _forward = _core.forward
 _backward = _core.backward
-
-
-@contextmanager
-def as_many_threads_as_torch() -> Iterator[None]:
-    """Calls of the engine from this thread use as many threads as PyTorch does, unless it was given fewer."""
-    before = _core.get_threads()
-    _core.set_threads(min(_torch_threads(), before or _ALL_THREADS))
-    try:
-        yield
-    finally:
-        _core.set_threads(before)
 
 
 def memory_format(channels_last: bool, rank: int) -> torch.memory_format:
@@ -48,7 +36,7 @@ def is_channels_last(x: Tensor) -> bool:
 
 def forward(pool: _core.Pool, x: Tensor) -> Tensor:
     """The pool of `x`, in x's memory format."""
-    if _torch_threads() == _ALL_THREADS:
+    if _torch_threads() == ALL_THREADS:
         return _forward(pool, x)
     with as_many_threads_as_torch():
         return _forward(pool, x)
@@ -56,7 +44,7 @@ def forward(pool: _core.Pool, x: Tensor) -> Tensor:
 
 def forward_indices(pool: _core.Pool, x: Tensor) -> tuple[Tensor, Tensor]:
     """The pool of `x`, and where in the plane of the pooled axes each result was."""
-    if _torch_threads() == _ALL_THREADS:
+    if _torch_threads() == ALL_THREADS:
         return _core.forward_indices(pool, x, "plane")
     with as_many_threads_as_torch():
         return _core.forward_indices(pool, x, "plane")
@@ -65,7 +53,7 @@ def forward_indices(pool: _core.Pool, x: Tensor) -> tuple[Tensor, Tensor]:
 def forward_codes(pool: _core.Pool, x: Tensor) -> tuple[Tensor, Tensor | None]:
     """The pool of `x`, and uint8 codes of the taps that windows chose, where a gradient is quicker by them than from
     `x`, else None."""
-    if _torch_threads() == _ALL_THREADS:
+    if _torch_threads() == ALL_THREADS:
         return _core.forward_codes(pool, x)
     with as_many_threads_as_torch():
         return _core.forward_codes(pool, x)
@@ -81,7 +69,7 @@ def result_unlike(dy: Tensor, shape: Sequence[int], channels_last: bool) -> Tens
 def backward(pool: _core.Pool, dy: Tensor, x: Tensor | None, shape: Sequence[int] | None,
              out: Tensor | None = None) -> Tensor:
     """The gradient of the input: `x`, or its shape where that is enough. In memory like x or dy, or `out`."""
-    if _torch_threads() == _ALL_THREADS:
+    if _torch_threads() == ALL_THREADS:
         return _backward(pool, dy, x, shape, out)
     with as_many_threads_as_torch():
         return _backward(pool, dy, x, shape, out)
@@ -90,7 +78,7 @@ def backward(pool: _core.Pool, dy: Tensor, x: Tensor | None, shape: Sequence[int
 def backward_codes(pool: _core.Pool, dy: Tensor, codes: Tensor, x: Tensor) -> Tensor:
     """The gradient of `x` by the codes that `forward_codes` gave, in memory like `x`."""
     out = None if x.is_contiguous() and dy.is_contiguous() else torch.empty_like(x)
-    if _torch_threads() == _ALL_THREADS:
+    if _torch_threads() == ALL_THREADS:
         return _core.backward_indices(pool, dy, codes, "window", x.shape, out)
     with as_many_threads_as_torch():
         return _core.backward_indices(pool, dy, codes, "window", x.shape, out)
@@ -98,7 +86,7 @@ def backward_codes(pool: _core.Pool, dy: Tensor, codes: Tensor, x: Tensor) -> Te
 
 def unpool(y: Tensor, indices: Tensor, shape: Sequence[int], axes: Sequence[int]) -> Tensor:
     """Zeros of that shape, but each element of `y` at its index in the plane of the axes."""
-    if _torch_threads() == _ALL_THREADS:
+    if _torch_threads() == ALL_THREADS:
         return _core.unpool(y, indices, "plane", axes, shape)
     with as_many_threads_as_torch():
         return _core.unpool(y, indices, "plane", axes, shape)
