@@ -7,6 +7,7 @@
 #endif
 
 #include "cpu/element/kinds.h"
+#include "cpu/simd/scalar_loop.h"
 #include "hwy/highway.h"
 #include "oriel/reduce.h"
 
@@ -67,6 +68,14 @@ HWY_INLINE void fold_rows_at(D d, const hn::TFromD<D>* const* rows, index_t i, h
 // Vectors of T no longer than 16 bytes: for rows shorter than the longest ones.
 template <class T>
 using ShortTag = hn::CappedTag<T, 16 / sizeof(T)>;
+template <class T>
+constexpr bool kHasVectors = hn::MaxLanes(hn::ScalableTag<T>()) > 1;
+/// Whether those are others.
+template <class T>
+constexpr bool kHasShortVectors = hn::MaxLanes(ShortTag<T>()) < hn::MaxLanes(hn::ScalableTag<T>());
+
+// The scalar kernels of x86 run on processors of before 2008 only, and where they are asked for: they should be short.
+constexpr bool kSpareScalarCode = HWY_TARGET == HWY_SCALAR && HWY_ARCH_X86;
 
 // Calls at(d, i) for vectors at i that cover n >= Lanes(d) elements; the last one overlaps the one before.
 template <class D, class At>
@@ -80,15 +89,18 @@ HWY_INLINE void cover_by(D d, index_t n, const At& at) {
 // Calls at(d, i) for vectors that cover a row, as long as it allows.
 template <class T, class At>
 HWY_INLINE void cover(index_t n, const At& at) {
-  const hn::ScalableTag<T> d;
-  const ShortTag<T> few;
-  if (n >= static_cast<index_t>(hn::Lanes(d))) {
-    cover_by(d, n, at);
-  } else if (n >= static_cast<index_t>(hn::Lanes(few))) {
-    cover_by(few, n, at);
-  } else {
-    const hn::CappedTag<T, 1> d1;
-    for (index_t i = 0; i < n; ++i) at(d1, i);
+  if constexpr (kHasVectors<T>) {
+    const hn::ScalableTag<T> d;
+    if (n >= static_cast<index_t>(hn::Lanes(d))) return cover_by(d, n, at);
+  }
+  if constexpr (kHasShortVectors<T>) {
+    const ShortTag<T> few;
+    if (n >= static_cast<index_t>(hn::Lanes(few))) return cover_by(few, n, at);
+  }
+  const hn::CappedTag<T, 1> d1;
+  for (index_t i = 0; i < n; ++i) {
+    if constexpr (kSpareScalarCode) ORIEL_SCALAR_LOOP;
+    at(d1, i);
   }
 }
 

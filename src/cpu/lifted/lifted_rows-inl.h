@@ -87,10 +87,15 @@ HWY_INLINE bool fold_elements_by(D d, const void* const* from, index_t n, A* HWY
 
 template <class R, class Lift, class X, class A, bool kWatches, int K, int kWatched>
 bool fold_elements_of(const void* const* rows, index_t n, A* out) {
-  const hn::ScalableTag<A> d;
-  const ShortTag<A> few;
-  if (n >= static_cast<index_t>(hn::Lanes(d))) return fold_elements_by<R, Lift, X, A, K, kWatched>(d, rows, n, out);
-  if (n >= static_cast<index_t>(hn::Lanes(few))) return fold_elements_by<R, Lift, X, A, K, kWatched>(few, rows, n, out);
+  if constexpr (kHasVectors<A>) {
+    const hn::ScalableTag<A> d;
+    if (n >= static_cast<index_t>(hn::Lanes(d))) return fold_elements_by<R, Lift, X, A, K, kWatched>(d, rows, n, out);
+  }
+  if constexpr (kHasShortVectors<A>) {
+    const ShortTag<A> few;
+    if (n >= static_cast<index_t>(hn::Lanes(few)))
+      return fold_elements_by<R, Lift, X, A, K, kWatched>(few, rows, n, out);
+  }
   return fold_short_row<R, Lift, X, A, kWatches>(rows, K, n, out);
 }
 
@@ -164,10 +169,11 @@ HWY_INLINE void fold_steps_by(D d, const A* row, const StepShape& s, A* HWY_REST
 
 template <class R, class A, int K>
 void fold_steps_of(const A* row, const StepShape& s, A* out) {
-  const hn::ScalableTag<A> d;
-  const ShortTag<A> few;  // there are kFewestStepLanes or more
-  if (s.lanes >= static_cast<index_t>(hn::Lanes(d))) return fold_steps_by<R, A, K>(d, row, s, out);
-  fold_steps_by<R, A, K>(few, row, s, out);
+  const hn::ScalableTag<A> d;  // there are kFewestStepLanes or more
+  if constexpr (kHasShortVectors<A>) {
+    if (s.lanes < static_cast<index_t>(hn::Lanes(d))) return fold_steps_by<R, A, K>(ShortTag<A>(), row, s, out);
+  }
+  fold_steps_by<R, A, K>(d, row, s, out);
 }
 
 template <class R, class A>
