@@ -4,8 +4,6 @@
 #define HWY_TARGET_INCLUDE "cpu/sliding/doubling.cc"
 #include "hwy/foreach_target.h"
 // (the include above compiles this file once per target)
-#include <bit>
-
 #include "cpu/element/fold-inl.h"
 #include "cpu/sliding/halving-inl.h"
 #include "cpu/sliding/sliding_kernels.h"
@@ -16,52 +14,51 @@ namespace HWY_NAMESPACE {
 
 // The rows of one strip: where this row's sums of 2^l taps go, where those that they are added to lie, and the parts of
 // the window that ends here.
-template <class T>
+template <class T, int kLevels>
 struct SumStep {
-  T* now[kMostSumLevels + 1];
-  const T* before[kMostSumLevels + 1];
-  const T* part[kMostSumLevels + 1];
+  T* now[kLevels + 1];
+  const T* before[kLevels + 1];
+  const T* part[kLevels + 1];
   int parts;  // without a single tap, which is this row
 };
 
-template <class T>
+template <class T, int kLevels>
 class SumRings {
  public:
-  explicit SumRings(index_t kernel)
-      : kernel_(kernel), levels_(static_cast<int>(std::bit_width(static_cast<std::uint64_t>(kernel))) - 1) {
-    for (int l = 1; l <= levels_; ++l) {
+  explicit SumRings(index_t kernel) : kernel_(kernel) {
+    for (int l = 1; l <= kLevels; ++l) {
       first_[l] = slots_;
       mask_[l] = kept_sums(kernel, l) - 1;
       slots_ += mask_[l] + 1;
     }
   }
-  int levels() const { return levels_; }
   index_t slots() const { return slots_; }
 
-  HWY_INLINE void step(T* ring, index_t clock, index_t strip, SumStep<T>& s) const {
+  SumStep<T, kLevels> step(T* ring, index_t clock, index_t strip) const {
+    SumStep<T, kLevels> s;
     const auto slot = [&](int l, index_t age) { return ring + (first_[l] + ((clock - age) & mask_[l])) * strip; };
-    for (int l = 1; l <= levels_; ++l) {
+    for (int l = 1; l <= kLevels; ++l) {
       s.now[l] = slot(l, 0);
-      s.before[l] = l < levels_ ? slot(l, index_t{1} << l) : nullptr;
+      s.before[l] = l < kLevels ? slot(l, index_t{1} << l) : nullptr;
     }
     s.parts = 0;
-    for (int l = levels_; l >= 1; --l) {
+    for (int l = kLevels; l >= 1; --l) {
       const index_t taps = index_t{1} << l;
       if ((kernel_ & taps) != 0) s.part[s.parts++] = slot(l, kernel_ & (taps - 1));
     }
+    return s;
   }
 
  private:
   index_t kernel_;
-  int levels_;  // of the window's largest power of two
   index_t slots_ = 0;
-  index_t first_[kMostSumLevels + 1] = {};
-  index_t mask_[kMostSumLevels + 1] = {};
+  index_t first_[kLevels + 1] = {};
+  index_t mask_[kLevels + 1] = {};
 };
 
 // kVectors vectors of one row of a strip, from element i on, which are element k of the strip's sums.
-template <int kVectors, class T, class D>
-HWY_INLINE void sum_vectors(D d, const SumStep<T>& s, int levels, const T* x, const T* x_before, index_t i, index_t k,
+template <int kVectors, class T, int kLevels, class D>
+HWY_INLINE void sum_vectors(D d, const SumStep<T, kLevels>& s, const T* x, const T* x_before, index_t i, index_t k,
                             bool odd, T* out) {
   const index_t lanes = static_cast<index_t>(hn::Lanes(d));
   hn::Vec<D> tap[kVectors], sum[kVectors];
@@ -69,7 +66,7 @@ HWY_INLINE void sum_vectors(D d, const SumStep<T>& s, int levels, const T* x, co
     tap[v] = hn::LoadU(d, x + i + v * lanes);
     sum[v] = hn::Add(hn::LoadU(d, x_before + i + v * lanes), tap[v]);
   }
-  for (int l = 1; l < levels; ++l) {
+  for (int l = 1; l < kLevels; ++l) {
     T* now = s.now[l] + k;
     const T* before = s.before[l] + k;
     for (int v = 0; v < kVectors; ++v) {
@@ -77,7 +74,7 @@ HWY_INLINE void sum_vectors(D d, const SumStep<T>& s, int levels, const T* x, co
       sum[v] = hn::Add(hn::LoadU(d, before + v * lanes), sum[v]);
     }
   }
-  T* now = s.now[levels] + k;
+  T* now = s.now[kLevels] + k;
   for (int v = 0; v < kVectors; ++v) hn::StoreU(sum[v], d, now + v * lanes);
   if (out == nullptr) return;
   const T* part = s.part[0] + k;
@@ -95,12 +92,10 @@ HWY_INLINE void sum_vectors(D d, const SumStep<T>& s, int levels, const T* x, co
 // Rows are read a strip at a time, which the hardware does not foresee.
 constexpr index_t kStripsAhead = 2;
 
-template <class T, class D>
+template <class T, int kLevels, class D>
 HWY_INLINE void sum_rows_by(D d, const LongRows& b) {
   const index_t lanes = static_cast<index_t>(hn::Lanes(d)), strip = kSumStripVectors * lanes;
-  const SumRings<T> rings(b.kernel);
-  const int levels = rings.levels();
-  SumStep<T> step;
+  const SumRings<T, kLevels> rings(b.kernel);
   const index_t count = b.windows + b.kernel - 1, last = b.n - lanes;
   const bool odd = b.kernel % 2 == 1;
   T* ring = static_cast<T*>(b.scratch);
@@ -110,31 +105,39 @@ HWY_INLINE void sum_rows_by(D d, const LongRows& b) {
       T* out = window >= 0 ? static_cast<T*>(b.out[window]) : nullptr;
       const T* x = static_cast<const T*>(b.rows[r]);
       const T* x_before = static_cast<const T*>(b.rows[r > 0 ? r - 1 : 0]);
-      rings.step(ring, b.clock + r, strip, step);
+      const auto step = rings.step(ring, b.clock + r, strip);
       if (from + strip <= b.n) {
         const char* ahead = reinterpret_cast<const char*>(x + from + kStripsAhead * strip);
         for (index_t a = 0; a < strip * static_cast<index_t>(sizeof(T)); a += 64) __builtin_prefetch(ahead + a, 0, 2);
-        sum_vectors<kSumStripVectors>(d, step, levels, x, x_before, from, 0, odd, out);
+        sum_vectors<kSumStripVectors>(d, step, x, x_before, from, 0, odd, out);
         continue;
       }
       for (index_t k = 0; from + k < b.n; k += lanes) {  // the last vector overlaps the one before, in x and out
-        sum_vectors<1>(d, step, levels, x, x_before, from + k < last ? from + k : last, k, odd, out);
+        sum_vectors<1>(d, step, x, x_before, from + k < last ? from + k : last, k, odd, out);
       }
     }
   }
 }
 
-template <class T>
+template <class T, int kLevels>
 void sum_rows(const LongRows& b) {
   if constexpr (kHasVectors<T>) {
     const hn::ScalableTag<T> d;
-    if (b.n >= static_cast<index_t>(hn::Lanes(d))) return sum_rows_by<T>(d, b);
+    if (b.n >= static_cast<index_t>(hn::Lanes(d))) return sum_rows_by<T, kLevels>(d, b);
   }
   if constexpr (kHasShortVectors<T>) {
     const ShortTag<T> few;
-    if (b.n >= static_cast<index_t>(hn::Lanes(few))) return sum_rows_by<T>(few, b);
+    if (b.n >= static_cast<index_t>(hn::Lanes(few))) return sum_rows_by<T, kLevels>(few, b);
   }
-  sum_rows_by<T>(hn::CappedTag<T, 1>(), b);
+  sum_rows_by<T, kLevels>(hn::CappedTag<T, 1>(), b);
+}
+
+template <class T, int kLevels = 1>
+void pick_sum_rows(const LongRows& b) {
+  if constexpr (kLevels <= kMostSumLevels) {
+    if (b.kernel < (index_t{2} << kLevels)) return sum_rows<T, kLevels>(b);
+    pick_sum_rows<T, kLevels + 1>(b);
+  }
 }
 
 template <class T>
@@ -142,7 +145,7 @@ bool sum_block(const LongRows& b) {
   if (b.kernel == 1)
     copy_rows<T>(b, [](auto, auto) HWY_ATTR {});
   else
-    sum_rows<T>(b);
+    pick_sum_rows<T>(b);
   return false;
 }
 
