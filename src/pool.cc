@@ -342,9 +342,7 @@ Plan plan(const Problem& problem) {
   return plan;
 }
 
-std::string version() {
-  return fmt::format("{}.{}.{}", ORIEL_VERSION_MAJOR, ORIEL_VERSION_MINOR, ORIEL_VERSION_PATCH);
-}
+std::string version() { return fmt::format("{}.{}.{}", ORIEL_VERSION_MAJOR, ORIEL_VERSION_MINOR, ORIEL_VERSION_PATCH); }
 std::vector<std::string> supported_targets() { return cpu::supported_targets(); }
 std::string active_target() { return cpu::active_target(); }
 void set_target(const std::string& name) { cpu::set_target(name); }
