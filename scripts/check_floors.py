@@ -38,7 +38,7 @@ MAY_USE = {
 }
 # Wings of the CPU backend, lowest first; what lies beside the folders is above all.
 WINGS = [
-    {"simd", "work"},
+    {"runtime", "simd"},
     {"plan"},
     {"element"},
     {"lifted", "exact"},

@@ -4,8 +4,8 @@
 #include <cmath>
 
 #include "cpu/run.h"
+#include "cpu/runtime/parallel.h"
 #include "cpu/simd/targets.h"
-#include "cpu/work/parallel.h"
 #include "cuda/run.h"
 #include "fmt/format.h"
 #include "oriel/version.h"

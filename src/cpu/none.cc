@@ -1,7 +1,7 @@
 // A build without the CPU backend: for machines that have nvcc and CMake alone.
 #include "cpu/run.h"
+#include "cpu/runtime/parallel.h"
 #include "cpu/simd/targets.h"
-#include "cpu/work/parallel.h"
 
 namespace oriel::cpu {
 namespace {

@@ -1,5 +1,5 @@
 // What a thread keeps between calls: scopes nest, nothing is lost, and no more is kept than is said.
-#include "cpu/work/arena.h"
+#include "cpu/runtime/arena.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>

@@ -14,8 +14,8 @@
 #include <set>
 #include <thread>
 
+#include "cpu/runtime/parallel.h"
 #include "cpu/strategies.h"
-#include "cpu/work/parallel.h"
 #include "pool/nested_calls.h"
 
 namespace oriel::test {

@@ -1,6 +1,6 @@
 // How work is divided among threads: every part once, whatever is known of the threads; waking them only for enough
 // work.
-#include "cpu/work/parallel.h"
+#include "cpu/runtime/parallel.h"
 
 #include <gtest/gtest.h>
 

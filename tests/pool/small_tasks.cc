@@ -2,7 +2,7 @@
 // and drop tensors all the time: half of their time went into giving memory back to the system.
 #include <malloc.h>
 
-#include "cpu/work/parallel.h"
+#include "cpu/runtime/parallel.h"
 
 namespace {
 [[maybe_unused]] const bool kSplit = (oriel::cpu::task_bytes = 1) == 1;

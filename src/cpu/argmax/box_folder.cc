@@ -3,7 +3,7 @@
 #include <cstring>
 #include <utility>
 
-#include "cpu/work/parallel.h"
+#include "cpu/runtime/parallel.h"
 
 namespace oriel::cpu {
 namespace {

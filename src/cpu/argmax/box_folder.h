@@ -4,7 +4,7 @@
 #include "cpu/argmax/argmax_kernels.h"
 #include "cpu/plan/layout.h"
 #include "cpu/recipe/kernels.h"
-#include "cpu/work/arena.h"
+#include "cpu/runtime/arena.h"
 
 namespace oriel::cpu {
 

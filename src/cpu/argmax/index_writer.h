@@ -6,8 +6,8 @@
 #include "cpu/argmax/box_folder.h"
 #include "cpu/plan/fold.h"
 #include "cpu/recipe/kernels.h"
+#include "cpu/runtime/parallel.h"
 #include "cpu/simd/stream.h"
-#include "cpu/work/parallel.h"
 
 namespace oriel::cpu {
 

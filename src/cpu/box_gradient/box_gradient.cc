@@ -5,8 +5,8 @@
 
 #include "cpu/box_gradient/box_gatherer.h"
 #include "cpu/indexed/scatter.h"
+#include "cpu/runtime/parallel.h"
 #include "cpu/simd/stream.h"
-#include "cpu/work/parallel.h"
 
 namespace oriel::cpu {
 namespace {

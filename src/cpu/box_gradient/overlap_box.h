@@ -4,7 +4,7 @@
 #include "cpu/argmax/box_folder.h"
 #include "cpu/box_gradient/overlap_kernels.h"
 #include "cpu/plan/layout.h"
-#include "cpu/work/arena.h"
+#include "cpu/runtime/arena.h"
 
 namespace oriel::cpu {
 

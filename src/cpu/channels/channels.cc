@@ -6,7 +6,7 @@
 #include "cpu/exact/mend.h"
 #include "cpu/lifted/lifted_rows.h"
 #include "cpu/rows/careful_rows.h"
-#include "cpu/work/parallel.h"
+#include "cpu/runtime/parallel.h"
 
 namespace oriel::cpu {
 namespace {

@@ -6,8 +6,8 @@
 #include "cpu/lifted/lifted_rows.h"
 #include "cpu/plan/fold.h"
 #include "cpu/plan/tiling.h"
-#include "cpu/work/arena.h"
-#include "cpu/work/inline_list.h"
+#include "cpu/runtime/arena.h"
+#include "cpu/runtime/inline_list.h"
 
 namespace oriel::cpu {
 

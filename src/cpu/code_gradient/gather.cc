@@ -8,10 +8,10 @@
 #include "cpu/code_gradient/reader_lists.h"
 #include "cpu/code_gradient/scatter.h"
 #include "cpu/indexed/scatter.h"
+#include "cpu/runtime/arena.h"
+#include "cpu/runtime/kept.h"
+#include "cpu/runtime/parallel.h"
 #include "cpu/simd/stream.h"
-#include "cpu/work/arena.h"
-#include "cpu/work/kept.h"
-#include "cpu/work/parallel.h"
 
 namespace oriel::cpu {
 namespace {

@@ -5,10 +5,10 @@
 #include <cstring>
 
 #include "cpu/code_gradient/check.h"
-#include "cpu/work/arena.h"
-#include "cpu/work/kept.h"
-#include "cpu/work/parallel.h"
-#include "cpu/work/scatter_sum.h"
+#include "cpu/runtime/arena.h"
+#include "cpu/runtime/kept.h"
+#include "cpu/runtime/parallel.h"
+#include "cpu/runtime/scatter_sum.h"
 
 namespace oriel::cpu {
 namespace {

@@ -6,8 +6,8 @@
 #include "cpu/exact/mend.h"
 #include "cpu/lifted/lifted_rows.h"
 #include "cpu/rows/careful_rows.h"
+#include "cpu/runtime/parallel.h"
 #include "cpu/simd/transpose.h"
-#include "cpu/work/parallel.h"
 
 namespace oriel::cpu {
 namespace {

@@ -5,7 +5,7 @@
 #include "cpu/disjoint/tree.h"
 #include "cpu/lifted/lifted_rows.h"
 #include "cpu/plan/fold.h"
-#include "cpu/work/arena.h"
+#include "cpu/runtime/arena.h"
 
 namespace oriel::cpu {
 

@@ -6,10 +6,10 @@
 
 #include "cpu/disjoint/gradient_kernels.h"
 #include "cpu/plan/layout.h"
+#include "cpu/runtime/arena.h"
+#include "cpu/runtime/parallel.h"
 #include "cpu/simd/line_writer.h"
 #include "cpu/simd/stream.h"
-#include "cpu/work/arena.h"
-#include "cpu/work/parallel.h"
 #include "oriel/reduce.h"
 
 namespace oriel::cpu {

@@ -3,8 +3,8 @@
 #include <cstring>
 
 #include "cpu/disjoint/global_kernels.h"
-#include "cpu/work/arena.h"
-#include "cpu/work/parallel.h"
+#include "cpu/runtime/arena.h"
+#include "cpu/runtime/parallel.h"
 
 namespace oriel::cpu {
 namespace {

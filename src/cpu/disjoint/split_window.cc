@@ -5,7 +5,7 @@
 #include "cpu/disjoint/tree.h"
 #include "cpu/lifted/lifted_rows.h"
 #include "cpu/rows/careful_rows.h"
-#include "cpu/work/parallel.h"
+#include "cpu/runtime/parallel.h"
 
 namespace oriel::cpu {
 namespace {

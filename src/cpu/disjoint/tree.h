@@ -3,8 +3,8 @@
 
 #include "cpu/lifted/lifted_rows.h"
 #include "cpu/plan/fold.h"
+#include "cpu/runtime/arena.h"
 #include "cpu/simd/transpose.h"
-#include "cpu/work/arena.h"
 
 namespace oriel::cpu {
 

@@ -74,7 +74,7 @@ constexpr bool kHasVectors = hn::MaxLanes(hn::ScalableTag<T>()) > 1;
 template <class T>
 constexpr bool kHasShortVectors = hn::MaxLanes(ShortTag<T>()) < hn::MaxLanes(hn::ScalableTag<T>());
 
-// The scalar kernels of x86 run on processors of before 2008 only, and where they are asked for: they should be short.
+// The scalar kernels of x86 run on processors without SSE4 and AES (before about 2011), or when asked for: be short.
 constexpr bool kSpareScalarCode = HWY_TARGET == HWY_SCALAR && HWY_ARCH_X86;
 
 // Calls at(d, i) for vectors at i that cover n >= Lanes(d) elements; the last one overlaps the one before.

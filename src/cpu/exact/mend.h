@@ -4,7 +4,7 @@
 
 #include "cpu/plan/fold.h"
 #include "cpu/plan/output_box.h"
-#include "cpu/work/inline_list.h"
+#include "cpu/runtime/inline_list.h"
 
 namespace oriel::cpu {
 

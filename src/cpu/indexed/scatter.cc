@@ -9,9 +9,9 @@
 
 #include "cpu/indexed/unpool.h"
 #include "cpu/plan/engine.h"
-#include "cpu/work/index_types.h"
-#include "cpu/work/scatter_sum.h"
-#include "cpu/work/tensor_rows.h"
+#include "cpu/runtime/index_types.h"
+#include "cpu/runtime/scatter_sum.h"
+#include "cpu/runtime/tensor_rows.h"
 #include "fmt/format.h"
 
 namespace oriel::cpu {

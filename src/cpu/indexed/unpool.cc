@@ -4,7 +4,7 @@
 #include <atomic>
 #include <cstring>
 
-#include "cpu/work/parallel.h"
+#include "cpu/runtime/parallel.h"
 
 namespace oriel::cpu {
 namespace {

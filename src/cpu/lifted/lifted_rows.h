@@ -2,7 +2,7 @@
 #pragma once
 
 #include "cpu/element/kinds.h"
-#include "cpu/work/arena.h"
+#include "cpu/runtime/arena.h"
 #include "oriel/problem.h"
 #include "oriel/reduce.h"
 

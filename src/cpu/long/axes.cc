@@ -6,7 +6,7 @@
 #include "cpu/long/axes_folder.h"
 #include "cpu/plan/windows.h"
 #include "cpu/recipe/recipe.h"
-#include "cpu/work/parallel.h"
+#include "cpu/runtime/parallel.h"
 
 namespace oriel::cpu {
 namespace {

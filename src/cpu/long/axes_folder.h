@@ -5,8 +5,8 @@
 #include "cpu/plan/fold.h"
 #include "cpu/plan/output_box.h"
 #include "cpu/recipe/recipe.h"
-#include "cpu/work/arena.h"
-#include "cpu/work/inline_list.h"
+#include "cpu/runtime/arena.h"
+#include "cpu/runtime/inline_list.h"
 
 namespace oriel::cpu {
 

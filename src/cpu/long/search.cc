@@ -8,9 +8,9 @@
 #include "cpu/long/axes.h"
 #include "cpu/plan/windows.h"
 #include "cpu/recipe/recipe.h"
-#include "cpu/work/arena.h"
-#include "cpu/work/index_types.h"
-#include "cpu/work/parallel.h"
+#include "cpu/runtime/arena.h"
+#include "cpu/runtime/index_types.h"
+#include "cpu/runtime/parallel.h"
 
 namespace oriel::cpu {
 namespace {

@@ -1,6 +1,6 @@
 #include "cpu/plan/index_rows.h"
 
-#include "cpu/work/index_types.h"
+#include "cpu/runtime/index_types.h"
 
 namespace oriel::cpu {
 namespace {

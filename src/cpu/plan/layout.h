@@ -4,7 +4,7 @@
 
 #include <array>
 
-#include "cpu/work/inline_list.h"
+#include "cpu/runtime/inline_list.h"
 #include "oriel/problem.h"
 #include "oriel/tensor.h"
 

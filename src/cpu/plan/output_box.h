@@ -5,7 +5,7 @@
 #include <array>
 
 #include "cpu/plan/layout.h"
-#include "cpu/work/inline_list.h"
+#include "cpu/runtime/inline_list.h"
 
 namespace oriel::cpu {
 

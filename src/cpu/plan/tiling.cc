@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "cpu/work/parallel.h"
+#include "cpu/runtime/parallel.h"
 
 namespace oriel::cpu {
 namespace {

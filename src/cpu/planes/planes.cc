@@ -8,9 +8,9 @@
 #include "cpu/plan/windows.h"
 #include "cpu/planes/plane_kernels.h"
 #include "cpu/rows/careful_rows.h"
+#include "cpu/runtime/arena.h"
+#include "cpu/runtime/parallel.h"
 #include "cpu/simd/per_target.h"
-#include "cpu/work/arena.h"
-#include "cpu/work/parallel.h"
 
 namespace oriel::cpu {
 

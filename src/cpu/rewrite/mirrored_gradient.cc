@@ -4,9 +4,9 @@
 
 #include "cpu/plan/engine.h"
 #include "cpu/recipe/kernels.h"
+#include "cpu/runtime/arena.h"
+#include "cpu/runtime/parallel.h"
 #include "cpu/sum_gradient/share_kernels.h"
-#include "cpu/work/arena.h"
-#include "cpu/work/parallel.h"
 
 namespace oriel::cpu {
 namespace {

@@ -4,10 +4,10 @@
 
 #include "cpu/argmax/register_kernels.h"
 #include "cpu/plan/engine.h"
+#include "cpu/runtime/arena.h"
+#include "cpu/runtime/index_types.h"
+#include "cpu/runtime/parallel.h"
 #include "cpu/simd/stream.h"
-#include "cpu/work/arena.h"
-#include "cpu/work/index_types.h"
-#include "cpu/work/parallel.h"
 
 namespace oriel::cpu {
 namespace {

@@ -4,9 +4,9 @@
 
 #include "cpu/channels/channels.h"
 #include "cpu/rewrite/transposed_batch.h"
+#include "cpu/runtime/arena.h"
+#include "cpu/runtime/parallel.h"
 #include "cpu/sliding/sliding.h"
-#include "cpu/work/arena.h"
-#include "cpu/work/parallel.h"
 
 namespace oriel::cpu {
 namespace {

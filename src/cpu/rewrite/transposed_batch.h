@@ -2,8 +2,8 @@
 #pragma once
 
 #include "cpu/lifted/lifted_rows.h"
+#include "cpu/runtime/arena.h"
 #include "cpu/simd/transpose.h"
-#include "cpu/work/arena.h"
 #include "oriel/window.h"
 
 namespace oriel::cpu {

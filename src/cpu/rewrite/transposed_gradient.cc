@@ -6,8 +6,8 @@
 #include "cpu/plan/engine.h"
 #include "cpu/recipe/recipe.h"
 #include "cpu/rewrite/transposed_batch.h"
-#include "cpu/work/arena.h"
-#include "cpu/work/parallel.h"
+#include "cpu/runtime/arena.h"
+#include "cpu/runtime/parallel.h"
 
 namespace oriel::cpu {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "cpu/plan/fold.h"
 #include "cpu/plan/tiling.h"
-#include "cpu/work/arena.h"
+#include "cpu/runtime/arena.h"
 
 namespace oriel::cpu {
 

@@ -3,9 +3,9 @@
 
 #include "cpu/plan/fold.h"
 #include "cpu/plan/tiling.h"
+#include "cpu/runtime/arena.h"
+#include "cpu/runtime/inline_list.h"
 #include "cpu/simd/strided_copy.h"
-#include "cpu/work/arena.h"
-#include "cpu/work/inline_list.h"
 
 namespace oriel::cpu {
 

@@ -4,7 +4,7 @@
 
 #include "cpu/rows/careful_rows.h"
 #include "cpu/rows/row_folder.h"
-#include "cpu/work/parallel.h"
+#include "cpu/runtime/parallel.h"
 
 namespace oriel::cpu {
 namespace {

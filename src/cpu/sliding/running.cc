@@ -5,11 +5,11 @@
 
 #include "cpu/plan/counts.h"
 #include "cpu/recipe/kernels.h"
+#include "cpu/runtime/arena.h"
+#include "cpu/runtime/parallel.h"
 #include "cpu/simd/strided_copy.h"
 #include "cpu/sliding/running_kernels.h"
 #include "cpu/sliding/sliding_folder.h"
-#include "cpu/work/arena.h"
-#include "cpu/work/parallel.h"
 
 namespace oriel::cpu {
 namespace {

@@ -4,8 +4,8 @@
 
 #include "cpu/recipe/kernels.h"
 #include "cpu/rows/careful_rows.h"
+#include "cpu/runtime/parallel.h"
 #include "cpu/sliding/sliding_folder.h"
-#include "cpu/work/parallel.h"
 
 namespace oriel::cpu {
 namespace {

@@ -5,9 +5,9 @@
 #include "cpu/plan/counts.h"
 #include "cpu/plan/fold.h"
 #include "cpu/rows/careful_rows.h"
+#include "cpu/runtime/arena.h"
 #include "cpu/simd/strided_copy.h"
 #include "cpu/sliding/sliding_kernels.h"
-#include "cpu/work/arena.h"
 
 namespace oriel::cpu {
 

@@ -6,11 +6,11 @@
 #include "cpu/plan/tiling.h"
 #include "cpu/recipe/kernels.h"
 #include "cpu/recipe/recipe.h"
+#include "cpu/runtime/arena.h"
+#include "cpu/runtime/parallel.h"
 #include "cpu/simd/stream.h"
 #include "cpu/sum_gradient/share_folder.h"
 #include "cpu/sum_gradient/tap_tree.h"
-#include "cpu/work/arena.h"
-#include "cpu/work/parallel.h"
 
 namespace oriel::cpu {
 namespace {

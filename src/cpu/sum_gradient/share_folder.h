@@ -3,9 +3,9 @@
 
 #include "cpu/plan/layout.h"
 #include "cpu/plan/tiling.h"
+#include "cpu/runtime/arena.h"
 #include "cpu/simd/stream.h"
 #include "cpu/sum_gradient/share_kernels.h"
-#include "cpu/work/arena.h"
 #include "oriel/problem.h"
 #include "oriel/reduce.h"
 

@@ -8,9 +8,9 @@
 #include "cpu/plan/fold.h"
 #include "cpu/recipe/kernels.h"
 #include "cpu/recipe/recipe.h"
+#include "cpu/runtime/tensor_rows.h"
 #include "cpu/sum_gradient/adjoint_rows.h"
 #include "cpu/sum_gradient/share_kernels.h"
-#include "cpu/work/tensor_rows.h"
 
 namespace oriel::cpu {
 namespace {

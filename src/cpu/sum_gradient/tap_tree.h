@@ -1,8 +1,8 @@
 // Which outputs of a pool an input adds shares of, and in which tree (S9), from the adjoint axis.
 #pragma once
 
+#include "cpu/runtime/arena.h"
 #include "cpu/sum_gradient/share_kernels.h"
-#include "cpu/work/arena.h"
 #include "oriel/window.h"
 
 namespace oriel::cpu {

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "cpu/work/tensor_rows.h"
+#include "cpu/runtime/tensor_rows.h"
 #include "oriel/tensor.h"
 
 namespace oriel::cpu {

@@ -7,7 +7,7 @@
 #include <new>
 #include <vector>
 
-#include "cpu/work/kept.h"
+#include "cpu/runtime/kept.h"
 #include "hwy/aligned_allocator.h"
 #include "oriel/types.h"
 

@@ -1,4 +1,4 @@
-#include "cpu/work/index_types.h"
+#include "cpu/runtime/index_types.h"
 
 namespace oriel::cpu {
 namespace {

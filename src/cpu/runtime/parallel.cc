@@ -1,4 +1,4 @@
-#include "cpu/work/parallel.h"
+#include "cpu/runtime/parallel.h"
 
 #include <pthread.h>
 #include <tbb/blocked_range.h>

@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "cpu/work/parallel.h"
+#include "cpu/runtime/parallel.h"
 #include "oriel/tensor.h"
 
 namespace oriel::cpu {
