@@ -79,17 +79,13 @@ void RunningFolder::set_tile(index_t number) {
   if (number == tile_number_) return;
   tile_number_ = number;
   tile_ = tiling_.tile(number);
-  if (how_.counts) counts_.count(tile_, how_, runs_);
+  if (how_.counts) counts_.count(tile_.axis, how_, RunTaps::most, runs_);
 }
 
 void RunningFolder::fold(index_t plane, index_t tile, Range rows) {
   set_tile(tile);
-  const auto begin = [&](Operand operand, index_t along) {
-    return job_.layout.plane_offset(plane, operand) + along * axes_.along_pitch[operand] +
-           tile_.lane_begin * job_.layout.lanes.pitch[operand];
-  };
-  x_ = static_cast<const std::byte*>(job_.x) + begin(kX, tile_.in_begin) * how_.in_bytes;
-  y_ = static_cast<std::byte*>(job_.y) + begin(kY, tile_.out_begin) * how_.out_bytes;
+  x_ = static_cast<const std::byte*>(job_.x) + tile_.offset(job_.layout, plane, kX) * how_.in_bytes;
+  y_ = static_cast<std::byte*>(job_.y) + tile_.offset(job_.layout, plane, kY) * how_.out_bytes;
   for (index_t c = 0; c < axes_.across.classes() && rows.begin + c < rows.end; ++c) fold_class(rows, rows.begin + c);
 }
 
@@ -171,15 +167,13 @@ void run_running(const FoldJob& job, int threads) {
   const int most = threads > 0 ? threads : default_threads();
   const index_t halo = (axes.along.extent() - 1) * job.layout.lanes.n * job.plain.value_bytes;
   Tiling tiling(job.layout, job.plain, most, std::clamp(4 * halo, kColumnBytes, 8 * kRowBytes));
-  const index_t planes = job.layout.plane_count();
-  tiling.keep_windows(planes, axes.across.kernel, most);
-  parallel_for(planes * tiling.tiles * tiling.bands, tiling.task_bytes, threads, [&](index_t begin, index_t end) {
+  tiling.keep_windows(job.layout.plane_count(), axes.across.kernel, most);
+  parallel_for(tiling.task_count(), tiling.task_bytes, threads, [&](index_t begin, index_t end) {
     Arena arena;
     RunningFolder folder(job, tiling, arena);
-    for (index_t task = begin; task < end; ++task) {
-      const index_t band = task % tiling.bands, tile = task / tiling.bands % tiling.tiles;
-      const Range rows = {band * tiling.band_rows, std::min(tiling.rows, (band + 1) * tiling.band_rows)};
-      folder.fold(task / tiling.bands / tiling.tiles, tile, rows);
+    for (index_t number = begin; number < end; ++number) {
+      const auto [plane, tile, rows] = tiling.task(number);
+      folder.fold(plane, tile, rows);
     }
   });
 }

@@ -54,17 +54,14 @@ void run_long(const FoldJob& job, int threads) {
   const index_t halo = (axes.along.extent() - 1) * job.layout.lanes.n * job.plain.value_bytes;
   const index_t row_bytes = std::clamp(std::max(wanted_row_bytes(job, axes), 4 * halo), kLeastRowBytes, 8 * kRowBytes);
   Tiling tiling(job.layout, job.plain, most, row_bytes);
-  const index_t planes = job.layout.plane_count();
-  tiling.keep_windows(planes, axes.across.kernel, most);
-  parallel_for(planes * tiling.tiles * tiling.bands, tiling.task_bytes, threads, [&](index_t begin, index_t end) {
+  tiling.keep_windows(job.layout.plane_count(), axes.across.kernel, most);
+  parallel_for(tiling.task_count(), tiling.task_bytes, threads, [&](index_t begin, index_t end) {
     Arena arena;
     LongFolder folder(job, tiling, arena);
     CarefulRows careful(job);
-    for (index_t task = begin; task < end; ++task) {
-      const index_t band = task % tiling.bands, tile = task / tiling.bands % tiling.tiles;
-      const index_t plane = task / tiling.bands / tiling.tiles;
-      folder.fold(plane, tile, {band * tiling.band_rows, std::min(tiling.rows, (band + 1) * tiling.band_rows)},
-                  careful);
+    for (index_t number = begin; number < end; ++number) {
+      const auto [plane, tile, rows] = tiling.task(number);
+      folder.fold(plane, tile, rows, careful);
     }
   });
 }

@@ -89,8 +89,7 @@ LongFolder::LongFolder(const FoldJob& job, const Tiling& tiling, Arena& arena)
       axes_(job.layout),
       kernels_(long_kernels(*job.problem, job.plain)),
       sum_(!job.plain.any_order),
-      dense_y_((job.layout.lanes.n == 1 || job.layout.lanes.pitch[kY] == 1) &&
-               (job.layout.row_axis < 0 || axes_.along.out == 1 || axes_.along_pitch[kY] == job.layout.lanes.n)),
+      dense_y_(job.layout.has_dense_rows(kY)),
       direct_(how_.lower == nullptr && dense_y_),
       lifts_(lifts_rows(job, axes_)),
       in_place_(folds_in_place(job, axes_)),
@@ -145,7 +144,7 @@ void LongFolder::set_tile(index_t number) {
     std::memcpy(row - before * bytes, identity_, at(before * bytes));
     std::memcpy(row + tile_.in_elems() * bytes, identity_, at(after * bytes));
   }
-  if (how_.lower != nullptr && how_.counts) counts_.count(tile_, how_, runs_);
+  if (how_.lower != nullptr && how_.counts) counts_.count(tile_.axis, how_, RunTaps::most, runs_);
 }
 
 // Whether a row holds values that need the careful recipe; rows that are not dense are looked at element by element.
@@ -195,13 +194,8 @@ bool LongFolder::gather(index_t first_place, index_t from, index_t count) {
 void LongFolder::fold(index_t plane, index_t tile, Range rows, CarefulRows& careful) {
   set_tile(tile);
   plane_ = plane;
-  const RowLayout& layout = job_.layout;
-  const auto begin = [&](Operand operand, index_t along) {
-    return layout.plane_offset(plane, operand) + along * axes_.along_pitch[operand] +
-           tile_.lane_begin * layout.lanes.pitch[operand];
-  };
-  x_ = static_cast<const std::byte*>(job_.x) + begin(kX, tile_.in_begin) * how_.in_bytes;
-  y_ = static_cast<std::byte*>(job_.y) + begin(kY, tile_.out_begin) * how_.out_bytes;
+  x_ = static_cast<const std::byte*>(job_.x) + tile_.offset(job_.layout, plane, kX) * how_.in_bytes;
+  y_ = static_cast<std::byte*>(job_.y) + tile_.offset(job_.layout, plane, kY) * how_.out_bytes;
   for (index_t c = 0; c < axes_.across.classes() && rows.begin + c < rows.end; ++c) {
     for (index_t i = 0; i < lifted_slots_; ++i) lifted_key_[i] = Lifted{};
     fold_class(rows, rows.begin + c, careful);

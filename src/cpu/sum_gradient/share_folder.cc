@@ -22,12 +22,8 @@ ShareFolder::ShareFolder(const ShareJob& job, const Tiling& tiling, Arena& arena
   for (int a = 0; a < layout_.pooled(); ++a) {
     if (a != layout_.row_axis) add_stage(a);
   }
-  const Pitches none{};
-  const Pitches& row = layout_.row_axis >= 0 ? layout_.axis[at(layout_.row_axis)].pitch : none;
-  const Axis* axis = layout_.row_axis >= 0 ? &layout_.axis[at(layout_.row_axis)].axis : nullptr;
-  const index_t lanes = layout_.lanes.n;
-  dense_x_ = (lanes == 1 || layout_.lanes.pitch[kX] == 1) && (!axis || axis->in == 1 || row[kX] == lanes);
-  dense_y_ = (lanes == 1 || layout_.lanes.pitch[kY] == 1) && (!axis || axis->out == 1 || row[kY] == lanes);
+  dense_x_ = layout_.has_dense_rows(kX);
+  dense_y_ = layout_.has_dense_rows(kY);
   joined_rows_ = dense_y_ && tiling.tiles == 1;
   index_t next = tiling.out_elems;
   for (int s = stage_.size() - 1; s >= 0; --s) {
@@ -86,11 +82,11 @@ void ShareFolder::make_rows(const Tiling& tiling) {
     rows.keys = arena_.take_array<Key>(count);
     for (index_t i = 0; i < count; ++i) {
       rows.keys[i] = {};
-      fill_absent(rows.first + i * slot_bytes_, before_bytes_);
+      fill_copies(rows.first + i * slot_bytes_, job_.how.identity.data(), bytes_, before_bytes_ / bytes_);
     }
   }
   absent_ = arena_.take(slot_bytes_);
-  fill_absent(absent_, slot_bytes_);
+  fill_copies(absent_, job_.how.identity.data(), bytes_, slot_bytes_ / bytes_);
   absent_ += before_bytes_;
   raw_ = arena_.take(slot_bytes_);
   scratch_ = arena_.take(std::min<index_t>(4, spread_.step) * slot_bytes_);
@@ -99,15 +95,6 @@ void ShareFolder::make_rows(const Tiling& tiling) {
     lifted_ = arena_.take(most_results_ * tiling.out_elems * bytes_);
     scaled_ = arena_.take(most_results_ * tiling.out_elems * bytes_);
   }
-}
-
-// `bytes`, a multiple of 64, of absent shares.
-void ShareFolder::fill_absent(std::byte* to, index_t bytes) const {
-  std::uint64_t word = 0;
-  for (index_t i = 0; i < 8; i += bytes_) {
-    std::memcpy(reinterpret_cast<std::byte*>(&word) + i, job_.how.identity.data(), at(bytes_));
-  }
-  for (index_t i = 0; i < bytes; i += 8) std::memcpy(to + i, &word, sizeof word);
 }
 
 void ShareFolder::set_tile(index_t number) {
@@ -150,14 +137,8 @@ void ShareFolder::count_divisors() {
   }
 }
 
-index_t ShareFolder::offset(const Coords& c, Operand operand) const {
-  index_t offset = 0;
-  for (const Stage& s : stage_) offset += c[at(s.number)] * layout_.axis[at(s.number)].pitch[operand];
-  return offset;
-}
-
 // Where a row of a level is kept, and what is kept there.
-std::byte* ShareFolder::slot(int level, const Coords& c, Key*& key) const {
+std::byte* ShareFolder::slot(int level, const RowCoords& c, Key*& key) const {
   index_t index = 0, step = 1;
   for (int s = level; s < stage_.size(); ++s) {
     const Stage& stage = stage_[at(s)];
@@ -170,7 +151,7 @@ std::byte* ShareFolder::slot(int level, const Coords& c, Key*& key) const {
 }
 
 // The row at c after `level` stages; c counts outputs of axes that are not folded yet, and inputs of the others.
-const std::byte* ShareFolder::row(int level, Coords& c) {
+const std::byte* ShareFolder::row(int level, RowCoords& c) {
   if (level > 0 && stage_[at(level - 1)].taps[c[at(stage_[at(level - 1)].number)]].count == 0) return absent_;
   Key* key;
   std::byte* out = slot(level, c, key);
@@ -233,7 +214,7 @@ const std::byte* ShareFolder::share(const std::byte* x, double across, std::byte
   const bool in_place = job_.same_dy && dense_x_;
   std::byte* lifted = job_.divides ? raw_ : out;
   if (!in_place) {
-    const index_t pitch = layout_.row_axis >= 0 ? layout_.axis[at(layout_.row_axis)].pitch[kX] : tile_.lanes;
+    const index_t pitch = tile_.position_pitch(layout_, kX);
     job_.lift(x, pitch, layout_.lanes.pitch[kX], tile_.axis.in, tile_.lanes, {lifted, nullptr}, {});
   } else if (!job_.divides) {
     job_.store(x, n * bytes_, false, out);
@@ -250,23 +231,17 @@ const std::byte* ShareFolder::share(const std::byte* x, double across, std::byte
 void ShareFolder::fold(index_t plane, index_t tile, Range rows) {
   set_tile(tile);
   ++task_;
-  const Pitches none{};
-  const Pitches& row_pitch = layout_.row_axis >= 0 ? layout_.axis[at(layout_.row_axis)].pitch : none;
-  const Pitches& lane = layout_.lanes.pitch;
-  const auto begin = [&](Operand operand, index_t along) {
-    return layout_.plane_offset(plane, operand) + along * row_pitch[operand] + tile_.lane_begin * lane[operand];
-  };
-  x_ = static_cast<const std::byte*>(job_.dy) + begin(kX, tile_.in_begin) * job_.how.in_bytes;
-  std::byte* y = static_cast<std::byte*>(job_.dx) + begin(kY, tile_.out_begin) * job_.how.out_bytes;
+  x_ = static_cast<const std::byte*>(job_.dy) + tile_.offset(layout_, plane, kX) * job_.how.in_bytes;
+  std::byte* y = static_cast<std::byte*>(job_.dx) + tile_.offset(layout_, plane, kY) * job_.how.out_bytes;
   const index_t row_bytes = tile_.out_elems() * bytes_;
-  Coords c = first_row(rows.begin);
+  RowCoords c = row_coords(layout_, rows.begin);
   const index_t together = joined_rows_ ? most_results_ : 1;
   const bool planar = stage_.size() == 1;
   const std::size_t planar_axis = planar ? at(stage_[0].number) : 0;
   for (index_t r = rows.begin; r < rows.end;) {
-    std::byte* to = y + offset(c, kY) * job_.how.out_bytes;
+    std::byte* to = y + row_offset(layout_, c, kY) * job_.how.out_bytes;
     const index_t end = std::min(rows.end, r + together);
-    for (index_t i = r; i < end; ++i, next_row(c)) {
+    for (index_t i = r; i < end; ++i, to_next_row(layout_, c)) {
       const std::byte* shares = planar ? planar_row(c[planar_axis]) : row(stage_.size(), c);
       job_.kernels.spread(spread_, shares, scratch_, slot_bytes_, results_ + (i - r) * row_bytes);
     }
@@ -291,24 +266,6 @@ void ShareFolder::flush(std::byte* y, index_t rows) const {
   }
   if (job_.same_dx && dense_y_) return job_.store(results, n * bytes_, job_.past_caches, y);
   job_.how.lower({results, nullptr, 0}, rows * tile_.axis.out, tile_.lanes, {}, y, pitch, lane_pitch);
-}
-
-ShareFolder::Coords ShareFolder::first_row(index_t number) const {
-  Coords c{};
-  for (int s = stage_.size() - 1; s >= 0; --s) {
-    const int a = stage_[at(s)].number;
-    c[at(a)] = number % layout_.axis[at(a)].axis.out;
-    number /= layout_.axis[at(a)].axis.out;
-  }
-  return c;
-}
-
-void ShareFolder::next_row(Coords& c) const {
-  for (int s = stage_.size() - 1; s >= 0; --s) {
-    const int a = stage_[at(s)].number;
-    if (++c[at(a)] < layout_.axis[at(a)].axis.out) return;
-    c[at(a)] = 0;
-  }
 }
 
 }  // namespace oriel::cpu

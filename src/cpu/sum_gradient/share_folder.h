@@ -39,7 +39,6 @@ class ShareFolder {
   static constexpr index_t kFewBytes = 64;
   static constexpr std::size_t at(index_t i) { return static_cast<std::size_t>(i); }
 
-  using Coords = std::array<index_t, kMaxPooledAxes>;
   struct Key {
     index_t task = -1;
     index_t row = 0;
@@ -65,19 +64,15 @@ class ShareFolder {
   void make_rows(const Tiling& tiling);
   void set_tile(index_t number);
   void count_divisors();
-  void fill_absent(std::byte* to, index_t bytes) const;
-  const std::byte* row(int level, Coords& c);
+  const std::byte* row(int level, RowCoords& c);
   const std::byte* planar_row(index_t i);
   const std::byte* share(const std::byte* x, double across, std::byte* out);
-  std::byte* slot(int level, const Coords& c, Key*& key) const;
+  std::byte* slot(int level, const RowCoords& c, Key*& key) const;
   void end_row(std::byte* row) const {
     std::byte* end = row + tile_.in_elems() * bytes_;
     if (after_bytes_ > kFewBytes) std::memcpy(end, absent_, at(after_bytes_));
     if (after_bytes_ != 0) std::memcpy(end, absent_, at(kFewBytes));  // there is room, and this is no call
   }
-  index_t offset(const Coords& c, Operand operand) const;
-  Coords first_row(index_t number) const;
-  void next_row(Coords& c) const;
   void flush(std::byte* y, index_t rows) const;
 
   const ShareJob& job_;
