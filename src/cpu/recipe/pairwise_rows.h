@@ -54,24 +54,10 @@ class PairwiseRows {
 
   /// Makes room for folds of `most` rows of `elems` elements, in memory of `arena`, which must not be reset while this
   /// lives.
-  void make(index_t most, index_t elems, Arena& arena) {
-    if (most <= kMaxFold) return;
-    value_bytes_ = (elems * how_.value_bytes + 127) / 64 * 64;
-    extra_bytes_ = how_.extra_bytes == 0 ? 0 : (elems * how_.extra_bytes + 127) / 64 * 64;
-    const index_t rooms = (floor_log2(most) + 1) * kTurns;
-    value_ = arena.take(rooms * value_bytes_);
-    if (extra_bytes_ != 0) extra_ = arena.take(rooms * extra_bytes_);
-  }
+  void make(index_t most, index_t elems, Arena& arena);
 
   /// out = the fold of rows that are at hand.
-  void fold(const RowIn* rows, index_t count, index_t n, RowOut out) {
-    if (count <= kMaxFold) return how_.fold.fold_rows(rows, static_cast<int>(count), n, out);
-    fold(count, n, out, [&](index_t first, index_t some, RowOut to) {
-      if (some == 1) return rows[first];
-      how_.fold.fold_rows(rows + first, static_cast<int>(some), n, to);
-      return RowIn{to.value, to.extra, 0};
-    });
-  }
+  void fold(const RowIn* rows, index_t count, index_t n, RowOut out);
 
   /// out = the fold of rows that leaf(first, count, room) folds, at most kMaxFold at a time. It says where their fold
   /// is: in `room`, or of one row wherever that is.
@@ -81,35 +67,28 @@ class PairwiseRows {
       leaf(index_t{0}, count, out);
       return;
     }
-    RowIn powers[kMostPowers];
-    int used = 0;
-    for (index_t t = 0; t < count;) {
-      const index_t m = detail::floor_power_of_two(count - t);
-      powers[used++] = power(t, m, n, leaf);
-      t += m;
-    }
-    join_powers(how_, powers, used, n, out);
+    fold_many(count, n, out, {&leaf, [](const void* self, index_t first, index_t some, RowOut room) {
+                                return (*static_cast<const Leaf*>(self))(first, some, room);
+                              }});
   }
 
  private:
+  // A leaf of any type.
+  struct AnyLeaf {
+    const void* self;
+    RowIn (*fold)(const void* self, index_t first, index_t count, RowOut room);
+  };
+
   static constexpr int kMostPowers = 64;
   static constexpr index_t kTurns = 2;  // rooms for folds of 2^i rows, which are read together for one of twice as many
 
-  template <class Leaf>
-  RowIn power(index_t first, index_t count, index_t n, const Leaf& leaf) {
-    const int size = floor_log2(count);
-    const index_t room = size * kTurns + turns_[static_cast<std::size_t>(size)]++ % kTurns;
-    const RowOut out = {value_ + room * value_bytes_, extra_ == nullptr ? nullptr : extra_ + room * extra_bytes_};
-    if (count <= kMaxFold) return leaf(first, count, out);
-    const RowIn halves[2] = {power(first, count / 2, n, leaf), power(first + count / 2, count / 2, n, leaf)};
-    how_.fold.fold_rows(halves, 2, n, out);
-    return {out.value, out.extra, 0};
-  }
+  void fold_many(index_t count, index_t n, RowOut out, const AnyLeaf& leaf);
+  RowIn power(index_t first, index_t count, index_t n, const AnyLeaf& leaf);
 
   const RowReduction& how_;
   std::byte* value_ = nullptr;
   std::byte* extra_ = nullptr;
-  index_t value_bytes_ = 0, extra_bytes_ = 0;
+  index_t value_bytes_ = 0, extra_bytes_ = 0;  // of a room
   std::array<std::uint8_t, kMostPowers> turns_{};
 };
 

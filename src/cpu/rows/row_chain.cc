@@ -129,6 +129,7 @@ std::uint64_t RowChain::number_of(const RowCoords& c) const {
 // The row at c after `level` stages. Of a pooled axis that has been folded c holds the output's number, of another one
 // the input's.
 RowIn RowChain::row(int level, RowCoords& c) {
+  if (level == 0 && source_.is_plain()) return source_.plain_row(c);
   const index_t i = slot_of(level, c);
   if (level == 0) return source_.row(c, i, number_of(c));
   RowSlots& slots = levels_[at(level)];

@@ -31,7 +31,7 @@ bool RowFolder::fold(index_t plane, index_t tile, Range rows) {
   RowCoords c = row_coords(part_.layout, rows.begin);
   for (index_t r = rows.begin; r < rows.end; ++r, to_next_row(part_.layout, c)) {
     done_ = r;
-    chain_.fold(c, results_.room(c));
+    chain_.fold(c, results_.begin_row(row_offset(part_.layout, c, kY)));
     if (source_.special()) return false;
     results_.finish(c);
   }
@@ -48,9 +48,10 @@ bool RowFolder::is_simple() const {
 // What fold asks for every row is asked once here: rows of a network's planes are short.
 bool RowFolder::fold_simple(Range outputs) {
   const int number = chain_.first_axis();
-  const Axis& across = part_.axis(number);
+  const PooledAxis& rows = part_.layout.axis[RowPart::at(number)];
+  const Axis& across = rows.axis;
   const FoldRows fold_rows = part_.how.fold.fold_rows;
-  const index_t pitch = part_.layout.axis[RowPart::at(number)].pitch[kX] * part_.how.in_bytes;
+  const index_t pitch = rows.pitch[kX] * part_.how.in_bytes;
   const index_t row_bytes = part_.tile.in_elems() * part_.how.in_bytes;
   const index_t new_bytes = std::min(across.stride, across.kernel) * row_bytes;
   const index_t ahead =
@@ -68,7 +69,7 @@ bool RowFolder::fold_simple(Range outputs) {
     for (index_t b = 0; b < new_bytes; b += kLineBytes) __builtin_prefetch(soon + b);
     fold_rows(in, static_cast<int>(across.kernel), part_.tile.in_elems(), folded);
     c[RowPart::at(number)] = o;
-    windows_.fold_short(results_.room(c));
+    windows_.fold_short(results_.begin_row(o * rows.pitch[kY]));
     results_.finish(c);
   }
   return true;

@@ -17,7 +17,10 @@ RowResults::RowResults(const RowPart& part, Arena& arena)
 }
 
 void RowResults::set_tile() {
-  if (runs_ != nullptr) counts_.count(part_.tile.axis, part_.how, RunTaps::equal, runs_);
+  if (runs_ == nullptr) return;
+  RowCounts counts;
+  counts.count(part_.tile.axis, part_.how, RunTaps::equal, runs_);
+  along_ = counts.params(part_.how);
 }
 
 void RowResults::begin(index_t plane) {
@@ -30,7 +33,7 @@ void RowResults::begin(index_t plane) {
 }
 
 LowerParams RowResults::params(const RowCoords& c) const {
-  LowerParams p = counts_.params(part_.how);
+  LowerParams p = along_;
   for (const Counted& a : across_) {
     const index_t o = c[RowPart::at(a.number)];
     const bool full = a.full.contains(o);
@@ -45,8 +48,8 @@ void RowResults::finish(const RowCoords& c) const {
   const RowReduction& how = part_.how;
   const RowLayout& layout = part_.layout;
   const LowerRow lower = how.lower != nullptr ? how.lower : how.store;
-  lower({folded_.value, folded_.extra, 0}, part_.tile.axis.out, part_.tile.lanes, params(c),
-        y_ + row_offset(layout, c, kY) * how.out_bytes, part_.tile.position_pitch(layout, kY), layout.lanes.pitch[kY]);
+  lower({folded_.value, folded_.extra, 0}, part_.tile.axis.out, part_.tile.lanes, params(c), row_,
+        part_.tile.position_pitch(layout, kY), layout.lanes.pitch[kY]);
   if (part_.job.index != nullptr && folded_.extra != nullptr) write_indices(c);
 }
 

@@ -14,11 +14,13 @@ class RowResults {
   void set_tile();
   void begin(index_t plane);
 
-  /// Where the accumulators of the row of outputs c are to be folded to: right into y if they are results.
-  RowOut room(const RowCoords& c) const {
-    return is_direct_ ? RowOut{y_ + row_offset(part_.layout, c, kY) * part_.how.out_bytes, nullptr} : folded_;
+  /// Before a row of outputs, which begins at an element of y's plane. Returns where its accumulators are to be folded
+  /// to: right into y if they are results.
+  RowOut begin_row(index_t offset) {
+    row_ = y_ + offset * part_.how.out_bytes;
+    return is_direct_ ? RowOut{row_, nullptr} : folded_;
   }
-  /// Makes results, and indices, of what has been folded there.
+  /// Makes results, and indices, of what has been folded there: the row c.
   void finish(const RowCoords& c) const;
 
  private:
@@ -36,9 +38,10 @@ class RowResults {
   const bool is_direct_;
   RowOut folded_;
   RowRun* runs_ = nullptr;
-  RowCounts counts_;  // along the tile's rows
+  LowerParams along_;  // of the tile's rows
   InlineList<Counted, kMaxPooledAxes> across_;
   std::byte* y_ = nullptr;
+  std::byte* row_ = nullptr;
   std::byte* index_ = nullptr;
   index_t flat_ = 0;
 };

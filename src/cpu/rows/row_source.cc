@@ -70,7 +70,7 @@ RowIn RowSource::row(const RowCoords& c, index_t slot, std::uint64_t number) {
   const std::byte* x = x_ + row_offset(part_.layout, c, kX) * how.in_bytes;
   const index_t n = part_.tile.in_elems();
   if (in_place_) {
-    if (how.scan != nullptr && !slots_.find(slot, {part_.task, number})) {
+    if (!slots_.find(slot, {part_.task, number})) {
       special_ = special_ || how.scan(x, n, how.scan_zeros);
     }
     return {x, nullptr, 0};

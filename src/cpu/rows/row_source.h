@@ -45,7 +45,12 @@ class RowSource {
 
   /// Before another task. Of rows that ascend, `inputs` are all that it reads.
   void begin(index_t plane, Range inputs);
-  /// The row at c. Slot `slot` may hold it; `number` is its own among all rows of the task.
+  /// Whether rows are read where they lie and not looked at; nothing is remembered of such rows.
+  bool is_plain() const { return in_place_ && part_.how.scan == nullptr; }
+  RowIn plain_row(const RowCoords& c) const {
+    return {x_ + row_offset(part_.layout, c, kX) * part_.how.in_bytes, nullptr, 0};
+  }
+  /// Any other row, that at c. Slot `slot` may hold it; `number` is its own among all rows of the task.
   RowIn row(const RowCoords& c, index_t slot, std::uint64_t number);
   /// Of rows in place that are asked for in ascending order along their only axis: the one of an input of it.
   const void* ascending_row(index_t input) {
