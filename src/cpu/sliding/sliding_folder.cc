@@ -54,6 +54,19 @@ bool lifts_rows(const FoldJob& job, const LongAxes& axes) {
   return job.layout.row_axis >= 0 && axes.along.in > 1 && axes.along_pitch[kX] != lanes.n;
 }
 
+// Whether a row holds values that need the careful recipe; rows that are not dense are looked at element by element.
+bool scan_row(const FoldJob& job, const RowTile& tile, const std::byte* x, index_t pitch) {
+  const RowReduction& how = job.plain;
+  const index_t lane_pitch = job.layout.lanes.pitch[kX], in = tile.axis.in, lanes = tile.lanes;
+  if ((lanes == 1 || lane_pitch == 1) && (in == 1 || pitch == lanes)) return how.scan(x, in * lanes, how.scan_zeros);
+  for (index_t p = 0; p < in; ++p) {
+    for (index_t l = 0; l < lanes; ++l) {
+      if (how.scan(x + (p * pitch + l * lane_pitch) * how.in_bytes, 1, how.scan_zeros)) return true;
+    }
+  }
+  return false;
+}
+
 }  // namespace
 
 bool folds_in_place(const FoldJob& job, const LongAxes& axes) {
@@ -147,20 +160,6 @@ void LongFolder::set_tile(index_t number) {
   if (how_.lower != nullptr && how_.counts) counts_.count(tile_.axis, how_, RunTaps::most, runs_);
 }
 
-// Whether a row holds values that need the careful recipe; rows that are not dense are looked at element by element.
-bool LongFolder::scan_row(const std::byte* x, index_t pitch) const {
-  const index_t lane_pitch = job_.layout.lanes.pitch[kX], in = tile_.axis.in, lanes = tile_.lanes;
-  if ((lanes == 1 || lane_pitch == 1) && (in == 1 || pitch == lanes)) {
-    return how_.scan(x, in * lanes, how_.scan_zeros);
-  }
-  for (index_t p = 0; p < in; ++p) {
-    for (index_t l = 0; l < lanes; ++l) {
-      if (how_.scan(x + (p * pitch + l * lane_pitch) * how_.in_bytes, 1, how_.scan_zeros)) return true;
-    }
-  }
-  return false;
-}
-
 // A row of inputs as accumulators, kept until the rows of a block further.
 const void* LongFolder::lifted_row(index_t input, bool& special) {
   const index_t slot = input / axes_.across.dilation % lifted_slots_;
@@ -169,11 +168,11 @@ const void* LongFolder::lifted_row(index_t input, bool& special) {
   if (key.input != input) {
     const RowLayout& layout = job_.layout;
     const std::byte* x = x_ + input * axes_.across_pitch[kX] * how_.in_bytes;
-    const index_t pitch = layout.row_axis >= 0 ? axes_.along_pitch[kX] : tile_.lanes;
+    const index_t pitch = tile_.position_pitch(layout, kX);
     const LiftRow lift = how_.lift != nullptr ? how_.lift : how_.gather;
     lift(x, pitch, layout.lanes.pitch[kX], tile_.axis.in, tile_.lanes, {row, nullptr}, how_.lift_params);
     key = {input, false};
-    if (how_.scan != nullptr && how_.lift != nullptr) key.special = scan_row(x, pitch);
+    if (how_.scan != nullptr && how_.lift != nullptr) key.special = scan_row(job_, tile_, x, pitch);
   }
   special = special || key.special;
   return row;

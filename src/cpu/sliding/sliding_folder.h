@@ -46,7 +46,6 @@ class LongFolder {
   void set_tile(index_t number);
   index_t block_outputs() const;
   bool gather(index_t first_place, index_t from, index_t count);
-  bool scan_row(const std::byte* x, index_t pitch) const;
   const void* lifted_row(index_t input, bool& special);
   void fold_class(Range rows, index_t first, CarefulRows& careful);
   std::byte* folded_row(index_t i) const { return folded_ + i * row_bytes_ + before_bytes_; }
