@@ -5,7 +5,7 @@
 #include <optional>
 #include <span>
 
-#include "cpu/argmax/register_argmax.h"
+#include "cpu/argmax/argmax.h"
 #include "cpu/code_gradient/gather.h"
 #include "cpu/plan/fold.h"
 #include "cpu/recipe/recipe.h"

@@ -6,8 +6,7 @@
 #include <mutex>
 #include <set>
 
-#include "cpu/argmax/box_argmax.h"
-#include "cpu/argmax/register_argmax.h"
+#include "cpu/argmax/argmax.h"
 #include "cpu/box_gradient/box_gradient.h"
 #include "cpu/channels/channels.h"
 #include "cpu/code_gradient/gather.h"

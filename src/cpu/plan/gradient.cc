@@ -4,10 +4,11 @@ namespace oriel::cpu {
 
 const RowLayout& Gradient::layout() const {
   if (!known_layout) {
-    Tensor dy_pitches = dx;  // a layout asks tensors of outputs for nothing but pitches
+    Tensor dy_pitches = dx, index_pitches = dx;  // a layout asks tensors of outputs for nothing but pitches
     dy_pitches.pitch = dy.pitch;
-    known_layout =
-        make_layout(problem, problem.axis, x != nullptr ? *x : ConstTensor(dx), dy_pitches, &dx, IndexSpace::window);
+    if (index != nullptr) index_pitches.pitch = index->pitch;
+    known_layout = make_layout(problem, problem.axis, x != nullptr ? *x : ConstTensor(dx), dy_pitches, &index_pitches,
+                               index != nullptr ? space : IndexSpace::window);
   }
   return *known_layout;
 }

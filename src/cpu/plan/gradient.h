@@ -18,7 +18,7 @@ struct Gradient {
   ConstTensor dy;
   Tensor dx;
 
-  /// Windows over kX: x, or dx without it, kY: dy, kIndex: dx. Made when first asked for.
+  /// Windows over kX: x, or dx without it, kY: dy, kIndex: index, or dx without it. Made when first asked for.
   const RowLayout& layout() const;
   mutable std::optional<RowLayout> known_layout = {};
 };

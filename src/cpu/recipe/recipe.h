@@ -1,11 +1,15 @@
 // Which kernels carry out a pool: the lane type, the lift, the fold and the lowering of a problem.
 #pragma once
 
+#include "cpu/element/kinds.h"
 #include "cpu/exact/exact_kernels.h"
 #include "oriel/problem.h"
 #include "oriel/reduce.h"
 
 namespace oriel::cpu {
+
+/// The lane that holds an element as it is; ordered keys of f16 and bf16.
+Lane native_lane(Dtype dtype);
 
 /// The fast way. For floating max and min, and for NaN policy omit, its `scan` says which rows it must not be used on.
 RowReduction plain_recipe(const Problem& problem);
