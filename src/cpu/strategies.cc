@@ -25,7 +25,6 @@
 #include "cpu/rewrite/transposed.h"
 #include "cpu/rewrite/transposed_gradient.h"
 #include "cpu/rows/rows.h"
-#include "cpu/sliding/running.h"
 #include "cpu/sliding/sliding.h"
 #include "cpu/sum_gradient/adjoint_rows.h"
 #include "cpu/sum_gradient/shares.h"
