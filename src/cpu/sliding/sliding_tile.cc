@@ -25,7 +25,7 @@ bool SlidingTile::set(index_t plane, index_t number) {
   if (other) {
     number_ = number;
     tile_ = tiling_.tile(number);
-    if (job_.plain.lower != nullptr && job_.plain.counts) counts_.count(tile_, job_.plain, runs_);
+    if (asks_for_counts(job_.plain)) counts_.count(tile_.axis, job_.plain, RunTaps::most, runs_);
   }
   plane_ = plane;
   x_ = static_cast<const std::byte*>(job_.x) + tile_.offset(job_.layout, plane, kX) * job_.plain.in_bytes;

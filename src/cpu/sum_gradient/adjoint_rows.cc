@@ -73,16 +73,14 @@ std::optional<ShareJob> job_of(const Problem& problem, const ConstTensor& dy, co
 }
 
 void run(const ShareJob& job, int threads) {
-  const index_t planes = job.layout.plane_count();
-  if (planes == 0 || job.layout.lanes.n == 0) return;
+  if (job.layout.plane_count() == 0 || job.layout.lanes.n == 0) return;
   const Tiling tiling(job.layout, job.how, threads > 0 ? threads : default_threads());
-  parallel_for(planes * tiling.tiles * tiling.bands, tiling.task_bytes, threads, [&](index_t begin, index_t end) {
+  parallel_for(tiling.task_count(), tiling.task_bytes, threads, [&](index_t begin, index_t end) {
     Arena arena, tile_arena;
     ShareFolder folder(job, tiling, arena, tile_arena);
-    for (index_t task = begin; task < end; ++task) {
-      const index_t band = task % tiling.bands, rest = task / tiling.bands;
-      folder.fold(rest / tiling.tiles, rest % tiling.tiles,
-                  {band * tiling.band_rows, std::min(tiling.rows, (band + 1) * tiling.band_rows)});
+    for (index_t number = begin; number < end; ++number) {
+      const auto [plane, tile, rows] = tiling.task(number);
+      folder.fold(plane, tile, rows);
     }
     if (job.past_caches) finish_stream();
   });
