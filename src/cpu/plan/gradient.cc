@@ -13,6 +13,15 @@ const RowLayout& Gradient::layout() const {
   return *known_layout;
 }
 
+const RowLayout& Gradient::adjoint_layout() const {
+  if (!known_adjoint_layout) {
+    std::array<Axis, kMaxPooledAxes> adjoint{};
+    for (std::size_t a = 0; a < static_cast<std::size_t>(problem.pooled); ++a) adjoint[a] = problem.axis[a].adjoint();
+    known_adjoint_layout = make_layout(problem, adjoint, dy, dx, nullptr, IndexSpace::plane);
+  }
+  return *known_adjoint_layout;
+}
+
 bool depends_on_inputs(const Problem& problem) {
   return is_floating(problem.dtype) && (problem.pool.op == Op::lp || problem.pool.nan == NanPolicy::omit);
 }
