@@ -9,6 +9,7 @@
 #include "cli/rank_rows.h"
 #include "cli/window_options.h"
 #include "oriel/pool.h"
+#include "quoted.h"
 
 namespace oriel::cli {
 namespace {
@@ -294,8 +295,8 @@ PlanCommand finish_plan(Typed& t) {
   if (!t.plan_network.empty()) {
     const std::size_t comma = t.plan_network.find(',');
     if (comma == std::string::npos)
-      throw Error(fmt::format("--network: '{}' is not understood; allowed: latency,bandwidth such as 2us,25GB/s",
-                              t.plan_network.substr(0, 40)));
+      throw Error(fmt::format("--network: {} is not understood; allowed: latency,bandwidth such as 2us,25GB/s",
+                              detail::quoted(t.plan_network)));
     c.cluster.latency = parse_seconds("--network", t.plan_network.substr(0, comma));
     c.cluster.network = parse_bandwidth("--network", t.plan_network.substr(comma + 1));
   }
@@ -311,10 +312,10 @@ TileCommand finish_tile(Typed& t) {
   for (const std::string& text : t.tile_values) {
     const std::size_t equals = text.find('=');
     if (equals == 0 || equals == std::string::npos)
-      throw Error(fmt::format("--set: must be NAME=N, but is '{}'", text.substr(0, 40)));
+      throw Error(fmt::format("--set: must be NAME=N, but is {}", detail::quoted(text)));
     const Extents value = parse_numbers("--set", text.substr(equals + 1), 'x');
     if (value.size() != 1 || value[0] < 0 || value[0] > std::numeric_limits<int>::max())
-      throw Error(fmt::format("--set: must be one number >= 0, but is '{}'", text.substr(0, 40)));
+      throw Error(fmt::format("--set: must be one number >= 0, but is {}", detail::quoted(text)));
     c.values[text.substr(0, equals)] = static_cast<int>(value[0]);
   }
   return c;

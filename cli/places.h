@@ -5,7 +5,7 @@
 #include <string>
 
 #include "cli/options.h"
-#include "io/array.h"
+#include "io/files.h"
 
 namespace oriel::cli {
 

@@ -13,7 +13,7 @@
 #include "cli/progress.h"
 #include "cli/stopwatch.h"
 #include "cli/window_options.h"
-#include "io/array.h"
+#include "io/files.h"
 #include "io/npz_output.h"
 #include "io/output_file.h"
 #include "quoted.h"

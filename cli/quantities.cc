@@ -7,6 +7,8 @@
 #include <span>
 #include <utility>
 
+#include "quoted.h"
+
 namespace oriel::cli {
 namespace {
 
@@ -29,9 +31,7 @@ std::optional<double> parse(std::string_view text, std::span<const Unit> units) 
 }
 
 [[noreturn]] void fail(std::string_view option, std::string_view text, std::string_view allowed) {
-  std::string shown;
-  for (const char c : text.substr(0, 40)) shown += c >= ' ' && c <= '~' ? c : '?';
-  throw Error(fmt::format("{}: '{}' is not understood; allowed: {}", option, shown, allowed));
+  throw Error(fmt::format("{}: {} is not understood; allowed: {}", option, detail::quoted(text), allowed));
 }
 
 }  // namespace

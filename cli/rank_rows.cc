@@ -4,6 +4,8 @@
 
 #include <charconv>
 
+#include "quoted.h"
+
 namespace oriel::cli {
 namespace {
 
@@ -67,9 +69,8 @@ std::vector<index_t> parse_ranks(const Problem& problem, const std::string& text
     index_t value = 0;
     const auto [next, error] = std::from_chars(at, end, value);
     if (error != std::errc() || (next != end && *next != ',')) {
-      throw Error(
-          fmt::format("--ranks: '{}' is not understood; allowed: a number such as 4, or bounds such as 0,5,6,10",
-                      text.substr(0, 40)));
+      throw Error(fmt::format("--ranks: {} is not understood; allowed: a number such as 4, or bounds such as 0,5,6,10",
+                              detail::quoted(text)));
     }
     values.push_back(value);
     more = next != end;

@@ -3,6 +3,7 @@
 #include "cli/options.h"
 #include "cli/progress.h"
 #include "oriel/tile/kernels.h"
+#include "quoted.h"
 
 namespace oriel::cli {
 namespace {
@@ -20,7 +21,7 @@ const tile::ShippedKernel& kernel_named(const std::string& name) {
     if (k.name == name) return k;
     names += fmt::format("{}{}", names.empty() ? "" : ", ", k.name);
   }
-  throw UsageError("oriel tile", fmt::format("KERNEL must be one of {}, list, but is '{}'", names, name.substr(0, 40)));
+  throw UsageError("oriel tile", fmt::format("KERNEL must be one of {}, list, but is {}", names, detail::quoted(name)));
 }
 
 std::string findings_text(const std::vector<tile::Finding>& findings, std::string_view machine) {

@@ -15,4 +15,9 @@ struct UsageError : std::runtime_error {
   std::string command;
 };
 
+/// `text` with a space in place of every line break, and `?` of every other control character.
+std::string one_line(std::string text);
+/// Writes `command: text` as one line to standard error. Returns `code`.
+int complain(const std::string& command, const std::string& text, int code);
+
 }  // namespace oriel::cli

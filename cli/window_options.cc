@@ -7,15 +7,15 @@
 #include <limits>
 #include <vector>
 
+#include "quoted.h"
+
 namespace oriel::cli {
 namespace {
 
 constexpr std::string_view kAllowedPadding = "1, 1x2, 0:1x2:3 (before:after), same, same_lower, valid";
 
 [[noreturn]] void fail(std::string_view option, std::string_view text, std::string_view allowed) {
-  std::string shown;
-  for (const char c : text.substr(0, 40)) shown += c >= ' ' && c <= '~' ? c : '?';
-  throw Error(fmt::format("{}: '{}' is not understood; allowed: {}", option, shown, allowed));
+  throw Error(fmt::format("{}: {} is not understood; allowed: {}", option, detail::quoted(text), allowed));
 }
 
 std::string without_spaces(std::string_view text) {

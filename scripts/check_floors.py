@@ -3,8 +3,9 @@
 
 The floors (docs/architecture.md): a file may include files of its own part and of parts on lower floors. Parts on the
 same floor never include each other, but on the floors of one part (0, 1, 3) that question does not arise. The wings of
-the CPU backend (folders of src/cpu) have floors of their own; a folder there has at most 15 files. Parts of the Python
-package import what is listed for them.
+the CPU backend (folders of src/cpu) have floors of their own; a folder there has at most 15 files. In src/io and cli no
+files include each other in a circle, a header and its source counted as one. Parts of the Python package import what is
+listed for them.
 """
 
 import ast
@@ -50,6 +51,8 @@ WINGS = [
     {"rewrite"},
 ]
 MOST_FILES = 15
+# Folders in which files must not include each other in a circle.
+WITHOUT_CIRCLES = ("src/io", "cli")
 # Parts of the Python package (folders, and single modules that stand for one) and the parts that they may import; what
 # is not listed is the package's own functions of arrays, which every part may import, and which import none of these.
 PYTHON_PARTS = {
@@ -113,6 +116,26 @@ def full_folders(root):
         count = sum(p.suffix in SUFFIXES for p in folder.iterdir())
         if count > MOST_FILES:
             yield f"{folder.relative_to(root).as_posix()}: {count} files; allowed: {MOST_FILES}"
+
+
+def circles(root):
+    """Includes of WITHOUT_CIRCLES by which a file includes itself; x.h and x.cc are one file, x."""
+    for top in WITHOUT_CIRCLES:
+        includes = {}  # of files without their endings
+        for file in sorted(p for p in (root / top).rglob("*") if p.suffix in SUFFIXES):
+            found = (resolve(root, file, m[1]) for m in INCLUDE.finditer(file.read_text(encoding="utf-8")))
+            for target in filter(None, found):
+                path = file.relative_to(root)
+                edges = includes.setdefault(path.with_suffix(""), {})
+                edges.setdefault(Path(target).with_suffix(""), path)
+        for here, edges in includes.items():
+            for target, path in edges.items():
+                reached, new = set(), {target} - {here}
+                while new:
+                    reached |= new
+                    new = {name for at in new for name in includes.get(at, {})} - reached
+                if here in reached:
+                    yield f"{path.as_posix()}: includes {target.as_posix()}, which includes {here.as_posix()} by way of others"
 
 
 def allowed(includer, included, included_path):
@@ -184,7 +207,7 @@ def python_violations(root):
 
 def main():
     root = Path(sys.argv[1] if len(sys.argv) > 1 else Path(__file__).parent.parent)
-    found = [*violations(root), *full_folders(root), *python_violations(root)]
+    found = [*violations(root), *full_folders(root), *circles(root), *python_violations(root)]
     for line in found:
         print(line)
     if found:

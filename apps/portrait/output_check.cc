@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
-#include "io/array.h"
 #include "io/file_identity.h"
+#include "io/files.h"
 #include "quoted.h"
 
 namespace oriel::portrait {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "apps/portrait/plane.h"
-#include "io/array.h"
+#include "io/files.h"
 
 namespace oriel::portrait {
 
