@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <nlohmann/json.hpp>
 
 #include "cli/json.h"
 #include "cli/layouts.h"
@@ -199,14 +200,15 @@ std::string table(const std::vector<std::string>& targets, const Report& report)
   return out;
 }
 
-std::string to_json(const std::vector<std::string>& targets, const Report& report) {
-  std::string parts;
+Json to_json(const std::vector<std::string>& targets, const Report& report) {
+  Json parts = Json::array();
   for (const Part& part : report.parts)
-    parts += fmt::format("{}\n    {{\"part\": {}, \"runs\": [{}], \"wrong\": [{}]}}", parts.empty() ? "" : ",",
-                         json_string(part.name), fmt::join(part.runs, ", "), fmt::join(part.wrong, ", "));
-  return fmt::format("  {{\"name\": {}, \"passed\": {}, \"targets\": {}, \"differences\": {}, \"parts\": [{}]}}",
-                     json_string(report.name), report.passed(), json_list(targets), json_list(report.differences),
-                     parts);
+    parts.push_back({{"part", part.name}, {"runs", part.runs}, {"wrong", part.wrong}});
+  return {{"name", report.name},
+          {"passed", report.passed()},
+          {"targets", targets},
+          {"differences", report.differences},
+          {"parts", std::move(parts)}};
 }
 
 }  // namespace
@@ -216,7 +218,7 @@ int run_check(const CheckCommand& command) {
   const KeepTarget keep;
   const std::vector<std::string> targets = supported_targets();
   bool passed = true;
-  std::string json;
+  Json json = Json::array();
   for (std::size_t i = 0; i < command.problems.size(); ++i) {
     const Problem& problem = command.problems[i];
     Report report{.name = to_string(problem), .parts = {}, .differences = {}};
@@ -225,12 +227,12 @@ int run_check(const CheckCommand& command) {
     for (const Sample sample : {Sample::plain, Sample::special}) checker.check(sample, command.seed);
     passed = passed && report.passed();
     if (command.json)
-      json += (i == 0 ? "" : ",\n") + to_json(targets, report);
+      json.push_back(to_json(targets, report));
     else
       progress.say(table(targets, report));
   }
   if (command.json)
-    progress.say("[\n" + json + "\n]\n");
+    progress.say(json_text(json));
   else
     progress.say(
         passed ? "All equal: every target, 1 and 2 threads, every layout, bit for bit the reference (gradients of Lp: "

@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <nlohmann/json.hpp>
+
 #include "cli/json.h"
 #include "cli/options.h"
 #include "cli/progress.h"
@@ -9,16 +11,24 @@
 namespace oriel::cli {
 namespace {
 
-std::string pass_json(const PassCost& p) {
-  return fmt::format(
-      "    {{\"pass\": \"{}\", \"messages\": {{\"total\": {:.0f}, \"most\": {:.0f}, \"mean\": {:.6g}}},\n"
-      "     \"bytes\": {{\"total\": {:.0f}, \"most\": {:.0f}, \"mean\": {:.6g}, \"off_node\": {:.4f}}},\n"
-      "     \"halo\": {{\"most\": {:.6g}, \"mean\": {:.6g}}}, \"imbalance\": {:.6g},\n"
-      "     \"predicted\": {{\"ideal_seconds\": {:.6g}, \"blocking_seconds\": {:.6g}, \"overlapped_seconds\": {:.6g},\n"
-      "       \"blocking_efficiency\": {:.4f}, \"overlapped_efficiency\": {:.4f}}}}}",
-      name(p.pass), p.total_messages, p.messages.most, p.messages.mean, p.total_bytes, p.bytes.most, p.bytes.mean,
-      p.off_node, p.halo.most, p.halo.mean, p.imbalance, p.ideal, p.blocking, p.overlapped, p.ideal / p.blocking,
-      p.ideal / p.overlapped);
+Json pass_json(const PassCost& p) {
+  return {
+      {"pass", name(p.pass)},
+      {"messages",
+       {{"total", json_of(p.total_messages)}, {"most", json_of(p.messages.most)}, {"mean", json_of(p.messages.mean)}}},
+      {"bytes",
+       {{"total", json_of(p.total_bytes)},
+        {"most", json_of(p.bytes.most)},
+        {"mean", json_of(p.bytes.mean)},
+        {"off_node", json_of(p.off_node)}}},
+      {"halo", {{"most", json_of(p.halo.most)}, {"mean", json_of(p.halo.mean)}}},
+      {"imbalance", json_of(p.imbalance)},
+      {"predicted",
+       {{"ideal_seconds", json_of(p.ideal)},
+        {"blocking_seconds", json_of(p.blocking)},
+        {"overlapped_seconds", json_of(p.overlapped)},
+        {"blocking_efficiency", json_of(p.ideal / p.blocking)},
+        {"overlapped_efficiency", json_of(p.ideal / p.overlapped)}}}};
 }
 
 std::string pass_text(const PassCost& p) {
@@ -41,16 +51,20 @@ int run_plan(const PlanCommand& c) {
   const index_t ranks = element_count(c.grid);
   const Extents node = node_block(c.grid, c.problem.shape, c.cluster.ranks_per_node);
   if (c.json) {
-    std::string list;
-    for (const PassCost& p : passes) list += (list.empty() ? "" : ",\n") + pass_json(p);
-    print(fmt::format(
-        "{{\"name\": {}, \"ranks\": {}, \"grid\": {}, \"outputs\": \"{}\", \"node\": {},\n  \"cluster\": "
-        "{{\"latency\": "
-        "{:g}, \"network\": {:g}, \"ranks_per_node\": {}, \"memory_bandwidth\": {:g}, \"overhead\": {:g}}},\n"
-        "  \"passes\": [\n{}\n  ]}}\n",
-        json_string(to_string(c.problem)), ranks, json_list(c.grid), c.balanced ? "balanced" : "centred",
-        json_list(node), c.cluster.latency, c.cluster.network, c.cluster.ranks_per_node, c.cluster.memory,
-        c.cluster.overhead, list));
+    Json list = Json::array();
+    for (const PassCost& p : passes) list.push_back(pass_json(p));
+    print(json_text({{"name", to_string(c.problem)},
+                     {"ranks", ranks},
+                     {"grid", json_of(c.grid)},
+                     {"outputs", c.balanced ? "balanced" : "centred"},
+                     {"node", json_of(node)},
+                     {"cluster",
+                      {{"latency", json_of(c.cluster.latency)},
+                       {"network", json_of(c.cluster.network)},
+                       {"ranks_per_node", c.cluster.ranks_per_node},
+                       {"memory_bandwidth", json_of(c.cluster.memory)},
+                       {"overhead", json_of(c.cluster.overhead)}}},
+                     {"passes", std::move(list)}}));
     return kExitDone;
   }
   std::string text = fmt::format("{}\n{} -> {} on {} ranks, a grid of {}; outputs {}\n", to_string(c.problem),

@@ -67,4 +67,8 @@ std::string show_bytes(double bytes) {
   return fmt::format("{:.3g} GB", bytes / 1e9);
 }
 
+std::string spent(std::string_view part, double seconds, double all) {
+  return fmt::format("{} in {}, {} in all", part, show_seconds(seconds), show_seconds(all));
+}
+
 }  // namespace oriel::cli

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <filesystem>
 #include <map>
 #include <mutex>
@@ -14,6 +13,7 @@
 #include "apps/portrait/picture_job.h"
 #include "cli/json.h"
 #include "cli/progress.h"
+#include "cli/stopwatch.h"
 #include "oriel/pool.h"
 #include "quoted.h"
 
@@ -106,8 +106,7 @@ class Run {
 
   void tell(const Job& job, const std::string& failure, const std::string& json) {
     const std::size_t done = written_ + failed_ + without_person_;
-    const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - start_;
-    const double rate = static_cast<double>(done) / std::max(passed.count(), 1e-9);
+    const double rate = static_cast<double>(done) / std::max(watch_.in_all(), 1e-9);
     progress_.set(fmt::format("{} of {}, {:.2g} a second, {:.0f} s left: {}", done, jobs_.size(), rate,
                               static_cast<double>(jobs_.size() - done) / rate, job.in));
     if (c_.asked.json) {
@@ -126,7 +125,7 @@ class Run {
   std::mutex mutex_;
   std::atomic<std::size_t> next_{0};
   std::size_t several_ = 0, written_ = 0, without_person_ = 0, failed_ = 0;
-  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+  const cli::Stopwatch watch_;
 };
 
 }  // namespace

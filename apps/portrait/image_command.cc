@@ -7,6 +7,7 @@
 #include "apps/portrait/picture_job.h"
 #include "cli/json.h"
 #include "cli/progress.h"
+#include "cli/quantities.h"
 #include "cli/stopwatch.h"
 #include "quoted.h"
 

@@ -2,10 +2,9 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <chrono>
-
 #include "apps/portrait/options.h"
 #include "cli/progress.h"
+#include "cli/stopwatch.h"
 #include "io/input_file.h"
 #include "io/output_file.h"
 
@@ -19,7 +18,7 @@ int run_pipe(PipeCommand c) {
   const NamedSegmenter segmenter = make_segmenter(c.asked.source);
   const io::ReadBytes in = io::read_descriptor(STDIN_FILENO, "standard input");
   io::OutputFile out("-");
-  const auto start = std::chrono::steady_clock::now();
+  const cli::Stopwatch watch;
   index_t begun = 0, ended = 0;
   const auto read = [&](Frame& frame) {
     frame.image = Image(c.height, c.width, 3);
@@ -34,9 +33,8 @@ int run_pipe(PipeCommand c) {
   };
   const auto write = [&](Frame&& frame) {
     out.write(frame.image.bytes.data(), frame.image.bytes.size());
-    const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - start;
     ++ended;
-    progress.set(fmt::format("{} frames, {:.3g} a second", ended, static_cast<double>(ended) / passed.count()));
+    progress.set(fmt::format("{} frames, {:.3g} a second", ended, static_cast<double>(ended) / watch.in_all()));
   };
   const FrameCount count = run_frames(read, segmenter.run, c.asked.look, c.smooth, write);
   out.commit();

@@ -1,13 +1,12 @@
 // `oriel-portrait video`.
 #include <fmt/format.h>
 
-#include <chrono>
-
 #include "apps/portrait/film.h"
 #include "apps/portrait/options.h"
 #include "apps/portrait/output_check.h"
 #include "cli/json.h"
 #include "cli/progress.h"
+#include "cli/stopwatch.h"
 #include "io/input_file.h"
 #include "oriel/pool.h"
 #include "quoted.h"
@@ -80,15 +79,14 @@ int run_video(VideoCommand c) {
   report.notes.insert(report.notes.end(), segmenter.notes.begin(), segmenter.notes.end());
   FilmWriter writer(target_of(c, reader, threads), reader, report.notes);
 
-  const auto start = std::chrono::steady_clock::now();
-  const auto passed = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(); };
+  const cli::Stopwatch watch;
   const index_t expected = reader.expected_frames();
   index_t done = 0;
   report.count = run_frames(
       [&](Frame& frame) { return reader.read(frame); }, segmenter.run, c.asked.look, c.smooth,
       [&](Frame&& frame) {
         writer.write(frame);
-        const double rate = static_cast<double>(++done) / passed();
+        const double rate = static_cast<double>(++done) / watch.in_all();
         progress.set(expected > done ? fmt::format("frame {} of {}, {:.3g} a second, {:.0f} s left", done, expected,
                                                    rate, static_cast<double>(expected - done) / rate)
                                      : fmt::format("frame {}, {:.3g} a second", done, rate));
@@ -98,7 +96,7 @@ int run_video(VideoCommand c) {
         fmt::format("{}: no picture of it could be decoded ({} broken packets); allowed: a film with at least one",
                     c.in, reader.broken_packets()));
   writer.finish();
-  report.seconds = passed();
+  report.seconds = watch.in_all();
   report.cut = reader.cut();
   if (report.cut.early) {
     const std::string note = ended_early(report);
