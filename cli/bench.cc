@@ -15,8 +15,8 @@
 #include "cli/samples.h"
 #include "cli/stopwatch.h"
 #include "oriel/pool.h"
-#include "tests/reference/from_problem.h"
-#include "tests/reference/reference.h"
+#include "reference/from_problem.h"
+#include "reference/reference.h"
 
 namespace oriel::cli {
 namespace {

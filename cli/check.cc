@@ -10,8 +10,8 @@
 #include "cli/progress.h"
 #include "cli/samples.h"
 #include "oriel/pool.h"
-#include "tests/reference/from_problem.h"
-#include "tests/reference/reference.h"
+#include "reference/from_problem.h"
+#include "reference/reference.h"
 
 namespace oriel::cli {
 namespace {

@@ -4,32 +4,13 @@
 #include <vector>
 
 #include "cli/json.h"
+#include "cli/names.h"
 #include "cli/options.h"
 #include "cli/progress.h"
 #include "io/hdf5.h"
 #include "oriel/pool.h"
 
 namespace oriel::cli {
-namespace {
-
-std::vector<std::string> dtype_names() {
-  return {
-#define ORIEL_DTYPE(dtype, type, accumulator) std::string(name(Dtype::dtype)),
-#include "oriel/dtypes.def"
-#undef ORIEL_DTYPE
-  };
-}
-
-std::vector<std::string> op_names() {
-  return {
-#define ORIEL_OP(op) std::string(name(Op::op)),
-#include "oriel/ops.def"
-#undef ORIEL_OP
-  };
-}
-
-}  // namespace
-
 int run_info(const InfoCommand& command) {
   const std::vector<std::string> targets = supported_targets();
   const std::string hdf5 = io::hdf5_version();

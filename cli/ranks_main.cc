@@ -183,7 +183,7 @@ int run(const std::vector<std::string>& words, MpiTeam& team) {
   } catch (const UsageError& e) {
     return complain_once(team, e.what(), kExitUsage);
   } catch (const std::bad_alloc&) {
-    return complain_once(team, "memory: there is not enough for this", kExitFailure);
+    return complain_once(team, "out of memory", kExitFailure);
   } catch (const std::exception& e) {
     return complain_once(team, e.what(), kExitFailure);
   }

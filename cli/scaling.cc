@@ -108,7 +108,7 @@ double busiest_link(const std::vector<Work>& all) {
   return std::max(sent, received);  // links go both ways at once
 }
 
-PassCost cost_of(const PlanCommand& c, const HaloPlan& plan, const std::vector<HaloPlan::Kind>& kinds,
+PassCost cost_of(const ScaleCommand& c, const HaloPlan& plan, const std::vector<HaloPlan::Kind>& kinds,
                  const Extents& node, Pass pass) {
   PassCost cost;
   cost.pass = pass;
@@ -166,7 +166,7 @@ Extents node_block(const Extents& grid, const Extents& shape, index_t ranks) {
   return best.block;
 }
 
-std::vector<PassCost> costs(const PlanCommand& c) {
+std::vector<PassCost> costs(const ScaleCommand& c) {
   const dist::Partition inputs = dist::Partition::balanced(c.problem.shape, c.grid);
   const HaloPlan plan(c.problem, inputs,
                       c.balanced ? dist::Partition::balanced(c.problem.output_shape, c.grid)

@@ -35,6 +35,6 @@ struct PassCost {
 Extents node_block(const Extents& grid, const Extents& shape, index_t ranks);
 
 /// All passes that the pool has use for: forward, and its gradient where it has one.
-std::vector<PassCost> costs(const PlanCommand& command);
+std::vector<PassCost> costs(const ScaleCommand& command);
 
 }  // namespace oriel::cli

@@ -28,7 +28,7 @@ std::string findings_text(const std::vector<tile::Finding>& findings, std::strin
   std::string text;
   for (const tile::Finding& f : findings)
     text += fmt::format("{} {}: {} [{}]\n", f.is_error ? "error" : "warning", f.id, f.text, to_string(f.where));
-  return text.empty() ? fmt::format("{}: nothing to complain of\n", machine) : text;
+  return text.empty() ? fmt::format("{}: no issues found\n", machine) : text;
 }
 
 std::string pictures(const tile::Program& program) {

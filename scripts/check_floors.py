@@ -27,15 +27,15 @@ PARTS = [
     (r"(src|include/oriel)/distributed[/.].*", 4, "distributed"),
     (r"(src|include/oriel)/nn[/.].*", 4, "nn"),
     (r"src/io/.*", 5, "io"),
-    (r"(cli|python|apps|bench|examples|tests|fuzz)/.*", 5, None),
+    (r"(reference|cli|python|apps|bench|examples|tests|fuzz)/.*", 5, None),
 ]
 # Floor 5: who may use which other part of floor 5. Everything else there meets only the floors below.
 MAY_USE = {
-    "cli": {"io", "tests/reference"},  # `oriel check` compares with the reference
+    "cli": {"io", "reference"},  # `oriel check` compares with the reference
     "apps": {"io", "cli"},  # the program's progress, errors, JSON
-    "tests": {"io", "cli", "python", "apps", "tests/reference"},
-    "tests/reference": set(),
-    "fuzz": {"io", "cli", "apps", "tests", "tests/reference"},
+    "tests": {"io", "cli", "python", "apps", "reference"},
+    "reference": set(),
+    "fuzz": {"io", "cli", "apps", "tests", "reference"},
 }
 # Wings of the CPU backend, lowest first; what lies beside the folders is above all.
 WINGS = [
@@ -71,8 +71,6 @@ INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.MULTILINE)
 
 def part_of(path):
     """The (floor, part) of a file, or None for a file that no rule places."""
-    if path.startswith("tests/reference/"):
-        return 5, "tests/reference"
     for pattern, floor, part in PARTS:
         if re.fullmatch(pattern, path):
             if part is None:
@@ -144,14 +142,14 @@ def allowed(includer, included, included_path):
         return True
     if floor == other_floor:
         return floor == 5 and other in MAY_USE.get(part, set())
-    if part == "tests/reference" and (other_floor > 1 or included_path == "include/oriel/window.h"):
+    if part == "reference" and (other_floor > 1 or included_path == "include/oriel/window.h"):
         return False  # the reference shares with what it judges types, tensors and problems, but no geometry
     return floor > other_floor
 
 
 def violations(root):
     root = root.resolve()
-    for top in ("include", "src", "cli", "python", "apps", "bench", "examples", "tests", "fuzz"):
+    for top in ("include", "src", "reference", "cli", "python", "apps", "bench", "examples", "tests", "fuzz"):
         for file in sorted((root / top).rglob("*")):
             if file.suffix not in SUFFIXES:
                 continue

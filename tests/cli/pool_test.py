@@ -98,6 +98,8 @@ def test_padding_before_and_after(oriel, tmp_path):
     np.testing.assert_array_equal(y, sliding_window_view(padded, (3, 3)).sum(axis=(2, 3)))
     spaced = pooled(oriel, tmp_path, x, "--op", "sum", "--kernel", 3, "--stride", 1, "--padding", "0:1 x 2:1")
     np.testing.assert_array_equal(spaced, y)
+    as_in_names = pooled(oriel, tmp_path, x, "--op", "sum", "--kernel", 3, "--stride", 1, "--padding", "0+1x2+1")
+    np.testing.assert_array_equal(as_in_names, y)
 
 
 def test_same_puts_the_odd_place_after_or_before(oriel, tmp_path):

@@ -4,6 +4,7 @@
 
 #include "oriel/problem.h"
 #include "seeds.h"
+#include "support.h"
 
 namespace oriel {
 namespace {
@@ -118,13 +119,7 @@ const Wrong kWrong[] = {
 
 TEST(ProblemName, ErrorsNameTheWord) {
   for (const Wrong& wrong : kWrong) {
-    std::string message = "(no error)";
-    try {
-      parse_problem(wrong.name);
-    } catch (const Error& e) {
-      message = e.what();
-    }
-    EXPECT_EQ(message, wrong.message) << wrong.name;
+    EXPECT_EQ(test::message([&] { parse_problem(wrong.name); }), wrong.message) << wrong.name;
   }
 }
 

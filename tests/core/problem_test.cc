@@ -5,18 +5,15 @@
 #include <cmath>
 #include <random>
 
+#include "support.h"
+
 namespace oriel {
 namespace {
 
 constexpr index_t kHuge = std::numeric_limits<index_t>::max();
 
 std::string message(const Pool& pool, const Extents& shape, Dtype dtype = Dtype::f32) {
-  try {
-    make_problem(pool, dtype, shape);
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "(no error)";
+  return test::message([&] { make_problem(pool, dtype, shape); });
 }
 
 TEST(Problem, ResolvesAxes) {

@@ -5,19 +5,14 @@
 #include <random>
 #include <set>
 
+#include "support.h"
+
 namespace oriel {
 namespace {
 
 constexpr index_t kHuge = std::numeric_limits<index_t>::max();
 
-std::string message(auto&& call) {
-  try {
-    call();
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "(no error)";
-}
+using test::message;
 
 TEST(MemoryOrder, IsThatOfPitchesFromTheLargestOn) {
   EXPECT_EQ(memory_order({12, 4, 1}), Extents({0, 1, 2}));

@@ -6,8 +6,12 @@
 #include <cstring>
 #include <random>
 
+#include "support.h"
+
 namespace oriel {
 namespace {
+
+using test::message;
 
 static_assert(half(1.0).bits == 0x3c00 && half(-2.0).bits == 0xc000 && half(65520.0).bits == 0x7c00);
 static_assert(half(5.9604644775390625e-8).bits == 1, "the least subnormal");
@@ -164,15 +168,6 @@ TEST(Types, NamesReturn) {
   for (Op op : {Op::max, Op::min, Op::avg, Op::sum, Op::lp}) EXPECT_EQ(parse_op(name(op)), op);
   EXPECT_TRUE(is_floating(Dtype::bf16));
   EXPECT_FALSE(is_floating(Dtype::boolean));
-}
-
-std::string message(auto&& call) {
-  try {
-    call();
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "(no error)";
 }
 
 TEST(Types, ErrorsNameTheValueAndWhatIsAllowed) {

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "cuda/device_tensor.h"
-#include "from_problem.h"
 #include "oriel/pool.h"
+#include "reference/from_problem.h"
 
 namespace oriel::test {
 

@@ -5,6 +5,7 @@
 #include "cuda/launch.cuh"
 #include "emulator/grid.h"
 #include "oriel/pool.h"
+#include "support.h"
 
 namespace oriel::test {
 namespace {
@@ -28,15 +29,7 @@ class CudaErrors : public testing::Test {
     grid::reset();
   }
 
-  template <class F>
-  static std::string error(F f) {
-    try {
-      f();
-    } catch (const Error& e) {
-      return e.what();
-    }
-    return "no error";
-  }
+  static std::string error(auto&& f) { return message(f); }
 
   std::vector<float> numbers_ = std::vector<float>(64, 1.0F);
   DeviceTensor x_{Dtype::f32, {1, 1, 8, 8}, Layout::dense, numbers_.data()};
@@ -73,7 +66,7 @@ TEST_F(CudaErrors, WhatTheRuntimeSays) {
   grid::fail_next("cudaLaunchKernel", cudaErrorLaunchFailure);
   EXPECT_EQ(error(forward_now),
             "cuda: the launch of a kernel failed: unspecified launch failure (cudaErrorLaunchFailure)");
-  EXPECT_EQ(error(forward_now), "no error") << "the next call is not hurt";
+  EXPECT_EQ(error(forward_now), "(no error)") << "the next call is not hurt";
   grid::fail_next("cudaGetDevice", cudaErrorNoDevice);
   EXPECT_EQ(error(forward_now), "cuda: cudaGetDevice failed: no CUDA-capable device is detected (cudaErrorNoDevice)");
   grid::fail_next("cudaPointerGetAttributes", cudaErrorInvalidValue);

@@ -10,7 +10,7 @@
 #include "distributed/partitions.h"
 #include "oriel/distributed/transport.h"
 #include "pool/fill.h"
-#include "reference.h"
+#include "reference/reference.h"
 
 namespace oriel::test {
 

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "distributed/partitions.h"
+#include "support.h"
 
 namespace oriel::dist {
 namespace {
@@ -289,14 +290,7 @@ TEST(HaloPlan, InputsThatShareAWindow) {
 
 TEST(HaloPlan, RefusesWhatDoesNotFit) {
   const Problem problem = parse_problem("max:f32:10:k3s2p1:axes0");
-  const auto message = [](auto call) -> std::string {
-    try {
-      call();
-    } catch (const Error& e) {
-      return e.what();
-    }
-    return "";
-  };
+  using test::message;
   const Partition ten({Cuts({0, 5, 10})}), five({Cuts({0, 2, 5})}), three({Cuts({0, 2, 3, 5})});
   EXPECT_EQ(message([&] { HaloPlan(problem, five, five); }),
             "halo plan: the partition of the input must cover shape 10, but covers 5");

@@ -6,6 +6,7 @@
 #include "distributed/partitions.h"
 #include "oriel/distributed/local_pool.h"
 #include "pool/random_problem.h"
+#include "support.h"
 
 namespace oriel::test {
 namespace {
@@ -83,14 +84,7 @@ TEST(Kinds, OfAMillionRanks) {
 TEST(Kinds, RefuseABadPeriod) {
   const Problem problem = parse_problem("max:f32:8x8:k2");
   const HaloPlan plan(problem, Partition::balanced({8, 8}, {2, 2}), Partition::balanced({4, 4}, {2, 2}));
-  const auto error_of = [&](const Extents& period) {
-    try {
-      plan.kinds(period);
-    } catch (const Error& e) {
-      return std::string(e.what());
-    }
-    return std::string();
-  };
+  const auto error_of = [&](const Extents& period) { return test::error_of([&] { plan.kinds(period); }); };
   EXPECT_EQ(error_of({2}), "halo plan: period must have one number for each axis, 2, but has 1");
   const HaloPlan other(problem, Partition::balanced({8, 8}, {2, 2}), Partition::balanced({4, 4}, {4, 1}));
   EXPECT_THROW(other.kinds(), Error);

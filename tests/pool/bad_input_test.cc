@@ -4,20 +4,12 @@
 #include <vector>
 
 #include "oriel/pool.h"
+#include "support.h"
 
 namespace oriel::test {
 namespace {
 
 constexpr index_t kHuge = std::numeric_limits<index_t>::max();
-
-std::string message(auto&& call) {
-  try {
-    call();
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "(no error)";
-}
 
 // The error begins with the pool's name and holds each of the words.
 void expect_error(const std::string& text, const std::string& prefix, std::initializer_list<const char*> words) {

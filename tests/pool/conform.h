@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "from_problem.h"
 #include "oriel/pool.h"
 #include "placed.h"
+#include "reference/from_problem.h"
 
 namespace oriel::test {
 

@@ -4,7 +4,7 @@
 #include "apps/portrait/http/form.h"
 #include "apps/portrait/http/host_rule.h"
 #include "apps/portrait/http/message.h"
-#include "oriel/types.h"
+#include "support.h"
 
 namespace oriel::portrait::http {
 namespace {
@@ -66,12 +66,7 @@ TEST(Form, TakesContentWithoutCopying) {
 }
 
 std::string why_not(std::string_view type, std::string_view body) {
-  try {
-    parts_of(type, body);
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "";
+  return test::error_of([&] { parts_of(type, body); });
 }
 
 TEST(Form, SaysWhatIsMalformed) {

@@ -85,7 +85,7 @@ def test_formatting():
     version = subprocess.run([program, "--version"], capture_output=True, text=True, check=True).stdout
     if f"version {VERSION}" not in version:
         pytest.skip(f"NOT CHECKED: clang-format {VERSION}* formats this tree, not {version.strip()}")
-    folders = [ROOT / name for name in ("include", "src", "cli", "python", "apps", "bench", "examples", "tests", "fuzz")]
+    folders = [ROOT / name for name in ("include", "src", "reference", "cli", "python", "apps", "bench", "examples", "tests", "fuzz")]
     files = [path for folder in folders for path in folder.rglob("*") if path.suffix in (".h", ".cc", ".inl")]
     assert len(files) > 500
     result = subprocess.run([program, "--dry-run", "-Werror", *files], capture_output=True, text=True)

@@ -67,7 +67,7 @@ void check_case(Ranks& ranks, const Whole& whole, const Partition& inputs, const
   ranks.expect_equal(wrong, "", what);
 }
 
-// What `oriel plan` counts, from ranks of each kind, is what all ranks together were given.
+// What `oriel scale` counts, from ranks of each kind, is what all ranks together were given.
 void check_kinds(Ranks& ranks) {
   std::mt19937_64 random(53);
   for (const char* name :

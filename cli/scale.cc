@@ -7,6 +7,7 @@
 #include "cli/progress.h"
 #include "cli/quantities.h"
 #include "cli/scaling.h"
+#include "cli/usage.h"
 
 namespace oriel::cli {
 namespace {
@@ -46,7 +47,9 @@ std::string pass_text(const PassCost& p) {
 
 }  // namespace
 
-int run_plan(const PlanCommand& c) {
+int run_scale(const ScaleCommand& c) {
+  if (c.by_old_name)
+    complain("oriel plan", "is called oriel scale now; the next release will not know the old name", 0);
   const std::vector<PassCost> passes = costs(c);
   const index_t ranks = element_count(c.grid);
   const Extents node = node_block(c.grid, c.problem.shape, c.cluster.ranks_per_node);

@@ -1,4 +1,4 @@
-#include "geometry.h"
+#include "reference/geometry.h"
 
 #include <algorithm>
 

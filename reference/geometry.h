@@ -1,7 +1,7 @@
 // S1, S2 and S5 by enumeration: for each output of an axis the inputs that it reads.
 #pragma once
 
-#include "reference.h"
+#include "reference/reference.h"
 
 namespace oriel::reference {
 

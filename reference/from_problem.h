@@ -2,7 +2,7 @@
 #pragma once
 
 #include "oriel/problem.h"
-#include "reference.h"
+#include "reference/reference.h"
 
 namespace oriel::reference {
 

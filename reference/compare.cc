@@ -1,8 +1,8 @@
 #include <cmath>
 #include <cstring>
 
-#include "numbers.h"
-#include "reference.h"
+#include "reference/numbers.h"
+#include "reference/reference.h"
 
 namespace oriel::reference {
 

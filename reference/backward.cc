@@ -2,8 +2,8 @@
 #include <cmath>
 #include <cstring>
 
-#include "geometry.h"
-#include "numbers.h"
+#include "reference/geometry.h"
+#include "reference/numbers.h"
 
 namespace oriel::reference {
 namespace {
