@@ -78,6 +78,25 @@ def test_what_is_known_must_not_grow_and_goes_when_it_is_short(tree):
     assert "is no function of more than 60 lines any more" in check(root).stdout
 
 
+def test_python_has_no_mistakes_that_a_reader_sees():
+    if subprocess.run([sys.executable, "-m", "ruff", "--version"], capture_output=True).returncode != 0:
+        pytest.skip("NOT CHECKED: there is no ruff")
+    result = subprocess.run([sys.executable, "-m", "ruff", "check", "--no-cache", "--output-format", "concise", str(ROOT)],
+                            capture_output=True, text=True)
+    assert result.returncode == 0, result.stdout + result.stderr
+
+
+def test_shell_scripts():
+    scripts = [*sorted((ROOT / "scripts").glob("*.sh")), ROOT / ".ci" / "run"]
+    for script in scripts:
+        subprocess.run(["sh", "-n", script], check=True)
+    program = shutil.which("shellcheck")
+    if program is None:
+        pytest.skip("NOT CHECKED: there is no shellcheck")
+    result = subprocess.run([program, "--severity=warning", *scripts], capture_output=True, text=True)
+    assert result.returncode == 0, result.stdout + result.stderr
+
+
 def test_formatting():
     program = shutil.which("clang-format")
     if program is None:
