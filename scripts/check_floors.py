@@ -2,9 +2,9 @@
 """Checks that the include graph goes down only. Usage: check_floors.py [ROOT]; prints each violation, exits 1 for any.
 
 The floors (docs/architecture.md): a file may include files of its own part and of parts on lower floors. Parts on the
-same floor never include each other, but on the floors of one part (0, 1, 3) that question does not arise. The wings of
-the CPU backend (folders of src/cpu) have floors of their own; a folder there has at most 15 files. Parts of the Python
-package import what is listed for them.
+same floor never include each other, but on the floors of one part (0, 1, 3) that question does not arise. The folders of
+some parts (wings) have floors of their own; a folder there has at most 15 files. Parts of the Python package import
+what is listed for them.
 """
 
 import ast
@@ -36,19 +36,28 @@ MAY_USE = {
     "tests/reference": set(),
     "fuzz": {"io", "cli", "apps", "tests", "tests/reference"},
 }
-# Wings of the CPU backend, lowest first; what lies beside the folders is above all.
-WINGS = [
-    {"runtime", "simd"},
-    {"plan"},
-    {"element"},
-    {"lifted", "exact"},
-    {"recipe"},
-    {"long"},
-    {"rows"},
-    {"planes", "masked", "channels", "disjoint", "sliding", "argmax", "sum_gradient", "indexed"},
-    {"box_gradient", "code_gradient"},
-    {"rewrite"},
-]
+# Wings of a part, lowest first; what lies beside the folders is above all.
+WINGS = {
+    "src/cpu": [
+        {"runtime", "simd"},
+        {"plan"},
+        {"element"},
+        {"lifted", "exact"},
+        {"recipe"},
+        {"long"},
+        {"rows"},
+        {"planes", "masked", "channels", "disjoint", "sliding", "argmax", "sum_gradient", "indexed"},
+        {"box_gradient", "code_gradient"},
+        {"rewrite"},
+    ],
+    "apps/portrait": [
+        {"image"},
+        {"chain"},
+        {"segment", "video"},
+        {"server", "compare"},
+        {"commands"},
+    ],
+}
 MOST_FILES = 15
 # Parts of the Python package (folders, and single modules that stand for one) and the parts that they may import; what
 # is not listed is the package's own functions of arrays, which every part may import, and which import none of these.
@@ -89,27 +98,26 @@ def resolve(root, file, name):
 
 
 def wing_of(path):
-    """The (floor, wing) of a file of the CPU backend: wing "" is above all, floor -1: no row has it. None elsewhere."""
-    if not path.startswith("src/cpu/"):
-        return None
-    pieces = path.split("/")
-    if len(pieces) == 3:
-        return len(WINGS), ""
-    for floor, wings in enumerate(WINGS):
-        if pieces[2] in wings:
-            return floor, pieces[2]
-    return -1, pieces[2]
+    """The (part, floor, wing) of a file of a part with wings: wing "" is above all, floor -1: no row has it. None elsewhere."""
+    for part, floors in WINGS.items():
+        if not path.startswith(f"{part}/"):
+            continue
+        wing, *inside = path.removeprefix(f"{part}/").split("/")
+        if not inside:
+            return part, len(floors), ""
+        return part, next((i for i, wings in enumerate(floors) if wing in wings), -1), wing
+    return None
 
 
 def wing_allows(path, target):
     """Whether a file of a wing may include another one: its own wing's, or one of a lower wing."""
     here, there = wing_of(path), wing_of(target)
-    return not here or not there or here[1] == there[1] or here[0] > there[0]
+    return not here or not there or here[0] != there[0] or here[2] == there[2] or here[1] > there[1]
 
 
 def full_folders(root):
-    """Folders of the CPU backend with more than MOST_FILES files."""
-    for folder in sorted({p.parent for p in (root / "src" / "cpu").rglob("*") if p.suffix in SUFFIXES}):
+    """Folders of parts with wings that have more than MOST_FILES files."""
+    for folder in sorted({p.parent for part in WINGS for p in (root / part).rglob("*") if p.suffix in SUFFIXES}):
         count = sum(p.suffix in SUFFIXES for p in folder.iterdir())
         if count > MOST_FILES:
             yield f"{folder.relative_to(root).as_posix()}: {count} files; allowed: {MOST_FILES}"
@@ -137,7 +145,7 @@ def violations(root):
             if here is None:
                 yield f"{path}: no rule in check_floors.py says on which floor this file is"
                 continue
-            if (wing_of(path) or (0,))[0] < 0:
+            if (wing_of(path) or ("", 0))[1] < 0:
                 yield f"{path}: no row of WINGS in check_floors.py says on which floor this wing is"
             text = file.read_text(encoding="utf-8")
             for match in INCLUDE.finditer(text):

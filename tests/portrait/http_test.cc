@@ -1,9 +1,9 @@
 // What HTTP says, without sockets: targets, forms, names of hosts.
 #include <gtest/gtest.h>
 
-#include "apps/portrait/http/form.h"
-#include "apps/portrait/http/host_rule.h"
-#include "apps/portrait/http/message.h"
+#include "apps/portrait/server/http/form.h"
+#include "apps/portrait/server/http/host_rule.h"
+#include "apps/portrait/server/http/message.h"
 #include "oriel/types.h"
 
 namespace oriel::portrait::http {
@@ -32,7 +32,7 @@ TEST(Target, PathAndParametersAreDecoded) {
 TEST(Text, IsShownWithoutWhatEndsOrBreaksALine) {
   EXPECT_EQ(shown(std::string_view("a\0b\nc\x7f\xff", 7)), "a?b?c??");
   EXPECT_EQ(shown("abcdef", 3), "abc");
-  EXPECT_EQ(error_json("no \"x\"\n"), "{\"error\": \"no \\\"x\\\"?\"}\n");
+  EXPECT_EQ(error_json("no \"x\"\n"), "{\"error\":\"no \\\"x\\\"?\"}\n");
   EXPECT_TRUE(same_word("Content-TYPE", "content-type"));
   EXPECT_FALSE(same_word("content", "content-type"));
 }

@@ -4,7 +4,7 @@
 #include <functional>
 #include <string>
 
-#include "apps/portrait/plane.h"
+#include "apps/portrait/image/plane.h"
 
 namespace oriel::portrait {
 

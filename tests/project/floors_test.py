@@ -39,6 +39,9 @@ CLEAN = {
     "src/nn/layer.h": "",
     "src/io/npy.h": '#include "oriel/types.h"\n',
     "cli/main.cc": '#include "io/npy.h"\n#include "oriel/pool.h"\n',
+    "apps/portrait/chain/cut.h": '#include "apps/portrait/image/plane.h"\n',
+    "apps/portrait/image/plane.h": "",
+    "apps/portrait/main.cc": '#include "apps/portrait/chain/cut.h"\n',
     "tests/reference/pool.h": '#include "oriel/types.h"\n',
     "python/oriel/pools.py": "from oriel import _core\n",
     "python/oriel/ranks/grid.py": "from oriel.pools import max_pool\nfrom oriel.torch_threads import threads\n",
@@ -68,6 +71,7 @@ BROKEN = [
     ("python/oriel/ranks/grid.py", "def f():\n    from oriel.torch import engine\n", "ranks import PyTorch's layers"),
     ("python/oriel/pools.py", "import oriel.jax as functions\n", "functions of arrays import a framework's"),
     ("python/oriel/jax/pools.py", "from oriel import torch\n", "two frameworks"),
+    ("apps/portrait/image/plane.h", '#include "apps/portrait/chain/cut.h"\n', "a wing of another part looks at one above it"),
     ("src/cpu/mystery/file.h", '#include "cpu/rows/rows.h"\n', "a wing that has no floor"),
 ]
 
