@@ -3,11 +3,12 @@
 
 #include <CLI/CLI.hpp>
 #include <string>
+#include <string_view>
 
 namespace oriel::cli {
 
 /// `text` with a space in place of every control character.
-std::string one_line(std::string text);
+std::string one_line(std::string_view text);
 
 /// Throws Error where `word`, the first of a command line, is neither an option nor a subcommand of `app`, whose names
 /// it lists: CLI11 would only say that some subcommand is missing.

@@ -5,6 +5,7 @@
 #include "apps/portrait/server/http/host_rule.h"
 #include "apps/portrait/server/http/message.h"
 #include "oriel/types.h"
+#include "quoted.h"
 
 namespace oriel::portrait::http {
 namespace {
@@ -30,8 +31,9 @@ TEST(Target, PathAndParametersAreDecoded) {
 }
 
 TEST(Text, IsShownWithoutWhatEndsOrBreaksALine) {
-  EXPECT_EQ(shown(std::string_view("a\0b\nc\x7f\xff", 7)), "a?b?c??");
-  EXPECT_EQ(shown("abcdef", 3), "abc");
+  EXPECT_EQ(detail::ascii(std::string_view("a\0b\nc\x7f\xff", 7)), "a?b?c??");
+  EXPECT_EQ(detail::shortened("abcdef", 3), "abc...");
+  EXPECT_EQ(detail::shortened("abc", 3), "abc");
   EXPECT_EQ(error_json("no \"x\"\n"), "{\"error\":\"no \\\"x\\\"?\"}\n");
   EXPECT_TRUE(same_word("Content-TYPE", "content-type"));
   EXPECT_FALSE(same_word("content", "content-type"));

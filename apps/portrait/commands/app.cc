@@ -300,8 +300,8 @@ void parse_size(const std::string& text, PipeCommand& c) {
   const bool read = std::sscanf(text.c_str(), "%lldx%lld%n", &width, &height, &used) == 2;
   if (!read || static_cast<std::size_t>(used) != text.size() || width < 1 || height < 1 || width > most ||
       height > most)
-    throw Error(fmt::format("--size: '{}' is no size; allowed: WIDTHxHEIGHT such as 1280x720, sides from 1 to {}",
-                            text.substr(0, 40), most));
+    throw Error(fmt::format("--size: {} is no size; allowed: WIDTHxHEIGHT such as 1280x720, sides from 1 to {}",
+                            detail::quoted(text), most));
   c.width = width;
   c.height = height;
 }

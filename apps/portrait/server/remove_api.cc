@@ -100,7 +100,8 @@ RemoveReply refusal(int status, const std::string& text) {
 Look look_of(const Look& first, const Parameters& p, bool has_background) {
   for (const auto& [name, value] : p)
     if (std::find(std::begin(kKnown), std::end(kKnown), name) == std::end(kKnown))
-      throw Error(fmt::format("{}: no such parameter; allowed: {}", http::shown(name), fmt::join(kKnown, ", ")));
+      throw Error(
+          fmt::format("{}: no such parameter; allowed: {}", detail::shortened(name, 40), fmt::join(kKnown, ", ")));
   Look look = first;
   if (const auto at = p.find("om"); at != p.end()) look.only_mask = flag("om", at->second);
   if (const auto at = p.find("linear_light"); at != p.end()) look.blend.linear_light = flag("linear_light", at->second);

@@ -4,6 +4,7 @@
 #include <charconv>
 
 #include "cli/json_line.h"
+#include "quoted.h"
 
 namespace oriel::portrait::http {
 namespace {
@@ -41,14 +42,7 @@ void read_target(std::string_view target, Head& head) {
   }
 }
 
-std::string shown(std::string_view text, std::size_t most) {
-  std::string plain(text.substr(0, most));
-  for (char& c : plain)
-    if (c < ' ' || c > '~') c = '?';
-  return plain;
-}
-
-std::string error_json(std::string_view text) { return cli::json_line({{"error", shown(text, text.size())}}); }
+std::string error_json(std::string_view text) { return cli::json_line({{"error", detail::ascii(text)}}); }
 
 Reply refusal(int status, std::string_view text) { return {.status = status, .body = error_json(text)}; }
 

@@ -35,10 +35,6 @@ std::string error_json(std::string_view text);
 /// An error as a reply.
 Reply refusal(int status, std::string_view text);
 
-/// At most `most` characters of a request for a message, with `?` for what is not printable ASCII: no NUL ends it, no
-/// line is broken by it.
-std::string shown(std::string_view text, std::size_t most = 40);
-
 /// True when both are the same but for the case of ASCII letters.
 bool same_word(std::string_view a, std::string_view b);
 /// ASCII letters small.

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <set>
 
-#include "nn/formats.h"
-#include "nn/layers.h"
+#include "nn/network/layers.h"
+#include "quoted.h"
 
 namespace oriel::nn {
 namespace {
@@ -106,7 +106,7 @@ std::string list_of(const std::vector<std::string>& names) {
 
 [[noreturn]] void refuse_other(const Weights& weights) {
   std::vector<std::string> keys;
-  for (const auto& [key, tensor] : weights.tensors()) keys.push_back(shown(key));
+  for (const auto& [key, tensor] : weights.tensors()) keys.push_back(detail::shortened(key));
   std::string wanted;
   for (const KeyNames& names : KeyNames::known())
     wanted +=
@@ -144,7 +144,7 @@ void check_keys(const Weights& weights, const std::vector<Expected>& expected, c
     }
   }
   for (const auto& [key, tensor] : weights.tensors())
-    if (!known.contains(key)) left.push_back(shown(key));
+    if (!known.contains(key)) left.push_back(detail::shortened(key));
   if (missing.empty() && wrong.empty() && left.empty()) return;
   std::string text;
   for (const auto& [what, list] : {std::pair("missing: ", &missing), {"wrong: ", &wrong}, {"not part of it: ", &left}})

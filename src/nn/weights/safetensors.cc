@@ -8,7 +8,8 @@
 #include <set>
 #include <vector>
 
-#include "nn/formats.h"
+#include "nn/weights/formats.h"
+#include "quoted.h"
 
 static_assert(std::endian::native == std::endian::little, "safetensors and .pth data is read in place");
 
@@ -44,8 +45,8 @@ struct Watch {
     if (event == json::parse_event_t::object_start) keys.emplace_back();
     if (event == json::parse_event_t::object_end) keys.pop_back();
     if (event == json::parse_event_t::key && !keys.back().insert(value.get<std::string>()).second)
-      throw Error(fmt::format("{}: the safetensors header has the key '{}' twice", file,
-                              shown(value.get_ref<const std::string&>())));
+      throw Error(fmt::format("{}: the safetensors header has the key {} twice", file,
+                              detail::quoted(value.get_ref<const std::string&>(), 100)));
     return true;
   }
 };
@@ -57,7 +58,7 @@ json parse_header(std::string_view text, const std::string& file) {
   try {
     header = json::parse(text.begin(), text.end(), Watch{file});
   } catch (const json::exception& e) {
-    throw Error(fmt::format("{}: the safetensors header is not JSON: {}", file, shown(e.what())));
+    throw Error(fmt::format("{}: the safetensors header is not JSON: {}", file, detail::shortened(e.what())));
   }
   if (!header.is_object()) throw Error(fmt::format("{}: the safetensors header is no object", file));
   return header;
@@ -70,7 +71,7 @@ Dtype parse_type(const json& value, const std::string& what) {
     if (type.text == text) return type.dtype;
   std::string known;
   for (const NamedType& type : kTypes) known += fmt::format("{}{}", known.empty() ? "" : ", ", type.text);
-  throw Error(fmt::format("{}: dtype '{}'; allowed: {}", what, shown(text), known));
+  throw Error(fmt::format("{}: dtype {}; allowed: {}", what, detail::quoted(text, 100), known));
 }
 
 std::uint64_t parse_count(const json& value, const std::string& what) {
@@ -84,7 +85,7 @@ std::uint64_t parse_count(const json& value, const std::string& what) {
 // One entry of the header; the bytes are relative to the data.
 std::pair<ConstTensor, Place> parse_entry(const std::string& name, const json& entry, std::uint64_t data,
                                           const std::string& file) {
-  const std::string what = fmt::format("{}: tensor '{}'", file, shown(name));
+  const std::string what = fmt::format("{}: tensor {}", file, detail::quoted(name, 100));
   if (!entry.is_object()) throw Error(fmt::format("{}: its entry is no object", what));
   for (const char* key : {"dtype", "shape", "data_offsets"})
     if (!entry.contains(key)) throw Error(fmt::format("{}: its entry has no {}", what, key));
@@ -95,13 +96,14 @@ std::pair<ConstTensor, Place> parse_entry(const std::string& name, const json& e
     throw Error(fmt::format("{}: shape must be a list of at most {} extents", what, kMaxRank));
   Extents shape;
   for (const json& extent : extents)
-    shape.push_back(static_cast<index_t>(parse_count(extent, what + ": shape holds " + shown(extent.dump()))));
+    shape.push_back(
+        static_cast<index_t>(parse_count(extent, what + ": shape holds " + detail::shortened(extent.dump()))));
   const json& offsets = entry["data_offsets"];
   if (!offsets.is_array() || offsets.size() != 2)
     throw Error(fmt::format("{}: data_offsets must be two integers", what));
   Place place;
-  place.begin = parse_count(offsets[0], what + ": data_offsets holds " + shown(offsets[0].dump()));
-  place.end = parse_count(offsets[1], what + ": data_offsets holds " + shown(offsets[1].dump()));
+  place.begin = parse_count(offsets[0], what + ": data_offsets holds " + detail::shortened(offsets[0].dump()));
+  place.end = parse_count(offsets[1], what + ": data_offsets holds " + detail::shortened(offsets[1].dump()));
   place.name = name;
   if (place.begin > place.end || place.end > data)
     throw Error(fmt::format("{}: data_offsets [{}, {}] are not within the {} bytes of data", what, place.begin,
@@ -121,9 +123,9 @@ void check_places(std::vector<Place> places, std::uint64_t data, const std::stri
   std::uint64_t at = 0;
   for (const Place& place : places) {
     if (place.begin != at)
-      throw Error(fmt::format("{}: tensor '{}' begins at byte {} of the data, {} byte {}", file, shown(place.name),
-                              place.begin, place.begin < at ? "inside another one, which ends at" : "after a hole from",
-                              at));
+      throw Error(fmt::format("{}: tensor {} begins at byte {} of the data, {} byte {}", file,
+                              detail::quoted(place.name, 100), place.begin,
+                              place.begin < at ? "inside another one, which ends at" : "after a hole from", at));
     at = place.end;
   }
   if (at != data) throw Error(fmt::format("{}: {} bytes after the last tensor", file, data - at));
@@ -143,7 +145,7 @@ void read_metadata(const json& entry, Weights& out, const std::string& file) {
   if (!entry.is_object()) throw Error(fmt::format("{}: __metadata__ is no object", file));
   for (const auto& [key, value] : entry.items()) {
     if (!value.is_string())
-      throw Error(fmt::format("{}: __metadata__ holds '{}', whose value is no text", file, shown(key)));
+      throw Error(fmt::format("{}: __metadata__ holds {}, whose value is no text", file, detail::quoted(key, 100)));
     out.note(key, value.get<std::string>());
   }
 }
@@ -238,7 +240,8 @@ void write_safetensors(const Weights& weights, const WriteBytes& write) {
   try {
     text = header.dump();
   } catch (const json::exception& e) {
-    throw Error(fmt::format("write_safetensors: a name or a metadata text is not UTF-8: {}", shown(e.what())));
+    throw Error(
+        fmt::format("write_safetensors: a name or a metadata text is not UTF-8: {}", detail::shortened(e.what())));
   }
   text.resize((text.size() + 7) / 8 * 8, ' ');
   const std::uint64_t length = text.size();

@@ -1,4 +1,4 @@
-#include "oriel/nn/weights.h"
+// Files of weights: opens one and tells by its first bytes which format it has.
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -11,7 +11,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "nn/formats.h"
+#include "nn/weights/formats.h"
 
 namespace oriel::nn {
 namespace {
@@ -45,9 +45,8 @@ bool begins(Bytes bytes, std::initializer_list<int> head, std::size_t at = 0) {
                     [](int a, std::byte b) { return a == std::to_integer<int>(b); });
 }
 
-}  // namespace
-
-void refuse_unknown(Bytes bytes, const std::string& file) {
+// Says what the bytes are, as far as their beginning tells, and what is accepted.
+[[noreturn]] void refuse_unknown(Bytes bytes, const std::string& file) {
   // The number 0x1950a86a20f9469cfc6c as a pickle: how PyTorch before 1.6 began its files.
   if (begins(bytes, {0x80, 0x02, 0x8a, 0x0a, 0x6c, 0xfc, 0x9c, 0x46, 0xf9, 0x20, 0x6a, 0xa8, 0x50, 0x19}))
     throw Error(
@@ -66,6 +65,8 @@ void refuse_unknown(Bytes bytes, const std::string& file) {
                     file));
   throw Error(fmt::format("{}: not a file of weights; allowed: safetensors, or what PyTorch 1.6 or later saves", file));
 }
+
+}  // namespace
 
 Weights Weights::parse(std::span<const std::byte> bytes, std::shared_ptr<const void> memory, const std::string& file) {
   if (is_zip(bytes)) return read_pth(bytes, file);

@@ -2,7 +2,6 @@
 // there is none (none.cc).
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -24,22 +23,6 @@ int channel_block(Arithmetic arithmetic);
 
 /// Whether channels last are the faster layout.
 bool prefers_channels_last(Arithmetic arithmetic);
-
-/// Sets how many threads the library uses in the calling thread, until the end of the scope.
-class ThreadScope {
- public:
-  explicit ThreadScope(int threads);
-  ThreadScope(const ThreadScope&) = delete;
-  ThreadScope& operator=(const ThreadScope&) = delete;
-  ~ThreadScope();
-
- private:
-  int before_;
-};
-
-/// body(begin, end) over a partition of [0, n), on the library's own threads: no second pool of threads waits for work
-/// beside the first.
-void share_out(index_t n, const std::function<void(index_t begin, index_t end)>& body);
 
 /// A convolution of stride 1 that keeps height and width, with bias, and ReLU where asked.
 struct ConvolutionShape {

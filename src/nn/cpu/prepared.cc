@@ -1,11 +1,11 @@
-#include "nn/prepared.h"
+#include "nn/cpu/prepared.h"
 
 #include <algorithm>
 #include <chrono>
 #include <functional>
 #include <limits>
 
-#include "nn/arena.h"
+#include "nn/cpu/arena.h"
 
 namespace oriel::nn {
 namespace {

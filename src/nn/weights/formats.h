@@ -1,10 +1,9 @@
-// The two formats of weights, from bytes in memory.
+// The two formats of weights, from bytes in memory: what read.cc chooses from.
 #pragma once
 
 #include <memory>
 #include <span>
 #include <string>
-#include <string_view>
 
 #include "oriel/nn/weights.h"
 
@@ -12,9 +11,6 @@ namespace oriel::nn {
 
 using Bytes = std::span<const std::byte>;
 using Keep = std::shared_ptr<const void>;
-
-/// A name from a file, fit for one line of an error.
-std::string shown(std::string_view name);
 
 /// The elements of a shape; the Error of one too large begins with `what`.
 index_t count_of(const Extents& shape, const std::string& what);
@@ -27,8 +23,5 @@ bool is_zip(Bytes bytes);
 
 /// The state dictionary in an archive of torch.save.
 Weights read_pth(Bytes bytes, const std::string& file);
-
-/// Throws an Error that says what the bytes are, as far as their beginning tells, and what is accepted.
-[[noreturn]] void refuse_unknown(Bytes bytes, const std::string& file);
 
 }  // namespace oriel::nn

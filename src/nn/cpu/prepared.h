@@ -3,9 +3,9 @@
 
 #include <vector>
 
-#include "nn/convolution.h"
-#include "nn/memory_plan.h"
-#include "nn/network.h"
+#include "nn/cpu/convolution.h"
+#include "nn/network/memory_plan.h"
+#include "nn/network/network.h"
 
 namespace oriel::nn {
 

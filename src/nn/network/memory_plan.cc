@@ -1,4 +1,4 @@
-#include "nn/memory_plan.h"
+#include "nn/network/memory_plan.h"
 
 #include <algorithm>
 #include <functional>

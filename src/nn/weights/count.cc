@@ -1,14 +1,8 @@
-#include "nn/formats.h"
+#include "nn/weights/formats.h"
 
 #include <fmt/format.h>
 
 namespace oriel::nn {
-
-std::string shown(std::string_view name) {
-  std::string out;
-  for (char c : name.substr(0, 100)) out += c >= ' ' && c <= '~' ? c : '?';
-  return name.size() > 100 ? out + "..." : out;
-}
 
 index_t count_of(const Extents& shape, const std::string& what) {
   index_t count = 1;

@@ -5,8 +5,9 @@
 #include <memory>
 #include <vector>
 
-#include "nn/formats.h"
-#include "nn/pickle.h"
+#include "nn/weights/formats.h"
+#include "nn/weights/pickle.h"
+#include "quoted.h"
 
 namespace oriel::nn {
 namespace {
@@ -59,7 +60,8 @@ class Archive {
   // An entry's bytes; libzip checks their CRC.
   std::shared_ptr<std::vector<std::byte>> read(const std::string& name, std::uint64_t most) const {
     const auto found = entries_.find(name);
-    if (found == entries_.end()) throw Error(fmt::format("{}: no entry {} in the archive", file_, shown(name)));
+    if (found == entries_.end())
+      throw Error(fmt::format("{}: no entry {} in the archive", file_, detail::shortened(name)));
     zip_stat_t info;
     zip_stat_init(&info);
     constexpr zip_uint64_t needed = ZIP_STAT_SIZE | ZIP_STAT_COMP_SIZE | ZIP_STAT_COMP_METHOD;
@@ -88,7 +90,7 @@ class Archive {
 
  private:
   [[noreturn]] void fail(const std::string& entry, std::string_view what) const {
-    throw Error(fmt::format("{}: cannot read {}: {}", file_, shown(entry), what));
+    throw Error(fmt::format("{}: cannot read {}: {}", file_, detail::shortened(entry), what));
   }
 
   void list() {
@@ -97,7 +99,7 @@ class Archive {
       const char* const name = zip_get_name(archive_.get(), static_cast<zip_uint64_t>(i), ZIP_FL_ENC_RAW);
       if (name == nullptr) continue;
       if (!entries_.emplace(name, static_cast<zip_uint64_t>(i)).second)
-        throw Error(fmt::format("{}: the archive has {} twice", file_, shown(name)));
+        throw Error(fmt::format("{}: the archive has {} twice", file_, detail::shortened(name)));
     }
   }
 
@@ -132,14 +134,15 @@ Weights read_pth(Bytes bytes, const std::string& file) {
   if (archive.has(root + "byteorder")) {
     const auto order = archive.read(root + "byteorder", 16);
     const std::string_view text(reinterpret_cast<const char*>(order->data()), order->size());
-    if (text != "little") throw Error(fmt::format("{}: byte order '{}'; allowed: little", file, shown(text)));
+    if (text != "little")
+      throw Error(fmt::format("{}: byte order {}; allowed: little", file, detail::quoted(text, 100)));
   }
   const auto pickle = archive.read(root + "data.pkl", kMaxPickle);
 
   Weights out;
   std::map<std::string, std::shared_ptr<std::vector<std::byte>>> storages;
   for (const auto& [name, t] : read_state_dict(*pickle, file)) {
-    const std::string what = fmt::format("{}: tensor '{}'", file, shown(name));
+    const std::string what = fmt::format("{}: tensor {}", file, detail::quoted(name, 100));
     check_reach(t, what);
     auto& storage = storages[t.storage];
     if (!storage) storage = archive.read(root + "data/" + t.storage, bytes.size());
@@ -147,7 +150,7 @@ Weights read_pth(Bytes bytes, const std::string& file) {
     if (__builtin_mul_overflow(t.elements, size_bytes(t.dtype), &size) ||
         static_cast<std::uint64_t>(size) != storage->size())
       throw Error(fmt::format("{}: its storage says {} elements of {}, but data/{} has {} bytes", what, t.elements,
-                              oriel::name(t.dtype), shown(t.storage), storage->size()));
+                              oriel::name(t.dtype), detail::shortened(t.storage), storage->size()));
     const bool empty = count_of(t.shape, what) == 0;  // may begin anywhere
     out.add(name,
             ConstTensor(storage->data() + (empty ? 0 : t.offset * size_bytes(t.dtype)), t.dtype, t.shape, t.pitch));

@@ -1,5 +1,6 @@
 // A build without a library of convolutions.
-#include "nn/convolution.h"
+#include "nn/cpu/convolution.h"
+#include "nn/cpu/threads.h"
 
 namespace oriel::nn {
 namespace {
@@ -20,6 +21,7 @@ ThreadScope::~ThreadScope() { (void)before_; }
 void share_out(index_t n, const std::function<void(index_t, index_t)>& body) {
   if (n > 0) body(0, n);
 }
+void with_threads(const std::function<void()>& work) { work(); }
 
 struct Convolution::Way {
   std::string name;

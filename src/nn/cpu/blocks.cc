@@ -1,10 +1,10 @@
-#include "nn/blocks.h"
+#include "nn/cpu/blocks.h"
 
 #include <algorithm>
 #include <bit>
 #include <cstring>
 
-#include "nn/convolution.h"
+#include "nn/cpu/threads.h"
 #include "oriel/pool.h"
 
 namespace oriel::nn {

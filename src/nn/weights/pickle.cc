@@ -1,31 +1,16 @@
-#include "nn/pickle.h"
+#include "nn/weights/pickle.h"
 
 #include <fmt/format.h>
 
-#include <array>
-#include <bit>
-#include <cstring>
-#include <deque>
 #include <optional>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
-#include "nn/formats.h"
+#include "nn/weights/pickle_stack.h"
+#include "quoted.h"
 
 namespace oriel::nn {
 namespace {
-
-enum class Kind : std::uint8_t { none, boolean, integer, real, text, tuple, list, dict, global, storage, tensor };
-
-// A value on the machine's stack. Values live as long as the machine, so a pickle that refers to itself is no trouble.
-struct Value {
-  Kind kind = Kind::none;
-  index_t integer = 0;
-  std::string text{};           // of a text, or the full name of a global
-  std::vector<Value*> items{};  // of a tuple or list; keys and values of a dict in turn
-  PickledTensor tensor{};       // of a storage or tensor
-};
 
 struct StorageType {
   std::string_view name;
@@ -59,16 +44,17 @@ bool is_allowed(std::string_view name) {
   return false;
 }
 
+// Carries out a pickle's instructions.
 class Machine {
  public:
-  Machine(Bytes pickle, const std::string& file) : pickle_(pickle), file_(file) {}
+  Machine(Bytes pickle, const std::string& file) : file_(file), in_(pickle, file), stack_(in_) {}
 
   // The value that STOP leaves.
   Value* run() {
     for (;;) {
-      const std::size_t at = at_;
-      const int code = byte();
-      if (code == '.') return pop();
+      const std::size_t at = in_.at();
+      const int code = in_.byte();
+      if (code == '.') return stack_.pop();
       if (!number(code) && !text(code) && !memory(code) && !container(code) && !object(code))
         throw Error(
             fmt::format("{}: data.pkl has the instruction 0x{:02x} at byte {}, which the pickles of tensors do "
@@ -78,78 +64,10 @@ class Machine {
   }
 
  private:
-  [[noreturn]] void fail(std::string_view what) const {
-    throw Error(fmt::format("{}: data.pkl is broken at byte {}: {}", file_, at_, what));
-  }
-
-  int byte() {
-    if (at_ == pickle_.size()) fail("it ends without STOP");
-    return std::to_integer<int>(pickle_[at_++]);
-  }
-
-  template <class T>
-  T little() {
-    T value{};
-    if (pickle_.size() - at_ < sizeof value) fail("it ends inside an instruction");
-    std::memcpy(&value, pickle_.data() + at_, sizeof value);
-    at_ += sizeof value;
-    return value;
-  }
-
-  std::string_view take(std::size_t count) {
-    if (pickle_.size() - at_ < count) fail("it ends inside a text");
-    at_ += count;
-    return {reinterpret_cast<const char*>(pickle_.data()) + at_ - count, count};
-  }
-
-  std::string_view line() {
-    const std::size_t begin = at_;
-    while (byte() != '\n') {
-    }
-    return {reinterpret_cast<const char*>(pickle_.data()) + begin, at_ - begin - 1};
-  }
-
-  Value* make(Kind kind) {
-    values_.emplace_back();
-    values_.back().kind = kind;
-    return &values_.back();
-  }
-
-  void push(Value* value) { stack_.push_back(value); }
-
-  Value* pop() {
-    if (stack_.empty() || (!marks_.empty() && stack_.size() == marks_.back())) fail("the stack is empty");
-    Value* const value = stack_.back();
-    stack_.pop_back();
-    return value;
-  }
-
-  Value* pop(Kind kind, std::string_view what) {
-    Value* const value = pop();
-    if (value->kind != kind) fail(what);
-    return value;
-  }
-
-  // The values above the last MARK.
-  std::vector<Value*> pop_to_mark() {
-    if (marks_.empty()) fail("there is no MARK");
-    const auto begin = stack_.begin() + static_cast<std::ptrdiff_t>(marks_.back());
-    std::vector<Value*> out(begin, stack_.end());
-    stack_.erase(begin, stack_.end());
-    marks_.pop_back();
-    return out;
-  }
-
-  Value* top(Kind kind, std::string_view what) {
-    Value* const value = pop(kind, what);
-    push(value);
-    return value;
-  }
-
   bool push_integer(index_t value, Kind kind = Kind::integer) {
-    Value* const v = make(kind);
+    Value* const v = stack_.make(kind);
     v->integer = value;
-    push(v);
+    stack_.push(v);
     return true;
   }
 
@@ -162,40 +80,28 @@ class Machine {
       case 0x89:  // NEWFALSE
         return push_integer(0, Kind::boolean);
       case 'J':  // BININT
-        return push_integer(little<std::int32_t>());
+        return push_integer(in_.little<std::int32_t>());
       case 'K':  // BININT1
-        return push_integer(byte());
+        return push_integer(in_.byte());
       case 'M':  // BININT2
-        return push_integer(little<std::uint16_t>());
+        return push_integer(in_.little<std::uint16_t>());
       case 0x8a:  // LONG1
-        return push_integer(long_integer());
+        return push_integer(in_.long_integer());
       case 'G':  // BINFLOAT; no tensor needs the value
-        take(8);
+        in_.take(8);
         return push_integer(0, Kind::real);
       default:
         return false;
     }
   }
 
-  // Little-endian two's complement of up to 8 bytes; longer ones are no sizes.
-  index_t long_integer() {
-    const std::string_view bytes = take(static_cast<std::size_t>(byte()));
-    if (bytes.size() > 8) fail("an integer has more than 64 bits");
-    std::uint64_t value = 0;
-    for (std::size_t i = 0; i < bytes.size(); ++i)
-      value |= static_cast<std::uint64_t>(static_cast<unsigned char>(bytes[i])) << (8 * i);
-    if (!bytes.empty() && bytes.size() < 8 && (static_cast<unsigned char>(bytes.back()) & 0x80U) != 0)
-      value |= ~std::uint64_t{0} << (8 * bytes.size());
-    return static_cast<index_t>(value);
-  }
-
   bool text(int code) {
     if (code == 'X') {  // BINUNICODE
-      push_text(take(little<std::uint32_t>()));
+      push_text(in_.take(in_.little<std::uint32_t>()));
     } else if (code == 'U') {  // SHORT_BINSTRING
-      push_text(take(static_cast<std::size_t>(byte())));
+      push_text(in_.take(static_cast<std::size_t>(in_.byte())));
     } else if (code == 0x80) {  // PROTO
-      const int protocol = byte();
+      const int protocol = in_.byte();
       if (protocol != 2)
         throw Error(fmt::format("{}: data.pkl is of pickle protocol {}; allowed: 2, which torch.save writes by itself",
                                 file_, protocol));
@@ -206,91 +112,71 @@ class Machine {
   }
 
   void push_text(std::string_view value) {
-    Value* const v = make(Kind::text);
+    Value* const v = stack_.make(Kind::text);
     v->text = value;
-    push(v);
+    stack_.push(v);
   }
 
   bool memory(int code) {
     switch (code) {
       case 'q':  // BINPUT
-        return put(static_cast<std::uint32_t>(byte()));
+        return stack_.put(static_cast<std::uint32_t>(in_.byte()));
       case 'r':  // LONG_BINPUT
-        return put(little<std::uint32_t>());
+        return stack_.put(in_.little<std::uint32_t>());
       case 'h':  // BINGET
-        return get(static_cast<std::uint32_t>(byte()));
+        return stack_.get(static_cast<std::uint32_t>(in_.byte()));
       case 'j':  // LONG_BINGET
-        return get(little<std::uint32_t>());
+        return stack_.get(in_.little<std::uint32_t>());
       default:
         return false;
     }
-  }
-
-  bool put(std::uint32_t key) {
-    Value* const value = pop();
-    memo_[key] = value;
-    push(value);
-    return true;
-  }
-
-  bool get(std::uint32_t key) {
-    const auto found = memo_.find(key);
-    if (found == memo_.end()) fail(fmt::format("memo {} was never put", key));
-    push(found->second);
-    return true;
   }
 
   bool container(int code) {
     switch (code) {
       case '(':
-        marks_.push_back(stack_.size());
+        stack_.mark();
         return true;
       case '}':
-        push(make(Kind::dict));
+        stack_.push(stack_.make(Kind::dict));
         return true;
       case ']':
-        push(make(Kind::list));
+        stack_.push(stack_.make(Kind::list));
         return true;
       case ')':
-        push(make(Kind::tuple));
+        stack_.push(stack_.make(Kind::tuple));
         return true;
       case 't':
-        return push_tuple(pop_to_mark());
+        return push_tuple(stack_.pop_to_mark());
       case 0x85:  // TUPLE1
-        return push_tuple(pop_several(1));
+        return push_tuple(stack_.pop_several(1));
       case 0x86:
-        return push_tuple(pop_several(2));
+        return push_tuple(stack_.pop_several(2));
       case 0x87:
-        return push_tuple(pop_several(3));
+        return push_tuple(stack_.pop_several(3));
       case 'a':
-        return append(pop_several(1), Kind::list);
+        return append(stack_.pop_several(1), Kind::list);
       case 'e':
-        return append(pop_to_mark(), Kind::list);
+        return append(stack_.pop_to_mark(), Kind::list);
       case 's':
-        return append(pop_several(2), Kind::dict);
+        return append(stack_.pop_several(2), Kind::dict);
       case 'u':
-        return append(pop_to_mark(), Kind::dict);
+        return append(stack_.pop_to_mark(), Kind::dict);
       default:
         return false;
     }
   }
 
-  std::vector<Value*> pop_several(std::size_t count) {
-    std::vector<Value*> out(count);
-    while (count-- > 0) out[count] = pop();
-    return out;
-  }
-
   bool push_tuple(std::vector<Value*> items) {
-    Value* const tuple = make(Kind::tuple);
+    Value* const tuple = stack_.make(Kind::tuple);
     tuple->items = std::move(items);
-    push(tuple);
+    stack_.push(tuple);
     return true;
   }
 
   bool append(const std::vector<Value*>& items, Kind kind) {
-    if (kind == Kind::dict && items.size() % 2 != 0) fail("a dictionary gets a key without a value");
-    Value* const into = top(kind, kind == Kind::dict ? "items are set of no dictionary" : "items go to no list");
+    if (kind == Kind::dict && items.size() % 2 != 0) in_.fail("a dictionary gets a key without a value");
+    Value* const into = stack_.top(kind, kind == Kind::dict ? "items are set of no dictionary" : "items go to no list");
     into->items.insert(into->items.end(), items.begin(), items.end());
     return true;
   }
@@ -312,52 +198,53 @@ class Machine {
   }
 
   bool global() {
-    const std::string_view module = line();
-    const std::string name = fmt::format("{}.{}", module, line());
+    const std::string_view module = in_.line();
+    const std::string name = fmt::format("{}.{}", module, in_.line());
     if (!is_allowed(name))
       throw Error(
           fmt::format("{}: data.pkl asks for {}, which is not among the names that tensors need; nothing was "
                       "executed",
-                      file_, shown(name)));
-    Value* const value = make(Kind::global);
+                      file_, detail::shortened(name)));
+    Value* const value = stack_.make(Kind::global);
     value->text = name;
-    push(value);
+    stack_.push(value);
     return true;
   }
 
   // ('storage', type, key, device, elements)
   bool persistent() {
-    const Value* const id = pop(Kind::tuple, "a persistent id is no tuple");
+    const Value* const id = stack_.pop(Kind::tuple, "a persistent id is no tuple");
     if (id->items.size() != 5 || id->items[0]->kind != Kind::text || id->items[0]->text != "storage" ||
         id->items[1]->kind != Kind::global || id->items[2]->kind != Kind::text || id->items[4]->kind != Kind::integer)
-      fail("a persistent id is not ('storage', type, key, device, elements)");
+      in_.fail("a persistent id is not ('storage', type, key, device, elements)");
     const auto dtype = storage_type(id->items[1]->text);
-    if (!dtype) fail(fmt::format("{} is no storage type", shown(id->items[1]->text)));
-    Value* const storage = make(Kind::storage);
+    if (!dtype) in_.fail(fmt::format("{} is no storage type", detail::shortened(id->items[1]->text)));
+    Value* const storage = stack_.make(Kind::storage);
     storage->tensor.storage = id->items[2]->text;
     storage->tensor.dtype = *dtype;
     storage->tensor.elements = id->items[4]->integer;
-    if (storage->tensor.elements < 0) fail("a storage has a negative size");
-    push(storage);
+    if (storage->tensor.elements < 0) in_.fail("a storage has a negative size");
+    stack_.push(storage);
     return true;
   }
 
   bool reduce() {
-    const Value* const arguments = pop(Kind::tuple, "the arguments of a call are no tuple");
-    const Value* const function = pop(Kind::global, "a call of something without a name");
+    const Value* const arguments = stack_.pop(Kind::tuple, "the arguments of a call are no tuple");
+    const Value* const function = stack_.pop(Kind::global, "a call of something without a name");
     if (function->text == kDict) {
-      if (!arguments->items.empty()) fail("OrderedDict gets arguments");
-      push(make(Kind::dict));
+      if (!arguments->items.empty()) in_.fail("OrderedDict gets arguments");
+      stack_.push(stack_.make(Kind::dict));
     } else if (function->text == kTensor) {
-      push(rebuild_tensor(arguments->items));
+      stack_.push(rebuild_tensor(arguments->items));
     } else if (function->text == kParameter) {
-      if (arguments->items.size() != 3 || arguments->items[0]->kind != Kind::tensor) fail("a parameter of no tensor");
-      push(arguments->items[0]);
+      if (arguments->items.size() != 3 || arguments->items[0]->kind != Kind::tensor)
+        in_.fail("a parameter of no tensor");
+      stack_.push(arguments->items[0]);
     } else if (function->text == kSize) {
-      if (arguments->items.size() != 1) fail("torch.Size gets not one list");
-      push(arguments->items[0]);
+      if (arguments->items.size() != 1) in_.fail("torch.Size gets not one list");
+      stack_.push(arguments->items[0]);
     } else {
-      fail(fmt::format("{} is called", shown(function->text)));
+      in_.fail(fmt::format("{} is called", detail::shortened(function->text)));
     }
     return true;
   }
@@ -366,22 +253,22 @@ class Machine {
   Value* rebuild_tensor(const std::vector<Value*>& a) {
     if ((a.size() != 6 && a.size() != 7) || a[0]->kind != Kind::storage || a[1]->kind != Kind::integer ||
         a[2]->kind != Kind::tuple || a[3]->kind != Kind::tuple)
-      fail("_rebuild_tensor_v2 gets not (storage, offset, size, stride, …)");
-    Value* const out = make(Kind::tensor);
+      in_.fail("_rebuild_tensor_v2 gets not (storage, offset, size, stride, …)");
+    Value* const out = stack_.make(Kind::tensor);
     out->tensor = a[0]->tensor;
     out->tensor.offset = a[1]->integer;
     out->tensor.shape = extents(*a[2]);
     out->tensor.pitch = extents(*a[3]);
-    if (out->tensor.offset < 0) fail("a tensor's offset is negative");
-    if (out->tensor.shape.size() != out->tensor.pitch.size()) fail("a tensor has not one stride for each axis");
+    if (out->tensor.offset < 0) in_.fail("a tensor's offset is negative");
+    if (out->tensor.shape.size() != out->tensor.pitch.size()) in_.fail("a tensor has not one stride for each axis");
     return out;
   }
 
   Extents extents(const Value& tuple) const {
-    if (tuple.items.size() > kMaxRank) fail("a tensor has too many axes");
+    if (tuple.items.size() > kMaxRank) in_.fail("a tensor has too many axes");
     Extents out;
     for (const Value* item : tuple.items) {
-      if (item->kind != Kind::integer || item->integer < 0) fail("a size or stride is no integer >= 0");
+      if (item->kind != Kind::integer || item->integer < 0) in_.fail("a size or stride is no integer >= 0");
       out.push_back(item->integer);
     }
     return out;
@@ -389,18 +276,14 @@ class Machine {
 
   // Attributes of a dictionary (`_metadata` of a state dictionary); they say nothing about tensors.
   bool build() {
-    pop(Kind::dict, "attributes are no dictionary");
-    top(Kind::dict, "attributes of something that is no dictionary");
+    stack_.pop(Kind::dict, "attributes are no dictionary");
+    stack_.top(Kind::dict, "attributes of something that is no dictionary");
     return true;
   }
 
-  Bytes pickle_;
   const std::string& file_;
-  std::size_t at_ = 0;
-  std::deque<Value> values_;
-  std::vector<Value*> stack_;
-  std::vector<std::size_t> marks_;
-  std::unordered_map<std::uint32_t, Value*> memo_;
+  PickleBytes in_;
+  PickleStack stack_;
 };
 
 bool has_tensors(const Value& dict) {

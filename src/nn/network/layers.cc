@@ -1,10 +1,8 @@
-#include "nn/layers.h"
+#include "nn/network/layers.h"
 
 #include <fmt/format.h>
 
 #include <cmath>
-
-#include "nn/formats.h"
 
 namespace oriel::nn {
 namespace {

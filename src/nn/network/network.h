@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "nn/layers.h"
-#include "nn/memory_plan.h"
+#include "nn/network/layers.h"
+#include "nn/network/memory_plan.h"
 
 namespace oriel::nn {
 

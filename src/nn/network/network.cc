@@ -1,4 +1,4 @@
-#include "nn/network.h"
+#include "nn/network/network.h"
 
 #include <fmt/format.h>
 

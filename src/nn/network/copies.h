@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "nn/network.h"
+#include "nn/network/network.h"
 
 namespace oriel::nn {
 

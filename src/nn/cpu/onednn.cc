@@ -1,25 +1,14 @@
-// Convolutions by oneDNN, version 2 and 3. The only file that knows the library.
+// Convolutions by oneDNN, version 2 and 3. This file and onednn_threads.cc alone know the library.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cstring>
 #include <dnnl.hpp>
+#include <functional>
 #include <unordered_map>
 
-#include "nn/convolution.h"
-
-#if DNNL_CPU_THREADING_RUNTIME == DNNL_RUNTIME_OMP
-extern "C" {  // of omp.h, which clang-tidy does not find where g++ brings it
-int omp_get_max_threads();
-int omp_get_num_threads();
-int omp_get_thread_num();
-void omp_set_num_threads(int);
-}
-#elif DNNL_CPU_THREADING_RUNTIME == DNNL_RUNTIME_TBB
-#include <tbb/blocked_range.h>
-#include <tbb/parallel_for.h>
-#include <tbb/task_arena.h>
-#endif
+#include "nn/cpu/convolution.h"
+#include "nn/cpu/threads.h"
 
 namespace oriel::nn {
 namespace {
@@ -104,55 +93,6 @@ bool prefers_channels_last(Arithmetic arithmetic) {
 
 int channel_block(Arithmetic) { return has_isa(dnnl::cpu_isa::avx512_core) ? 16 : 8; }
 
-#if DNNL_CPU_THREADING_RUNTIME == DNNL_RUNTIME_OMP
-
-ThreadScope::ThreadScope(int threads) : before_(omp_get_max_threads()) { omp_set_num_threads(threads); }
-ThreadScope::~ThreadScope() { omp_set_num_threads(before_); }
-
-void share_out(index_t n, const std::function<void(index_t, index_t)>& body) {
-#pragma omp parallel
-  {
-    const index_t count = omp_get_num_threads(), at = omp_get_thread_num();
-    const index_t begin = n * at / count, end = n * (at + 1) / count;
-    if (begin < end) body(begin, end);
-  }
-}
-
-static void execute(const std::function<void()>& work) { work(); }
-
-#elif DNNL_CPU_THREADING_RUNTIME == DNNL_RUNTIME_TBB
-
-namespace {
-thread_local int team = 0;
-}
-
-ThreadScope::ThreadScope(int threads) : before_(team) { team = threads; }
-ThreadScope::~ThreadScope() { team = before_; }
-
-static void execute(const std::function<void()>& work) {
-  // An arena of its own has no other work of the caller's that a thread which waits could take.
-  tbb::task_arena(team > 0 ? std::min(team, tbb::this_task_arena::max_concurrency()) : tbb::task_arena::automatic)
-      .execute(work);
-}
-
-void share_out(index_t n, const std::function<void(index_t, index_t)>& body) {
-  execute([&] {
-    tbb::parallel_for(tbb::blocked_range<index_t>(0, n),
-                      [&](const tbb::blocked_range<index_t>& range) { body(range.begin(), range.end()); });
-  });
-}
-
-#else
-
-ThreadScope::ThreadScope(int) : before_(0) {}
-ThreadScope::~ThreadScope() { (void)before_; }
-void share_out(index_t n, const std::function<void(index_t, index_t)>& body) {
-  if (n > 0) body(0, n);
-}
-static void execute(const std::function<void()>& work) { work(); }
-
-#endif
-
 struct Convolution::Way {
   ConvolutionShape shape;
   std::string name;
@@ -166,7 +106,7 @@ struct Convolution::Way {
 std::vector<Convolution> Convolution::ways(const ConvolutionShape& shape) {
   std::vector<Convolution> out;
   const bool few = shape.plain || shape.inputs % channel_block(shape.arithmetic) != 0;
-  execute([&] {
+  with_threads([&] {
     for (const bool winograd : {true, false}) {
       const auto algorithm = winograd ? dnnl::algorithm::convolution_winograd : dnnl::algorithm::convolution_direct;
       try {
@@ -211,7 +151,7 @@ void Convolution::pack(const float* weights, const float* bias) {
   dnnl::stream stream(engine());
   memory given({{s.outputs, s.inputs, s.taps, s.taps}, Type::f32, Tag::oihw}, engine(), const_cast<float*>(weights));
   way.weights = memory(way.description.weights_desc(), engine());
-  execute([&] { dnnl::reorder(given, way.weights).execute(stream, given, way.weights); });
+  with_threads([&] { dnnl::reorder(given, way.weights).execute(stream, given, way.weights); });
   stream.wait();
   if (!s.bias) return;
   way.bias = memory(way.description.bias_desc(), engine());
@@ -236,7 +176,7 @@ void Convolution::run(const void* input, void* output, void* scratch) const {
       {DNNL_ARG_DST, memory(way.description.dst_desc(), engine(), output)},
       {DNNL_ARG_SCRATCHPAD, memory(way.description.scratchpad_desc(), engine(), scratch)}};
   if (way.shape.bias) arguments.emplace(DNNL_ARG_BIAS, way.bias);
-  execute([&] { way.primitive.execute(stream, arguments); });
+  with_threads([&] { way.primitive.execute(stream, arguments); });
   stream.wait();
 }
 
