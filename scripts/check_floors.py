@@ -15,7 +15,7 @@ from pathlib import Path
 # (pattern of the path, floor, part); the first that matches counts.
 PARTS = [
     (r"include/oriel/(types\.h|version\.h|dtypes\.def|ops\.def)", 0, "types"),
-    (r"src/(types\.cc|quoted\.h)", 0, "types"),
+    (r"src/(types\.cc|quoted\.h|parallel_loop\.h)", 0, "types"),
     (r"include/oriel/(window|reduce|tensor|problem)\.h", 1, "core"),
     (r"src/(tensor|problem|problem_name)\.cc", 1, "core"),
     (r"(src|include/oriel)/tile/.*", 2, "tile"),

@@ -4,7 +4,7 @@
 
 #include <array>
 
-#include "tile/emit_writers.h"
+#include "tile/emit_nki_versions.h"
 #include "tile/python_text.h"
 
 namespace oriel::tile {
@@ -16,9 +16,9 @@ std::string op_of(Alu alu) {
   return "nl." + std::string(name(alu));
 }
 
-class IsaWriter {
+class Nki06Writer {
  public:
-  explicit IsaWriter(const Program& program) : program_(program), out_(program) {}
+  explicit Nki06Writer(const Program& program) : program_(program), out_(program) {}
 
   std::string run() {
     out_.heading("0.6");
@@ -220,6 +220,6 @@ class IsaWriter {
 
 }  // namespace
 
-std::string emit_isa(const Program& program) { return IsaWriter(program).run(); }
+std::string emit_nki_0_6(const Program& program) { return Nki06Writer(program).run(); }
 
 }  // namespace oriel::tile

@@ -7,7 +7,7 @@
 
 namespace oriel::tile {
 
-std::string emit_isa(const Program& program);
-std::string emit_old(const Program& program);
+std::string emit_nki_0_6(const Program& program);
+std::string emit_nki_0_1(const Program& program);
 
 }  // namespace oriel::tile

@@ -1,5 +1,6 @@
+// A program as NKI: rewritten for a version, then by that version's writer.
 #include "oriel/tile/emit.h"
-#include "tile/emit_writers.h"
+#include "tile/emit_nki_versions.h"
 #include "tile/python_text.h"
 
 namespace oriel::tile {
@@ -61,7 +62,7 @@ Program for_version(const Program& program, nki::nki_version version) {
 
 std::string emit_nki(const Program& program, nki::nki_version version) {
   const Program own = with_python_names(for_version(program, version));
-  return version == nki::nki_version::v0_1 ? emit_old(own) : emit_isa(own);
+  return version == nki::nki_version::v0_1 ? emit_nki_0_1(own) : emit_nki_0_6(own);
 }
 
 }  // namespace oriel::tile

@@ -6,9 +6,9 @@
 
 namespace oriel::tile {
 
-class Names {
+class UniqueNames {
  public:
-  explicit Names(std::set<std::string> taken) : taken_(std::move(taken)) {}
+  explicit UniqueNames(std::set<std::string> taken) : taken_(std::move(taken)) {}
   /// The name, or one like it where it is none or is taken.
   std::string unique(const std::string& wanted);
 

@@ -1,7 +1,7 @@
 // NKI 0.1: load, store and functions of tiles, indexed by mgrid.
 #include <fmt/format.h>
 
-#include "tile/emit_writers.h"
+#include "tile/emit_nki_versions.h"
 #include "tile/python_text.h"
 
 namespace oriel::tile {
@@ -27,9 +27,9 @@ std::string operator_of(Alu alu) {
   return alu == Alu::max ? "nl.maximum" : alu == Alu::min ? "nl.minimum" : "nl." + std::string(name(alu));
 }
 
-class OldWriter {
+class Nki01Writer {
  public:
-  explicit OldWriter(const Program& program) : program_(program), out_(program) {}
+  explicit Nki01Writer(const Program& program) : program_(program), out_(program) {}
 
   std::string run() {
     out_.heading("0.1");
@@ -186,6 +186,6 @@ class OldWriter {
 
 }  // namespace
 
-std::string emit_old(const Program& program) { return OldWriter(program).run(); }
+std::string emit_nki_0_1(const Program& program) { return Nki01Writer(program).run(); }
 
 }  // namespace oriel::tile
