@@ -15,7 +15,7 @@ from pathlib import Path
 # (pattern of the path, floor, part); the first that matches counts.
 PARTS = [
     (r"include/oriel/(types\.h|version\.h|dtypes\.def|ops\.def)", 0, "types"),
-    (r"src/(types\.cc|quoted\.h|parallel_loop\.h)", 0, "types"),
+    (r"src/(types\.cc|quoted\.h|parallel_loop\.h|text\.h)", 0, "types"),
     (r"include/oriel/(window|reduce|tensor|problem)\.h", 1, "core"),
     (r"src/(tensor|problem|problem_name)\.cc", 1, "core"),
     (r"(src|include/oriel)/tile/.*", 2, "tile"),
@@ -49,6 +49,9 @@ WINGS = {
         {"planes", "masked", "channels", "disjoint", "sliding", "argmax", "sum_gradient", "indexed"},
         {"box_gradient", "code_gradient"},
         {"rewrite"},
+    ],
+    "src/cuda": [
+        {"device"},
     ],
     "src/nn": [
         {"weights", "network"},
@@ -134,6 +137,8 @@ def allowed(includer, included, included_path):
         return True
     if floor == other_floor:
         return floor == 5 and other in MAY_USE.get(part, set())
+    if (part, other) == ("nn", "cuda") and "/cuda/device/" not in included_path:
+        return False  # networks share with the pools of CUDA devices what knows of no pool
     if part == "tests/reference" and (other_floor > 1 or included_path == "include/oriel/window.h"):
         return False  # the reference shares with what it judges types, tensors and problems, but no geometry
     return floor > other_floor

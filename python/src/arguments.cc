@@ -7,7 +7,7 @@
 #include <string>
 
 #include "faults.h"
-#include "fmt/format.h"
+#include "text.h"
 
 namespace oriel::python {
 namespace {

@@ -8,9 +8,9 @@
 #include <utility>
 
 #include "faults.h"
-#include "fmt/format.h"
 #include "numpy_interface.h"
 #include "oriel/pool.h"
+#include "text.h"
 
 namespace oriel::python {
 namespace {

@@ -12,10 +12,10 @@
 #include "arguments.h"
 #include "array.h"
 #include "faults.h"
-#include "fmt/format.h"
 #include "oriel/pool.h"
 #include "pool_words.h"
 #include "ranks.h"
+#include "text.h"
 #include "tile.h"
 
 namespace oriel::python {

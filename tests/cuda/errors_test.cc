@@ -1,8 +1,8 @@
 // What CUDA refuses, and what the door refuses before it: every error names what it is about, with CUDA's own text.
 #include <gtest/gtest.h>
 
+#include "cuda/device/launch.cuh"
 #include "cuda/device_tensor.h"
-#include "cuda/launch.cuh"
 #include "emulator/grid.h"
 #include "oriel/pool.h"
 

@@ -31,7 +31,9 @@ CLEAN = {
     "src/cpu/plan/layout.h": "",
     "src/cpu/planes/planes.h": '#include "cpu/rows/rows.h"\n#include "cpu/plan/layout.h"\n',
     "src/cpu/masked/masked.h": "",
-    "src/cuda/run.h": "",
+    "src/cuda/run.h": '#include "cuda/device/memory.cuh"\n',
+    "src/cuda/device/memory.cuh": "",
+    "src/nn/cuda/pool.cu": '#include "cuda/device/memory.cuh"\n',
     "include/oriel/tile/ir.h": '#include "oriel/types.h"\n',
     "src/tile/run.cc": '#include "oriel/tile/ir.h"\n',
     "src/pool.cc": '#include "oriel/pool.h"\n#include "cpu/run.h"\n',
@@ -72,6 +74,8 @@ BROKEN = [
     ("python/oriel/pools.py", "import oriel.jax as functions\n", "functions of arrays import a framework's"),
     ("python/oriel/jax/pools.py", "from oriel import torch\n", "two frameworks"),
     ("apps/portrait/image/plane.h", '#include "apps/portrait/chain/cut.h"\n', "a wing of another part looks at one above it"),
+    ("src/cuda/device/memory.cuh", '#include "cuda/run.h"\n', "what networks share looks at the pools"),
+    ("src/nn/cuda/pool.cu", '#include "cuda/run.h"\n', "networks look at the pools of CUDA devices"),
     ("src/cpu/mystery/file.h", '#include "cpu/rows/rows.h"\n', "a wing that has no floor"),
 ]
 

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <fmt/format.h>
 #include <sys/mman.h>
 
 #include <algorithm>
@@ -8,6 +7,7 @@
 #include <memory>
 
 #include "oriel/types.h"
+#include "text.h"
 
 namespace oriel::nn {
 

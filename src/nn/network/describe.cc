@@ -1,11 +1,10 @@
 // Which U-Net a file holds, by its keys and shapes.
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <set>
 
 #include "nn/network/layers.h"
 #include "quoted.h"
+#include "text.h"
 
 namespace oriel::nn {
 namespace {

@@ -1,6 +1,5 @@
 #include "nn/network/layers.h"
-
-#include <fmt/format.h>
+#include "text.h"
 
 #include <cmath>
 

@@ -1,6 +1,5 @@
 #include "nn/network/network.h"
-
-#include <fmt/format.h>
+#include "text.h"
 
 #include <algorithm>
 

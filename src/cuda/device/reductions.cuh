@@ -1,8 +1,7 @@
 // What the kernels with windows of a known size do with two values, and with a window's result.
 #pragma once
 
-#include "cuda/index.cuh"
-#include "cuda/numbers.cuh"
+#include "cuda/device/numbers.cuh"
 
 namespace oriel::cuda {
 

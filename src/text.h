@@ -1,13 +1,17 @@
-// For builds without the CPU backend, which need nothing but nvcc and CMake: the part of fmt that floors 0 to 3 and
-// networks use. Every {} is replaced by a value, in order.
+// Texts by fmt::format. Builds without fmt (ORIEL_CPU=OFF, which needs nothing but nvcc and CMake) have the part of it
+// that floors 0 to 3, networks and the Python module use: every {} is replaced by a value, in order.
 #pragma once
+
+#ifndef ORIEL_WITHOUT_FMT
+#include <fmt/format.h>
+#else
 
 #include <charconv>
 #include <concepts>
 #include <string>
 #include <string_view>
 
-namespace fmt {
+namespace oriel::fmt {
 
 struct FormatText {
   std::string_view text;
@@ -47,4 +51,6 @@ std::string format(FormatText text, const Values&... values) {
   return out + std::string(rest);
 }
 
-}  // namespace fmt
+}  // namespace oriel::fmt
+
+#endif

@@ -7,7 +7,7 @@
 
 #include <cmath>
 
-#include "cuda/memory.cuh"
+#include "cuda/device/memory.cuh"
 
 namespace oriel::cuda {
 
