@@ -54,12 +54,11 @@ void ColumnFolder::fold_some_lane_rows(index_t row, index_t count, const std::by
   const Axis& axis = segment_.axis;
   const int across = across_.empty() ? -1 : across_[0];
   LaneRows b;
+  b.infinity = lane_rows_.infinity;
   b.count = count;
   b.across = across >= 0 ? static_cast<int>(axis_[at(across)].kernel) : 1;
-  for (index_t i = 0; i < count; ++i) {
-    const index_t watched = list_inputs(across, row + i, x, inputs_ + i * b.across);
-    b.watched = std::max(b.watched, static_cast<int>(watched));
-  }
+  for (index_t i = 0; i < count; ++i)
+    b.watched = std::max(b.watched, static_cast<int>(list_inputs(across, row + i, x, inputs_ + i * b.across)));
   for (index_t i = 0; i < count * b.across; ++i) input_pitches_[i] = inputs_[i] == identity_ ? 0 : in_pitch_;
   b.rows = reinterpret_cast<const void* const*>(inputs_);
   b.row_pitch = input_pitches_;

@@ -52,12 +52,9 @@ HWY_INLINE void with_taps(int count, const F& f) {
 template <class D, class At, class Some>
 HWY_INLINE void cover_results(D d, index_t n, const At& at, const Some& some) {
   const index_t lanes = lanes_of(d);
-  index_t j = 0;
-  for (; j + lanes <= n; j += lanes) at(j);
-  if (j == n) return;
-  if (j > 0)
-    at(n - lanes);
-  else
+  if (n >= lanes)
+    cover_from(lanes, n, at);
+  else if (n > 0)
     some(index_t{0}, n);
 }
 

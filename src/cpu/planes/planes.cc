@@ -164,6 +164,7 @@ PlaneFolder::PlaneFolder(const FoldJob& job, const PlaneKernel& kernel, const Ti
   std::byte* select = arena.take(kPlaneSelectBytes);
   if (along.stride > 1) kernel.prepare(along.stride, lanes, select);
   band_.select = select;
+  band_.infinity = deep_band_.infinity = kernel.infinity;
   band_.taps = taps_;
   band_.across = static_cast<int>(across_.kernel);
   band_.ascends = across_.stride == 1 && across_.dilation == 1;
@@ -184,8 +185,7 @@ void PlaneFolder::make_ring(Arena& arena) {
   ring_ = arena.take((ring_rows_ + 1) * pitch * kernel_.lane_bytes);
   fill_copies(ring_ + ring_rows_ * pitch * kernel_.lane_bytes, kernel_.identity.data(), kernel_.lane_bytes,
               pitch);  // absent
-  deep_taps_ = arena.take_array<const void*>(kMostBandRows * depth_.kernel);
-  deep_band_.taps = deep_taps_;
+  deep_band_.taps = deep_taps_ = arena.take_array<const void*>(kMostBandRows * depth_.kernel);
   deep_band_.across = static_cast<int>(depth_.kernel);
   deep_band_.ahead_taps = static_cast<int>(std::min(depth_.stride, depth_.kernel));
   deep_band_.folded_pitch = pitch;
