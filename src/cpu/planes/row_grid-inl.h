@@ -66,7 +66,7 @@ class RowGrid {
   HWY_INLINE V load_some(const T* row, index_t c) const {
     const D d;
     const Mask mask = c == 0 && full_begin_ == 1 ? first_ : last_;
-    return hn::IfThenElse(mask, hn::MaskedLoad(mask, d, row + c * kLanes), hn::Set(d, absent_));
+    return hn::IfThenElse(mask, hn::MaskedLoad(mask, d, row + c * kLanes), hn::Set(d, absent()));
   }
 
   // Of two_tables: which lanes stand `by` further.
@@ -86,6 +86,12 @@ class RowGrid {
   }
 
  private:
+  HWY_INLINE T absent() const {
+    if constexpr (requires { P::absent(T{}); })
+      return absent_;  // of one infinity or another
+    else
+      return P::absent();
+  }
   static HWY_INLINE Mask first_n(index_t n) {
     return hn::FirstN(D(), static_cast<std::size_t>(n < 0 ? 0 : n < kLanes ? n : kLanes));
   }
