@@ -49,7 +49,7 @@ bench: packages ## Time the problems of bench/suite.txt with Oriel and other lib
 fuzz: packages ## Fuzz every target for 60 s each; SECONDS_EACH=n changes that
 	@scripts/fuzz.sh $(or $(SECONDS_EACH),60)
 
-lint: packages ## Run clang-tidy on src, cli and apps, and check formatting and lengths
+lint: packages ## Run clang-tidy on src, reference, cli and apps, and check formatting and lengths
 	@cmake --preset release >/dev/null
 	@scripts/lint.sh
 

@@ -64,12 +64,12 @@ void time_pool(benchmark::State& state, const Problem& problem) {
   const oriel::Tensor y_view(y.data(), problem.dtype, problem.output_shape,
                              oriel::dense_pitch(problem.output_shape, problem.order));
   for (auto _ : state) {
-    oriel::forward(problem.pool, x_view, y_view, {.threads = 1});
+    oriel::forward(problem.pool, {.x = x_view, .y = y_view}, {.threads = 1});
     benchmark::ClobberMemory();
   }
   state.SetBytesProcessed(state.iterations() * static_cast<std::int64_t>(x.size() + y.size()));
   const std::vector<std::byte> timed = y;
-  verify(state, timed, y, [&] { oriel::forward(problem.pool, x_view, y_view, {.threads = 1}); });
+  verify(state, timed, y, [&] { oriel::forward(problem.pool, {.x = x_view, .y = y_view}, {.threads = 1}); });
 }
 
 void time_copy(benchmark::State& state, std::size_t count) {

@@ -71,28 +71,32 @@ class Call {
         dx_(problem, problem.shape, problem.dtype),
         indices_(problem, problem.output_shape, problem.codes ? oriel::Dtype::u8 : oriel::Dtype::i64) {
     x_.put(data);
-    if (problem.codes) oriel::forward(problem.pool, x_.view, y_.view, indices_.view, oriel::IndexSpace::window);
-    if (problem.indices) oriel::forward(problem.pool, x_.view, y_.view, indices_.view);
+    if (problem.codes)
+      oriel::forward(problem.pool,
+                     {.x = x_.view, .y = y_.view, .indices = indices_.view, .space = oriel::IndexSpace::window});
+    if (problem.indices) oriel::forward(problem.pool, {.x = x_.view, .y = y_.view, .indices = indices_.view});
   }
 
   void run() const {
     constexpr oriel::Options one_thread{.threads = 1};
     const oriel::Pool& pool = problem_.pool;
-    if (user_) return oriel::forward(pool, oriel::row_reduction<UserSum>(), x_.view, y_.view, one_thread);
+    if (user_) return oriel::forward<UserSum>(pool.windows, {.x = x_.view, .y = y_.view}, one_thread);
     if (problem_.direction == oriel::Direction::backward) {
       const bool of_sum = pool.op == oriel::Op::sum || pool.op == oriel::Op::avg;
       if (problem_.codes)
-        return oriel::backward(pool, y_.view, indices_.view, oriel::IndexSpace::window, dx_.view, one_thread);
+        return oriel::backward(
+            pool, {.dy = y_.view, .indices = indices_.view, .space = oriel::IndexSpace::window, .dx = dx_.view},
+            one_thread);
       if (problem_.indices)
-        return oriel::backward(pool, y_.view, indices_.view, oriel::IndexSpace::plane, dx_.view, one_thread);
+        return oriel::backward(pool, {.dy = y_.view, .indices = indices_.view, .dx = dx_.view}, one_thread);
       if (of_sum && pool.nan == oriel::NanPolicy::propagate)
-        return oriel::backward(pool, y_.view, dx_.view, one_thread);
-      return oriel::backward(pool, x_.view, y_.view, dx_.view, one_thread);
+        return oriel::backward(pool, {.dy = y_.view, .dx = dx_.view}, one_thread);
+      return oriel::backward(pool, {.x = x_.view, .dy = y_.view, .dx = dx_.view}, one_thread);
     }
     const oriel::IndexSpace space = problem_.codes ? oriel::IndexSpace::window : oriel::IndexSpace::plane;
     if (problem_.indices || problem_.codes)
-      return oriel::forward(pool, x_.view, y_.view, indices_.view, space, one_thread);
-    oriel::forward(pool, x_.view, y_.view, one_thread);
+      return oriel::forward(pool, {.x = x_.view, .y = y_.view, .indices = indices_.view, .space = space}, one_thread);
+    oriel::forward(pool, {.x = x_.view, .y = y_.view}, one_thread);
   }
 
  private:

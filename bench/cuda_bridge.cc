@@ -51,11 +51,11 @@ std::string describe(const oriel::Problem& p) {
   const auto flag = [](bool b) { return std::string(b ? "true" : "false"); };
   const oriel::Pool& pool = p.pool;
   return "{\"op\": \"" + std::string(name(pool.op)) + "\", \"dtype\": \"" + std::string(name(p.dtype)) +
-         "\", \"kind\": " + std::to_string(static_cast<int>(pool.kind)) + ", \"shape\": " + list(p.shape) +
+         "\", \"kind\": " + std::to_string(static_cast<int>(pool.windows.kind)) + ", \"shape\": " + list(p.shape) +
          ", \"out\": " + list(p.output_shape) + ", \"axes\": " + list(axes) + ", \"order\": " + list(p.order) +
          ", \"kernel\": " + list(kernel) + ", \"stride\": " + list(stride) + ", \"before\": " + list(before) +
-         ", \"dilation\": " + list(dilation) + ", \"ceil\": " + flag(pool.ceil_mode) +
-         ", \"same\": " + flag(pool.padding != oriel::Padding::given) +
+         ", \"dilation\": " + list(dilation) + ", \"ceil\": " + flag(pool.windows.ceil_mode) +
+         ", \"same\": " + flag(pool.windows.padding != oriel::Padding::given) +
          ", \"include\": " + flag(pool.count_include_pad) + ", \"divisor\": " + std::to_string(pool.divisor) +
          ", \"omit\": " + flag(pool.nan == oriel::NanPolicy::omit) + ", \"indices\": " + flag(p.indices) +
          ", \"backward\": " + flag(p.direction == oriel::Direction::backward) + "}";
@@ -78,8 +78,8 @@ ORIEL_API int oriel_cuda_forward(const char* name, void* x, void* y, void* indic
   return guarded(error, room, [&] {
     const oriel::Problem p = oriel::parse_problem(name);
     const oriel::Tensor in = view(x, p.dtype, p.shape, p.order), out = view(y, p.dtype, p.output_shape, p.order);
-    if (indices == nullptr) return oriel::forward(p, in, out, {.stream = stream});
-    oriel::forward(p, in, out, view(indices, oriel::Dtype::i64, p.output_shape, p.order), oriel::IndexSpace::plane,
+    if (indices == nullptr) return oriel::forward(p, {.x = in, .y = out}, {.stream = stream});
+    oriel::forward(p, {.x = in, .y = out, .indices = view(indices, oriel::Dtype::i64, p.output_shape, p.order)},
                    {.stream = stream});
   });
 }
@@ -87,8 +87,11 @@ ORIEL_API int oriel_cuda_forward(const char* name, void* x, void* y, void* indic
 ORIEL_API int oriel_cuda_backward(const char* name, void* x, void* dy, void* dx, void* stream, char* error, int room) {
   return guarded(error, room, [&] {
     const oriel::Problem p = oriel::parse_problem(name);
-    oriel::backward(p, view(x, p.dtype, p.shape, p.order), view(dy, p.dtype, p.output_shape, p.order),
-                    view(dx, p.dtype, p.shape, p.order), {.stream = stream});
+    oriel::backward(p,
+                    {.x = view(x, p.dtype, p.shape, p.order),
+                     .dy = view(dy, p.dtype, p.output_shape, p.order),
+                     .dx = view(dx, p.dtype, p.shape, p.order)},
+                    {.stream = stream});
   });
 }
 

@@ -4,11 +4,13 @@
 #include <limits>
 
 #include "cli/command_line.h"
+#include "cli/names.h"
 #include "cli/options.h"
 #include "cli/quantities.h"
 #include "cli/rank_rows.h"
 #include "cli/window_options.h"
 #include "oriel/pool.h"
+#include "quoted.h"
 
 namespace oriel::cli {
 namespace {
@@ -24,8 +26,8 @@ struct Typed {
   BenchCommand bench;
   std::vector<std::string> check_names, bench_names;
   std::string bench_device = "cpu";
-  PlanCommand plan;
-  std::string plan_name, plan_grid, plan_network, plan_overhead, plan_memory;
+  ScaleCommand scale;
+  std::string scale_name, scale_grid, scale_network, scale_overhead, scale_memory;
   TileCommand tile;
   std::string tile_shape, tile_dtype = "f32";
   std::vector<std::string> tile_values;
@@ -37,7 +39,7 @@ constexpr const char* kPoolExamples = R"(Examples:
   oriel pool photo.jpg small.png --op avg --kernel 4          every 4x4 block becomes its mean
   oriel pool x.npy y.npy --kernel 3 --stride 2 --padding 1 --axes -2,-1  as in ResNet, over the last two axes
   oriel pool x.npy y.npy --kernel 2 --ceil --indices where.npy
-  oriel pool x.npy y.npy --op avg --kernel 3 --padding 0:1x2:3 --axes 0,1 --exclude-pad
+  oriel pool x.npy y.npy --op avg --kernel 3 --padding 0+1x2+3 --axes 0,1 --exclude-pad
   oriel pool volume.npz:t1 y.npy --op min --kernel 5x5x5 --padding same
   oriel pool x.npy y.npy --op avg --output-size 7 --axes 2,3  adaptive windows
   oriel pool v.h5:/data out.h5:/pooled --kernel 2x2x2 --memory 512MiB    larger than memory
@@ -63,19 +65,25 @@ Ops: max min avg sum lp1 lp2 lpinf. Dtypes: f64 f32 f16 bf16 i8 u8 i16 u16 i32 u
 
 void add_window(CLI::App& pool, WindowOptions& w) {
   const char* const group = "Window";
-  pool.add_option("--op", w.op, "max, min, avg, sum or lp")->type_name("OP")->group(group)->capture_default_str();
-  pool.add_option("-k,--kernel", w.kernel, "window size, e.g. 3 or 3x5")->type_name("K[xK...]")->group(group);
-  pool.add_option("-s,--stride", w.stride, "step of the window (default: the kernel size)")
-      ->type_name("S[xS...]")
-      ->group(group);
-  pool.add_option("-p,--padding", w.padding, "1, 1x2, before:after as in 0:1x2:3, same, same_lower or valid (default)")
-      ->type_name("P[xP...]")
-      ->group(group);
-  pool.add_option("-d,--dilation", w.dilation, "distance of taps")->type_name("D[xD...]")->group(group);
-  pool.add_option("--output-size", w.output_size, "adaptive windows that give this many outputs")
-      ->type_name("N[xN...]")
-      ->group(group);
-  pool.add_flag("--global", w.global, "one window over everything")->group(group);
+  pool.add_option("--op", w.op, "what each window is reduced to")
+      ->type_name("OP")
+      ->check(CLI::IsMember(op_names()))
+      ->group(group)
+      ->capture_default_str();
+  std::vector<CLI::Option*> uniform{
+      pool.add_option("-k,--kernel", w.kernel, "window size, e.g. 3 or 3x5")->type_name("K[xK...]"),
+      pool.add_option("-s,--stride", w.stride, "step of the window (default: the kernel size)")->type_name("S[xS...]"),
+      pool.add_option("-p,--padding", w.padding,
+                      "1, 1x2, before+after as in 0+1x2+3, same, same_lower or valid (default)")
+          ->type_name("P[xP...]"),
+      pool.add_option("-d,--dilation", w.dilation, "distance of taps")->type_name("D[xD...]")};
+  CLI::Option* const adaptive =
+      pool.add_option("--output-size", w.output_size, "adaptive windows that give this many outputs")
+          ->type_name("N[xN...]")
+          ->group(group);
+  CLI::Option* const global = pool.add_flag("--global", w.global, "one window over everything")->group(group);
+  for (CLI::Option* option : uniform) option->group(group)->excludes(adaptive)->excludes(global);
+  adaptive->excludes(global);
   pool.add_flag("--ceil", w.ceil, "round the output size up: a last window may be partial")->group(group);
   pool.add_option("--axes", w.axes, "pooled axes, e.g. -2,-1 (default: all; height and width of a picture)")
       ->type_name("A[,A...]")
@@ -84,7 +92,11 @@ void add_window(CLI::App& pool, WindowOptions& w) {
   pool.add_flag("--exclude-pad", w.exclude_pad, "averages divide by the inputs that exist")->group(values);
   pool.add_option("--divisor", w.divisor, "averages divide by this number")->type_name("N")->group(values);
   pool.add_option("--norm", w.norm, "p of --op lp: a number >= 1, or inf (default: 2)")->type_name("P")->group(values);
-  pool.add_option("--nan", w.nan, "propagate (default) or omit")->type_name("RULE")->group(values);
+  pool.add_option("--nan", w.nan, "what a NaN does: the result is NaN, or it is left out")
+      ->type_name("RULE")
+      ->check(CLI::IsMember({"propagate", "omit"}))
+      ->group(values)
+      ->capture_default_str();
 }
 
 void add_pool(CLI::App& app, Typed& t) {
@@ -103,12 +115,14 @@ void add_pool(CLI::App& app, Typed& t) {
       ->type_name("SPACE")
       ->check(CLI::IsMember({"plane", "tensor"}))
       ->capture_default_str();
-  pool.add_option("--dtype", t.pool_dtype, "what IN must hold; needed for bf16")->type_name("DTYPE");
-  pool.add_option("--format", c.format, "format of OUT where its name does not tell (default for -: npy)")
+  pool.add_option("--dtype", t.pool_dtype, "dtype that IN must have (required for bf16)")
+      ->type_name("DTYPE")
+      ->check(CLI::IsMember(dtype_names()));
+  pool.add_option("--format", c.format, "format of OUT if its extension does not tell (default for -: npy)")
       ->type_name("FORMAT")
       ->check(CLI::IsMember({"npy", "npz", "png", "jpg", "tif", "webp"}));
-  pool.add_flag("--replace-input", c.replace_input, "let OUT be IN, which is then lost");
-  pool.add_option("-t,--threads", c.threads, "threads at most (default: all)")
+  pool.add_flag("--replace-input", c.replace_input, "let OUT replace IN");
+  pool.add_option("-t,--threads", c.threads, "number of threads (default: all)")
       ->check(CLI::Range(1, 4096))
       ->type_name("N");
   pool.add_option(
@@ -118,9 +132,9 @@ void add_pool(CLI::App& app, Typed& t) {
   pool.add_option("--deadline", t.pool_deadline,
                   "under mpirun: end when a rank lets the others wait longer than this in one step (default: 600s)")
       ->type_name("SECONDS");
-  pool.add_flag("--progress", c.progress, "say how far it is on standard error, even where that is no terminal");
-  pool.add_flag("--json", c.json, "say what was done as JSON on standard output");
-  pool.add_flag("-q,--quiet", c.quiet, "say nothing");
+  pool.add_flag("--progress", c.progress, "show progress on standard error even if that is not a terminal");
+  pool.add_flag("--json", c.json, "print a report as JSON on standard output");
+  pool.add_flag("-q,--quiet", c.quiet, "print nothing but errors");
   pool.footer(kPoolExamples);
 }
 
@@ -128,7 +142,7 @@ void add_check(CLI::App& app, Typed& t) {
   CLI::App& check = *app.add_subcommand(
       "check", "Run problems on every instruction set, thread count and layout against the reference");
   check.add_option("NAME", t.check_names, "names of problems")->required();
-  check.add_option("--seed", t.check.seed, "of the random inputs")->type_name("N")->capture_default_str();
+  check.add_option("--seed", t.check.seed, "seed of the random inputs")->type_name("N")->capture_default_str();
   check.add_flag("--json", t.check.json, "print JSON");
   check.footer(std::string("Exit code 1 when anything differs. Example:\n  oriel check max:f32:2x3x16x16:k3x3s2p1 "
                            "avg:u8:100x90:k5s1:same\n") +
@@ -148,9 +162,9 @@ void add_explain(CLI::App& app, Typed& t) {
       ->type_name("R");
   explain.add_flag("--full", c.full, "leave nothing out, however many outputs there are");
   explain.add_flag("--ascii", c.ascii, "draw with ASCII characters");
-  explain.add_flag("--json", c.json, "print the windows as JSON; with --plan the plan");
-  explain.add_flag("--plan", c.plan,
-                   "say how it is carried out on dense tensors, and the bytes and operations of that");
+  explain.add_flag("--json", c.json, "print the windows, or with --strategy the strategy, as JSON");
+  explain.add_flag("--strategy", c.strategy,
+                   "print how it is computed on dense tensors, and the bytes and operations of that");
   explain.footer(std::string("Examples:\n  oriel explain max:f32:7:k3s2\n  oriel explain max:f32:7:k3s2:ceil\n"
                              "  oriel explain avg:f32:1x1x6x7:k3x3s2p1 --output 0x3 --svg windows.svg\n") +
                  kNameHelp);
@@ -160,17 +174,17 @@ void add_bench(CLI::App& app, Typed& t) {
   CLI::App& bench = *app.add_subcommand("bench", "Time problems against a copy of the same bytes");
   BenchCommand& c = t.bench;
   bench.add_option("NAME", t.bench_names, "names of problems")->required();
-  bench.add_option("--device", t.bench_device, "where: cpu, or cuda for the current CUDA device")
+  bench.add_option("--device", t.bench_device, "cpu, or cuda for the current CUDA device")
       ->check(CLI::IsMember({"cpu", "cuda"}))
       ->type_name("DEVICE")
       ->capture_default_str();
   bench.add_option("-t,--threads", c.threads, "threads of the pool and of the copy, on the CPU")
       ->check(CLI::Range(1, 4096))
       ->capture_default_str();
-  bench.add_option("--repetitions", c.repetitions, "at least this many")
+  bench.add_option("--repetitions", c.repetitions, "least number of samples")
       ->check(CLI::Range(3, 1000000))
       ->capture_default_str();
-  bench.add_option("--seconds", c.seconds, "per problem, at least")
+  bench.add_option("--seconds", c.seconds, "least time for each problem")
       ->check(CLI::Range(0.0, 3600.0))
       ->capture_default_str();
   bench.add_flag("--json", c.json, "print JSON");
@@ -179,33 +193,36 @@ void add_bench(CLI::App& app, Typed& t) {
                kNameHelp);
 }
 
-void add_plan(CLI::App& app, Typed& t) {
-  CLI::App& plan = *app.add_subcommand("plan", "Count the messages of a pool on many ranks and predict its efficiency");
-  PlanCommand& c = t.plan;
-  plan.add_option("NAME", t.plan_name, "name of a problem")->required();
-  plan.add_option("--grid", t.plan_grid, "ranks along each axis of the tensor; leading 1s may be left out")
+void add_scale(CLI::App& app, Typed& t) {
+  CLI::App& scale =
+      *app.add_subcommand("scale", "Count the messages of a pool on many ranks and predict its efficiency");
+  ScaleCommand& c = t.scale;
+  scale.add_option("NAME", t.scale_name, "name of a problem")->required();
+  scale.add_option("--grid", t.scale_grid, "ranks along each axis of the tensor; leading 1s may be left out")
       ->type_name("RxR...")
       ->required();
-  plan.add_flag("--balanced", c.balanced, "outputs in even parts (default: where their windows' centres are)");
+  scale.add_flag("--balanced", c.balanced, "outputs in even parts (default: where their windows' centres are)");
   const char* const cluster = "Cluster";
-  plan.add_option("--network", t.plan_network, "latency and bandwidth of a node's link (default: 2us,25GB/s)")
+  scale.add_option("--network", t.scale_network, "latency and bandwidth of a node's link (default: 2us,25GB/s)")
       ->type_name("SECONDS,BYTES/s")
       ->group(cluster);
-  plan.add_option("--ranks-per-node", c.cluster.ranks_per_node, "a block of the grid that shares a link")
+  scale
+      .add_option("--ranks-per-node", c.cluster.ranks_per_node,
+                  "ranks of a node, a block of the grid that shares a link")
       ->check(CLI::Range(1, 1000000))
       ->type_name("N")
       ->group(cluster)
       ->capture_default_str();
-  plan.add_option("--memory-bandwidth", t.plan_memory, "of a rank (default: 4GB/s)")
+  scale.add_option("--memory-bandwidth", t.scale_memory, "what a rank moves (default: 4GB/s)")
       ->type_name("BYTES/s")
       ->group(cluster);
-  plan.add_option("--overhead", t.plan_overhead, "of a message at its sender (default: 0.4us)")
+  scale.add_option("--overhead", t.scale_overhead, "time that a message costs its sender (default: 0.4us)")
       ->type_name("SECONDS")
       ->group(cluster);
-  plan.add_flag("--json", c.json, "print JSON");
-  plan.footer(
-      std::string("Counts are those of the plan that runs; times are a model's (docs/distributed.md). Example:\n"
-                  "  oriel plan max:f32:1x32x1024x1024x1024:k3x3x3s2p1 --grid 64x64x64 --ranks-per-node 64\n") +
+  scale.add_flag("--json", c.json, "print JSON");
+  scale.footer(
+      std::string("Counts are exact; times are a model's (docs/distributed.md). Example:\n"
+                  "  oriel scale max:f32:1x32x1024x1024x1024:k3x3x3s2p1 --grid 64x64x64 --ranks-per-node 64\n") +
       kNameHelp);
 }
 
@@ -213,16 +230,19 @@ void add_tile(CLI::App& app, Typed& t) {
   CLI::App& tile = *app.add_subcommand("tile", "Show what a kernel of the tile language becomes on a machine");
   TileCommand& c = t.tile;
   tile.add_option("KERNEL", c.kernel, "name of a shipped kernel; list prints them")->required();
-  tile.add_option("--shape", t.tile_shape, "of the input: planes x height x width")->type_name("PxHxW");
-  tile.add_option("--dtype", t.tile_dtype, "of the input")->type_name("DTYPE")->capture_default_str();
-  tile.add_option("--machine", c.machine, "whose limits hold")
+  tile.add_option("--shape", t.tile_shape, "shape of the input: planes x height x width")->type_name("PxHxW");
+  tile.add_option("--dtype", t.tile_dtype, "dtype of the input")
+      ->type_name("DTYPE")
+      ->check(CLI::IsMember(dtype_names()))
+      ->capture_default_str();
+  tile.add_option("--machine", c.machine, "machine whose limits are checked")
       ->check(CLI::IsMember({"trn1", "trn2", "trn3", "native"}))
       ->capture_default_str();
   tile.add_option("--set", t.tile_values, "a parameter of the kernel, e.g. pool_size=2")->type_name("NAME=N");
   tile.add_option("--nki", c.nki, "generation of the emitted text")
       ->check(CLI::IsMember({"0.1", "0.6"}))
       ->capture_default_str();
-  tile.add_option("--only", c.only, "print one part alone")
+  tile.add_option("--only", c.only, "the only part to print")
       ->check(CLI::IsMember({"ir", "checks", "report", "picture", "nki", "cuda"}));
   tile.footer(
       "Exit code 1 when the machine cannot run it. Examples:\n  oriel tile tensor_avgpool_kernel --shape 2x6x6 "
@@ -257,7 +277,7 @@ PoolCommand finish_pool(Typed& t) {
   if (c.indices == "-") throw Error("--indices: cannot be a stream; allowed: a file");
   if (!c.indices.empty() && c.indices == c.out)
     throw Error(fmt::format("--indices: '{}' is OUT too; allowed: another file", c.out));
-  if (c.json && c.out == "-") throw Error("--json: cannot go with OUT -, both are standard output");
+  if (c.json && c.out == "-") throw Error("--json: cannot be combined with OUT -, both are standard output");
   return c;
 }
 
@@ -265,7 +285,7 @@ ExplainCommand finish_explain(Typed& t) {
   ExplainCommand& c = t.explain;
   c.problem = parse_problem(t.explain_name);
   if (!t.explain_ranks.empty()) c.ranks = parse_ranks(c.problem, t.explain_ranks);
-  if (c.json && c.svg == "-") throw Error("--json: cannot go with --svg -, both are standard output");
+  if (c.json && c.svg == "-") throw Error("--json: cannot be combined with --svg -, both are standard output");
   if (t.explain_output.empty()) return c;
   c.output = parse_numbers("--output", t.explain_output, 'x');
   const Problem& p = c.problem;
@@ -278,29 +298,29 @@ ExplainCommand finish_explain(Typed& t) {
   return c;
 }
 
-PlanCommand finish_plan(Typed& t) {
-  PlanCommand& c = t.plan;
-  c.problem = parse_problem(t.plan_name);
-  const Extents typed = parse_numbers("--grid", t.plan_grid, 'x');
+ScaleCommand finish_scale(Typed& t) {
+  ScaleCommand& c = t.scale;
+  c.problem = parse_problem(t.scale_name);
+  const Extents typed = parse_numbers("--grid", t.scale_grid, 'x');
   const int rank = c.problem.shape.size();
   if (typed.size() > rank)
-    throw Error(fmt::format("--grid: '{}' has {} numbers; allowed: at most one for each axis of {}", t.plan_grid,
+    throw Error(fmt::format("--grid: '{}' has {} numbers; allowed: at most one for each axis of {}", t.scale_grid,
                             typed.size(), to_string(c.problem.shape)));
-  c.grid = Extents(rank - typed.size(), 1);
+  c.grid = Extents::filled(rank - typed.size(), 1);
   for (const index_t n : typed) {
     if (n < 1) throw Error(fmt::format("--grid: must be >= 1, but has {}", n));
     c.grid.push_back(n);
   }
-  if (!t.plan_network.empty()) {
-    const std::size_t comma = t.plan_network.find(',');
+  if (!t.scale_network.empty()) {
+    const std::size_t comma = t.scale_network.find(',');
     if (comma == std::string::npos)
-      throw Error(fmt::format("--network: '{}' is not understood; allowed: latency,bandwidth such as 2us,25GB/s",
-                              t.plan_network.substr(0, 40)));
-    c.cluster.latency = parse_seconds("--network", t.plan_network.substr(0, comma));
-    c.cluster.network = parse_bandwidth("--network", t.plan_network.substr(comma + 1));
+      throw Error(fmt::format("--network: {} is not understood; allowed: latency,bandwidth such as 2us,25GB/s",
+                              detail::quoted(t.scale_network)));
+    c.cluster.latency = parse_seconds("--network", t.scale_network.substr(0, comma));
+    c.cluster.network = parse_bandwidth("--network", t.scale_network.substr(comma + 1));
   }
-  if (!t.plan_overhead.empty()) c.cluster.overhead = parse_seconds("--overhead", t.plan_overhead);
-  if (!t.plan_memory.empty()) c.cluster.memory = parse_bandwidth("--memory-bandwidth", t.plan_memory);
+  if (!t.scale_overhead.empty()) c.cluster.overhead = parse_seconds("--overhead", t.scale_overhead);
+  if (!t.scale_memory.empty()) c.cluster.memory = parse_bandwidth("--memory-bandwidth", t.scale_memory);
   return c;
 }
 
@@ -311,29 +331,34 @@ TileCommand finish_tile(Typed& t) {
   for (const std::string& text : t.tile_values) {
     const std::size_t equals = text.find('=');
     if (equals == 0 || equals == std::string::npos)
-      throw Error(fmt::format("--set: must be NAME=N, but is '{}'", text.substr(0, 40)));
+      throw Error(fmt::format("--set: must be NAME=N, but is {}", detail::quoted(text)));
     const Extents value = parse_numbers("--set", text.substr(equals + 1), 'x');
     if (value.size() != 1 || value[0] < 0 || value[0] > std::numeric_limits<int>::max())
-      throw Error(fmt::format("--set: must be one number >= 0, but is '{}'", text.substr(0, 40)));
+      throw Error(fmt::format("--set: must be one number >= 0, but is {}", detail::quoted(text)));
     c.values[text.substr(0, equals)] = static_cast<int>(value[0]);
   }
   return c;
 }
 
-// What CLI11 does not know, as this program reads these words itself.
+// What CLI11 does not know: words of an option that may be numbers too.
 std::string value_words(const std::string& name) {
-  if (name == "--op") return "max min avg sum lp";
   if (name == "--padding") return "same same_lower valid";
-  if (name == "--nan") return "propagate omit";
-  if (name == "--format") return "npy npz png jpg tif webp";
-  if (name == "--dtype") return "f64 f32 f16 bf16 i8 u8 i16 u16 i32 u32 i64 u64 bool";
   return "";
+}
+
+// CLI11 says `--kernel excludes --global`.
+std::string in_words(const CLI::ExcludesError& e) {
+  constexpr std::string_view verb = " excludes ";
+  const std::string text = e.what();
+  const std::size_t at = text.find(verb);
+  return fmt::format("{}: cannot be combined with {}; allowed: one of them", text.substr(0, at),
+                     text.substr(at + verb.size()));
 }
 
 Command finish(const CLI::App& app, const std::string& command, Typed& t) {
   if (command == "pool") return finish_pool(t);
   if (command == "explain") return finish_explain(t);
-  if (command == "plan") return finish_plan(t);
+  if (command == "scale") return finish_scale(t);
   if (command == "tile") return finish_tile(t);
   if (command == "check") {
     t.check.problems = parse_names(t.check_names);
@@ -360,7 +385,7 @@ void add_commands(CLI::App& app, Typed& t) {
   add_check(app, t);
   add_explain(app, t);
   add_bench(app, t);
-  add_plan(app, t);
+  add_scale(app, t);
   add_tile(app, t);
   add_rest(app, t);
 }
@@ -374,8 +399,11 @@ Command parse_command(const std::vector<std::string>& arguments) {
   std::string command = "oriel";
   try {
     if (arguments.empty()) return TextCommand{app.help()};
-    check_subcommand(app, arguments[0]);
-    app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));  // CLI11 takes them from the back
+    std::vector<std::string> words(arguments.rbegin(), arguments.rend());  // CLI11 takes them from the back
+    typed.scale.by_old_name = words.back() == "plan";
+    if (typed.scale.by_old_name) words.back() = "scale";
+    check_subcommand(app, words.back());
+    app.parse(std::move(words));
     const std::string chosen = app.get_subcommands().at(0)->get_name();
     command += " " + chosen;
     return finish(app, chosen, typed);
@@ -385,6 +413,8 @@ Command parse_command(const std::vector<std::string>& arguments) {
     return TextCommand{app.help()};  // of the subcommand where one was named
   } catch (const CLI::CallForAllHelp&) {
     return TextCommand{app.help("", CLI::AppFormatMode::All)};
+  } catch (const CLI::ExcludesError& e) {
+    throw UsageError(command + " pool", in_words(e));
   } catch (const CLI::Error& e) {
     const auto chosen = app.get_subcommands();
     if (!chosen.empty()) command = "oriel " + chosen[0]->get_name();

@@ -111,12 +111,12 @@ void dropped_facts(const Problem& problem, const Axis& a, std::vector<std::strin
     const index_t ceil_out = with_ceil(a, true).out;
     std::string text = a.in - read_to == 1 ? fmt::format("Input {} is never read", read_to)
                                            : fmt::format("Inputs {} to {} are never read", read_to, a.in - 1);
-    if (problem.pool.padding == Padding::given && !problem.pool.ceil_mode)
+    if (problem.pool.windows.padding == Padding::given && !problem.pool.windows.ceil_mode)
       text += ceil_out > a.out ? fmt::format(": no whole window fits there. ceil would add a partial one and give {}",
                                              plural(ceil_out, "output"))
                                : std::string("; ceil would not change that");
     out.push_back(text + ".");
-  } else if (!problem.pool.ceil_mode && problem.pool.padding == Padding::given) {
+  } else if (!problem.pool.windows.ceil_mode && problem.pool.windows.padding == Padding::given) {
     const index_t ceil_out = with_ceil(a, true).out;
     out.push_back(ceil_out == a.out
                       ? fmt::format("Every tail input is read; ceil would change nothing.")
@@ -213,11 +213,12 @@ std::string describe_output(const Problem& problem, const Extents& output) {
 
 std::vector<std::string> size_lines(const Problem& problem, int i) {
   const Axis& a = axis_of(problem, i);
-  if (problem.pool.kind == WindowKind::global) return {fmt::format("one window over all {} inputs: 1 output", a.in)};
-  if (problem.pool.kind == WindowKind::adaptive)
+  if (problem.pool.windows.kind == WindowKind::global)
+    return {fmt::format("one window over all {} inputs: 1 output", a.in)};
+  if (problem.pool.windows.kind == WindowKind::adaptive)
     return {fmt::format("{} windows share {}; window o sees inputs floor(o * {} / {}) to ceil((o + 1) * {} / {}) - 1",
                         a.out, plural(a.in, "input"), a.in, a.out, a.in, a.out)};
-  const bool up = problem.pool.ceil_mode;
+  const bool up = problem.pool.windows.ceil_mode;
   const index_t rounded = up ? rounded_up(a) : a.out;
   std::string size = fmt::format(
       "outputs = {0}((inputs + padding before + after - span) / stride) + 1 = {0}(({1} + {2} + {3} - {4}) / {5}) + 1 = "
@@ -231,10 +232,10 @@ std::vector<std::string> size_lines(const Problem& problem, int i) {
 std::vector<std::string> facts(const Problem& problem, int i) {
   const Axis& a = axis_of(problem, i);
   std::vector<std::string> out;
-  if (problem.pool.padding != Padding::given)
+  if (problem.pool.windows.padding != Padding::given)
     out.push_back(fmt::format("same padding: {} before, {} after.", pad_before(a), pad_after(a)));
-  if (problem.pool.kind != WindowKind::uniform) return out;
-  if (problem.pool.ceil_mode) ceil_facts(problem, a, out);
+  if (problem.pool.windows.kind != WindowKind::uniform) return out;
+  if (problem.pool.windows.ceil_mode) ceil_facts(problem, a, out);
   dropped_facts(problem, a, out);
   if (a.taps(0).empty() || a.taps(a.out - 1).empty())
     out.push_back(fmt::format("Window {} reads no input at all: the result is {}.", a.taps(0).empty() ? 0 : a.out - 1,
@@ -248,7 +249,7 @@ std::string divisor_rule(const Problem& problem) {
   const Pool& pool = problem.pool;
   if (pool.op != Op::avg) return "";
   if (pool.divisor > 0) return fmt::format("Every average divides by {}, as given.", pool.divisor);
-  if (pool.kind != WindowKind::uniform)
+  if (pool.windows.kind != WindowKind::uniform)
     return pool.nan == NanPolicy::omit ? "An average divides by the inputs that it reads, minus the NaNs."
                                        : "An average divides by the inputs that it reads.";
   std::string text =

@@ -1,10 +1,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <functional>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <vector>
 
 #include "cli/copy_bound.h"
@@ -13,9 +13,10 @@
 #include "cli/options.h"
 #include "cli/progress.h"
 #include "cli/samples.h"
+#include "cli/stopwatch.h"
 #include "oriel/pool.h"
-#include "tests/reference/from_problem.h"
-#include "tests/reference/reference.h"
+#include "reference/from_problem.h"
+#include "reference/reference.h"
 
 namespace oriel::cli {
 namespace {
@@ -37,7 +38,8 @@ class Workload {
     }
     if (backward_asked() && problem.codes) {
       const io::Buffer y = arrange(make_sample(problem.dtype, problem.output_shape, Sample::plain, 5));
-      forward(problem.pool, x_.view, y.view, indices_.view, IndexSpace::window, options_);
+      forward(problem.pool, {.x = x_.view, .y = y.view, .indices = indices_.view, .space = IndexSpace::window},
+              options_);
     }
     if (command.device == Device::cuda) device_ = std::make_unique<OnDevice>(x_, dy_, result_, indices_);
   }
@@ -81,11 +83,12 @@ class Workload {
   void run(const Tensor& x, const Tensor& dy, const Tensor& result, const Tensor& indices) const {
     const Pool& pool = problem_.pool;
     const IndexSpace space = problem_.codes ? IndexSpace::window : IndexSpace::plane;
-    if (backward_asked() && problem_.codes) return backward(pool, dy, indices, space, result, options_);
-    if (backward_asked() && needs_input()) return backward(pool, x, dy, result, options_);
-    if (backward_asked()) return backward(pool, dy, result, options_);
-    if (indexed()) return forward(pool, x, result, indices, space, options_);
-    forward(pool, x, result, options_);
+    if (backward_asked() && problem_.codes)
+      return backward(pool, {.dy = dy, .indices = indices, .space = space, .dx = result}, options_);
+    if (backward_asked() && needs_input()) return backward(pool, {.x = x, .dy = dy, .dx = result}, options_);
+    if (backward_asked()) return backward(pool, {.dy = dy, .dx = result}, options_);
+    if (indexed()) return forward(pool, {.x = x, .y = result, .indices = indices, .space = space}, options_);
+    forward(pool, {.x = x, .y = result}, options_);
   }
   void run_on_cpu() const { run(x_.view, dy_.view, result_.view, indices_.view); }
 
@@ -196,10 +199,10 @@ struct Timed {
 };
 
 double time_of(const Timed& f, int calls) {
-  const auto start = std::chrono::steady_clock::now();
+  const Stopwatch watch;
   for (int i = 0; i < calls; ++i) f.run();
   f.wait();
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() / calls;
+  return watch.in_all() / calls;
 }
 
 // Calls in one sample, so that a sample lasts long enough for the clock.
@@ -237,22 +240,24 @@ Result measure(const Problem& problem, const BenchCommand& command, Progress& pr
   const Timed copy{[&] { on_device ? device_bound->run() : bound->run(); }, wait};
   const double least = on_device ? 2e-3 : 1e-4;  // of a sample: launches must overlap what they wait for
   const int pool_calls = calls_per_sample(pool, least), copy_calls = calls_per_sample(copy, least);
-  const auto start = std::chrono::steady_clock::now();
-  const auto seconds = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(); };
+  const Stopwatch watch;
   progress.set(which + "timing " + result.name);
-  for (int r = 0; r < command.repetitions || seconds() < command.seconds; ++r) {
+  for (int r = 0; r < command.repetitions || watch.in_all() < command.seconds; ++r) {
     result.copy.seconds.push_back(time_of(copy, copy_calls));
     result.pool.seconds.push_back(time_of(pool, pool_calls));
   }
   return result;
 }
 
-std::string to_json(Result& r) {
-  return fmt::format(
-      "  {{\"name\": {}, \"seconds\": {:.9f}, \"spread\": {:.4f}, \"gb_per_s\": {:.3f}, \"copy_seconds\": {:.9f}, "
-      "\"ratio_to_copy\": {:.4f}, \"repetitions\": {}, \"verified_by\": {}}}",
-      json_string(r.name), r.pool.median(), r.pool.spread(), r.gigabytes / r.pool.median(), r.copy.median(),
-      r.pool.median() / r.copy.median(), r.pool.seconds.size(), json_string(r.verified));
+Json to_json(Result& r) {
+  return {{"name", r.name},
+          {"seconds", json_of(r.pool.median())},
+          {"spread", json_of(r.pool.spread())},
+          {"gb_per_s", json_of(r.gigabytes / r.pool.median())},
+          {"copy_seconds", json_of(r.copy.median())},
+          {"ratio_to_copy", json_of(r.pool.median() / r.copy.median())},
+          {"repetitions", r.pool.seconds.size()},
+          {"verified_by", r.verified}};
 }
 
 std::string time_text(double seconds) {
@@ -283,20 +288,26 @@ int run_bench(const BenchCommand& command) {
     progress.say(fmt::format("{:<{}}  {:>11}  {:>6}  {:>7}  {:>11}  {:>7}  {}\n", "problem", name_width, "median",
                              "spread", "GB/s", "copy", "ratio", "verified by"));
   }
-  std::string json;
+  Json results = Json::array();
   for (std::size_t i = 0; i < command.problems.size(); ++i) {
     Result result =
         measure(command.problems[i], command, progress, fmt::format("{} of {}: ", i + 1, command.problems.size()));
     if (command.json)
-      json += (i == 0 ? "" : ",\n") + to_json(result);
+      results.push_back(to_json(result));
     else
       progress.say(to_row(result, name_width));
   }
-  if (command.json && !where.empty())
-    progress.say(fmt::format("{{\"device\": {}, \"results\": [\n{}\n]}}\n", json_string(where), json));
-  else if (command.json)
-    progress.say(fmt::format("{{\"target\": {}, \"threads\": {}, \"results\": [\n{}\n]}}\n",
-                             json_string(active_target()), command.threads, json));
+  if (command.json) {
+    Json json = Json::object();
+    if (where.empty()) {
+      json["target"] = active_target();
+      json["threads"] = command.threads;
+    } else {
+      json["device"] = where;
+    }
+    json["results"] = std::move(results);
+    progress.say(json_text(json));
+  }
   return kExitDone;
 }
 

@@ -15,7 +15,7 @@ namespace {
 // Sizes are searched before the grid of blocks is made.
 class Search {
  public:
-  Search(const dist::HaloPlan& plan, const BlockRules& rules) : plan_(plan), rules_(rules) {
+  Search(const distributed::HaloPlan& plan, const BlockRules& rules) : plan_(plan), rules_(rules) {
     const Problem& p = plan.problem();
     size_ = p.output_shape;
     for (int d = 0; d < size_.size(); ++d) {
@@ -71,7 +71,7 @@ class Search {
   index_t most_needed(int d, index_t size) const {
     const Extents& outputs = plan_.problem().output_shape;
     index_t most = 0;
-    dist::Box box{Extents(outputs.size(), 0), outputs};
+    distributed::Box box{Extents::filled(outputs.size(), 0), outputs};
     for (index_t o = 0; o < outputs[d]; o += size) {
       box.begin[d] = o;
       box.end[d] = std::min(o + size, outputs[d]);
@@ -106,19 +106,19 @@ class Search {
 
   static constexpr index_t kMostLooked = 4096;
 
-  const dist::HaloPlan& plan_;
+  const distributed::HaloPlan& plan_;
   const BlockRules& rules_;
   Extents size_, inputs_;
 };
 
-ChunkRules chunk_rules(const dist::HaloPlan& plan, const BlockRules& rules) {
+ChunkRules chunk_rules(const distributed::HaloPlan& plan, const BlockRules& rules) {
   return {.memory = rules.memory - rules.held,
           .parts = rules.parts,
           .each = size_bytes(plan.problem().dtype) + (rules.indices ? index_t{8} : 0),
           .chunk = rules.input_chunk};
 }
 
-dist::Partition grid_of(const dist::HaloPlan& plan, const BlockRules& rules, ChunkReads& chunks) {
+distributed::Partition grid_of(const distributed::HaloPlan& plan, const BlockRules& rules, ChunkReads& chunks) {
   Extents size;
   if (!rules.input_chunk.empty()) {
     if (const auto choice = choose_blocks(plan, chunk_rules(plan, rules))) {
@@ -130,21 +130,21 @@ dist::Partition grid_of(const dist::HaloPlan& plan, const BlockRules& rules, Chu
   }
   if (size.empty()) size = Search(plan, rules).find();
   const Extents& outputs = plan.problem().output_shape;
-  std::vector<dist::Cuts> cuts;
+  std::vector<distributed::Cuts> cuts;
   for (int d = 0; d < outputs.size(); ++d) {
     std::vector<index_t> bounds = {0};
     for (index_t o = 0; o < outputs[d]; o += size[d]) bounds.push_back(std::min(o + size[d], outputs[d]));
     if (bounds.size() == 1) bounds.push_back(0);
     cuts.emplace_back(std::move(bounds));
   }
-  return dist::Partition(std::move(cuts));
+  return distributed::Partition(std::move(cuts));
 }
 
 }  // namespace
 
-Blocks::Blocks(const dist::HaloPlan& plan, const BlockRules& rules) : grid_(grid_of(plan, rules, chunk_reads_)) {
+Blocks::Blocks(const distributed::HaloPlan& plan, const BlockRules& rules) : grid_(grid_of(plan, rules, chunk_reads_)) {
   most_outputs_ = most_inputs_ = 1;
-  dist::Box box{Extents(grid_.rank(), 0), plan.problem().output_shape};
+  distributed::Box box{Extents::filled(grid_.rank(), 0), plan.problem().output_shape};
   for (int d = 0; d < grid_.rank(); ++d) {
     index_t outputs = 0, inputs = 0;
     const Range whole = box.along(d);
@@ -163,7 +163,7 @@ Blocks::Blocks(const dist::HaloPlan& plan, const BlockRules& rules) : grid_(grid
   if (chunk_reads_.chunks > 0) describe_chunks(plan, rules);
 }
 
-void Blocks::describe_chunks(const dist::HaloPlan& plan, const BlockRules& rules) {
+void Blocks::describe_chunks(const distributed::HaloPlan& plan, const BlockRules& rules) {
   const ChunkRules chunks = chunk_rules(plan, rules);
   if (chunk_reads_.reads > chunk_reads_.chunks) {  // some can be kept, if not all
     chunk_reads_.memory_for_one = rules.held + memory_for_one_read(plan, chunks);
@@ -172,7 +172,7 @@ void Blocks::describe_chunks(const dist::HaloPlan& plan, const BlockRules& rules
     const index_t slots = left / std::max<index_t>(element_count(chunks.chunk) * element, 1);
     chunk_reads_.slots = slots < 2 ? 0 : std::min(slots, chunk_reads_.chunks);
   }
-  dist::Box box{Extents(grid_.rank(), 0), plan.problem().output_shape};
+  distributed::Box box{Extents::filled(grid_.rank(), 0), plan.problem().output_shape};
   for (int d = 0; d < grid_.rank(); ++d) {
     std::vector<Range> users(static_cast<std::size_t>(ceil_div(plan.problem().shape[d], chunks.chunk[d])));
     const Range whole = box.along(d);
@@ -197,7 +197,7 @@ void Blocks::describe_chunks(const dist::HaloPlan& plan, const BlockRules& rules
 index_t Blocks::next_use(const Extents& chunk, index_t block, index_t end) const {
   const int rank = grid_.rank();
   std::vector<Range> use;
-  Extents place(rank, 0);
+  Extents place = Extents::filled(rank, 0);
   for (int d = rank - 1; d >= 0; --d) {
     place[d] = block % grid_.along(d).parts();
     block /= grid_.along(d).parts();

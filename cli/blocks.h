@@ -30,10 +30,10 @@ struct ChunkReads {
 class Blocks {
  public:
   /// Throws Error naming --memory when not even the inputs of one result fit.
-  Blocks(const dist::HaloPlan& plan, const BlockRules& rules);
+  Blocks(const distributed::HaloPlan& plan, const BlockRules& rules);
 
   index_t count() const { return grid_.ranks(); }
-  dist::Box block(index_t i) const { return grid_.part(i); }
+  distributed::Box block(index_t i) const { return grid_.part(i); }
   /// Elements of the largest block, and of the inputs that one needs at most.
   index_t most_outputs() const { return most_outputs_; }
   index_t most_inputs() const { return most_inputs_; }
@@ -42,10 +42,10 @@ class Blocks {
   index_t next_use(const Extents& chunk, index_t block, index_t end) const;
 
  private:
-  void describe_chunks(const dist::HaloPlan& plan, const BlockRules& rules);
+  void describe_chunks(const distributed::HaloPlan& plan, const BlockRules& rules);
 
   ChunkReads chunk_reads_;
-  dist::Partition grid_;
+  distributed::Partition grid_;
   index_t most_outputs_ = 0, most_inputs_ = 0;
   std::vector<std::vector<Range>> users_;  // along each axis the parts that need inputs of each chunk
 };

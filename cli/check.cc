@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <nlohmann/json.hpp>
 
 #include "cli/json.h"
 #include "cli/layouts.h"
@@ -9,8 +10,8 @@
 #include "cli/progress.h"
 #include "cli/samples.h"
 #include "oriel/pool.h"
-#include "tests/reference/from_problem.h"
-#include "tests/reference/reference.h"
+#include "reference/from_problem.h"
+#include "reference/reference.h"
 
 namespace oriel::cli {
 namespace {
@@ -79,7 +80,7 @@ class Checker {
     const Pool& pool = problem_.pool;
     const Placed x(x_values, layout);
     compare("forward", problem_.dtype, problem_.output_shape, forward_.bits.data(), layout,
-            [&](const Tensor& y) { forward(pool, x.view(), y, options); });
+            [&](const Tensor& y) { forward(pool, {.x = x.view(), .y = y}, options); });
     if (has_indices(problem_)) run_indices(x, layout, options);
     if (!has_backward(problem_)) return;
     const Placed dy(dy_values, layout);
@@ -87,13 +88,15 @@ class Checker {
     const auto compare_backward = [&](const char* part, const std::function<void(const Tensor&)>& run) {
       compare(part, problem_.dtype, problem_.shape, backward_.bits.data(), layout, run);
     };
-    compare_backward("backward", [&](const Tensor& dx) { backward(pool, x.view(), dy.view(), dx, options); });
+    compare_backward("backward",
+                     [&](const Tensor& dx) { backward(pool, {.x = x.view(), .dy = dy.view(), .dx = dx}, options); });
     if (!needs_input(problem_))
-      compare_backward("backward, dy alone", [&](const Tensor& dx) { backward(pool, dy.view(), dx, options); });
+      compare_backward("backward, dy alone",
+                       [&](const Tensor& dx) { backward(pool, {.dy = dy.view(), .dx = dx}, options); });
     if (!has_indices(problem_)) return;
     const Placed indices(ConstTensor(forward_.plane.data(), problem_.output_shape), layout);
     compare_backward("backward, indices", [&](const Tensor& dx) {
-      backward(pool, dy.view(), indices.view(), IndexSpace::plane, dx, options);
+      backward(pool, {.dy = dy.view(), .indices = indices.view(), .dx = dx}, options);
     });
   }
 
@@ -102,7 +105,7 @@ class Checker {
   void run_lp_backward(const Placed& x, const Placed& dy, const Layout& layout, const Options& options) {
     if (lp_gradient_.memory == nullptr) {
       const Placed dx(problem_.dtype, problem_.shape, layout);
-      backward(problem_.pool, x.view(), dy.view(), dx.view(), options);
+      backward(problem_.pool, {.x = x.view(), .dy = dy.view(), .dx = dx.view()}, options);
       lp_gradient_ = dx.gather();
       const index_t at = reference::first_beyond_bound(problem_.dtype, lp_gradient_.view.data, backward_);
       if (at >= 0 && sample_ == "plain")
@@ -111,7 +114,7 @@ class Checker {
                                       backward_.value[static_cast<std::size_t>(at)]));
     }
     compare("backward", problem_.dtype, problem_.shape, lp_gradient_.view.data, layout,
-            [&](const Tensor& dx) { backward(problem_.pool, x.view(), dy.view(), dx, options); });
+            [&](const Tensor& dx) { backward(problem_.pool, {.x = x.view(), .dy = dy.view(), .dx = dx}, options); });
   }
 
   void run_indices(const Placed& x, const Layout& layout, const Options& options) {
@@ -121,7 +124,7 @@ class Checker {
       const Placed y(problem_.dtype, problem_.output_shape, layout);
       compare(part, Dtype::i64, problem_.output_shape, wanted->data(), layout,
               [&, kind = space](const Tensor& indices) {
-                forward(problem_.pool, x.view(), y.view(), indices, kind, options);
+                forward(problem_.pool, {.x = x.view(), .y = y.view(), .indices = indices, .space = kind}, options);
               });
       if (space == IndexSpace::plane) judge("forward with indices", problem_.dtype, forward_.bits.data(), y);
     }
@@ -199,14 +202,15 @@ std::string table(const std::vector<std::string>& targets, const Report& report)
   return out;
 }
 
-std::string to_json(const std::vector<std::string>& targets, const Report& report) {
-  std::string parts;
+Json to_json(const std::vector<std::string>& targets, const Report& report) {
+  Json parts = Json::array();
   for (const Part& part : report.parts)
-    parts += fmt::format("{}\n    {{\"part\": {}, \"runs\": [{}], \"wrong\": [{}]}}", parts.empty() ? "" : ",",
-                         json_string(part.name), fmt::join(part.runs, ", "), fmt::join(part.wrong, ", "));
-  return fmt::format("  {{\"name\": {}, \"passed\": {}, \"targets\": {}, \"differences\": {}, \"parts\": [{}]}}",
-                     json_string(report.name), report.passed(), json_list(targets), json_list(report.differences),
-                     parts);
+    parts.push_back({{"part", part.name}, {"runs", part.runs}, {"wrong", part.wrong}});
+  return {{"name", report.name},
+          {"passed", report.passed()},
+          {"targets", targets},
+          {"differences", report.differences},
+          {"parts", std::move(parts)}};
 }
 
 }  // namespace
@@ -216,7 +220,7 @@ int run_check(const CheckCommand& command) {
   const KeepTarget keep;
   const std::vector<std::string> targets = supported_targets();
   bool passed = true;
-  std::string json;
+  Json json = Json::array();
   for (std::size_t i = 0; i < command.problems.size(); ++i) {
     const Problem& problem = command.problems[i];
     Report report{.name = to_string(problem), .parts = {}, .differences = {}};
@@ -225,12 +229,12 @@ int run_check(const CheckCommand& command) {
     for (const Sample sample : {Sample::plain, Sample::special}) checker.check(sample, command.seed);
     passed = passed && report.passed();
     if (command.json)
-      json += (i == 0 ? "" : ",\n") + to_json(targets, report);
+      json.push_back(to_json(targets, report));
     else
       progress.say(table(targets, report));
   }
   if (command.json)
-    progress.say("[\n" + json + "\n]\n");
+    progress.say(json_text(json));
   else
     progress.say(
         passed ? "All equal: every target, 1 and 2 threads, every layout, bit for bit the reference (gradients of Lp: "

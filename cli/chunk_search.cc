@@ -31,7 +31,7 @@ struct Cut {
 
 class Axes {
  public:
-  Axes(const dist::HaloPlan& plan, const ChunkRules& rules) : plan_(plan), rules_(rules) {
+  Axes(const distributed::HaloPlan& plan, const ChunkRules& rules) : plan_(plan), rules_(rules) {
     for (int d = 0; d < rank(); ++d) cuts_.push_back(cuts_of(d));
   }
 
@@ -88,7 +88,7 @@ class Axes {
     Cut cut;
     cut.size = size;
     cut.parts = std::max<index_t>(ceil_div(out, size), 1);
-    dist::Box box{Extents(rank(), 0), plan_.problem().output_shape};
+    distributed::Box box{Extents::filled(rank(), 0), plan_.problem().output_shape};
     index_t seen = 0, looked = 0;  // chunks before `seen` were touched
     for (index_t o = 0; o < out && looked < most_looked; o += size, ++looked) {
       box.begin[d] = o;
@@ -110,7 +110,7 @@ class Axes {
     return cut;
   }
 
-  const dist::HaloPlan& plan_;
+  const distributed::HaloPlan& plan_;
   const ChunkRules& rules_;
   std::vector<std::vector<Cut>> cuts_;
 };
@@ -146,7 +146,7 @@ Cost cost_of(const std::vector<const Cut*>& cuts, const ChunkRules& rules, index
 
 }  // namespace
 
-std::optional<ChunkChoice> choose_blocks(const dist::HaloPlan& plan, const ChunkRules& rules) {
+std::optional<ChunkChoice> choose_blocks(const distributed::HaloPlan& plan, const ChunkRules& rules) {
   const index_t element = size_bytes(plan.problem().dtype);
   const index_t chunk_bytes = times(element_count(rules.chunk), element);
   std::optional<ChunkChoice> best;
@@ -166,7 +166,7 @@ std::optional<ChunkChoice> choose_blocks(const dist::HaloPlan& plan, const Chunk
   return best;
 }
 
-index_t memory_for_one_read(const dist::HaloPlan& plan, const ChunkRules& rules) {
+index_t memory_for_one_read(const distributed::HaloPlan& plan, const ChunkRules& rules) {
   const index_t element = size_bytes(plan.problem().dtype);
   const index_t chunk_bytes = times(element_count(rules.chunk), element);
   index_t least = kMost;

@@ -24,10 +24,10 @@ struct ChunkChoice {
 };
 
 /// The choice with the fewest reads that fits, of these the one with the fewest blocks; nothing if none fits.
-std::optional<ChunkChoice> choose_blocks(const dist::HaloPlan& plan, const ChunkRules& rules);
+std::optional<ChunkChoice> choose_blocks(const distributed::HaloPlan& plan, const ChunkRules& rules);
 
 /// The least `memory` with which choose_blocks reads each chunk once.
-index_t memory_for_one_read(const dist::HaloPlan& plan, const ChunkRules& rules);
+index_t memory_for_one_read(const distributed::HaloPlan& plan, const ChunkRules& rules);
 
 /// Of a block's buffers half as much more is for what the pool takes for itself.
 constexpr index_t with_scratch(index_t bytes) { return bytes + bytes / 2; }

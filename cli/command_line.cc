@@ -2,17 +2,15 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
 
 #include "oriel/types.h"
+#include "quoted.h"
 
 namespace oriel::cli {
 
-std::string one_line(std::string text) {
-  for (char& c : text)
-    if (static_cast<unsigned char>(c) < ' ' || c == '\x7f') c = ' ';
-  return text;
-}
+std::string one_line(std::string_view text) { return detail::printable(text, ' '); }
 
 void check_subcommand(const CLI::App& app, const std::string& word) {
   if (word.empty() || word[0] == '-') return;
@@ -21,7 +19,7 @@ void check_subcommand(const CLI::App& app, const std::string& word) {
     if (sub->get_name() == word) return;
     names += (names.empty() ? "" : ", ") + sub->get_name();
   }
-  throw Error(fmt::format("'{}' is not a subcommand; allowed: {}", one_line(word.substr(0, 40)), names));
+  throw Error(fmt::format("{} is not a subcommand; allowed: {}", detail::quoted(word), names));
 }
 
 int complain(const std::string& command, const std::string& text, int code) {

@@ -3,18 +3,15 @@
 
 #include <CLI/CLI.hpp>
 #include <string>
+#include <string_view>
+
+#include "cli/usage.h"
 
 namespace oriel::cli {
-
-/// `text` with a space in place of every control character.
-std::string one_line(std::string text);
 
 /// Throws Error where `word`, the first of a command line, is neither an option nor a subcommand of `app`, whose names
 /// it lists: CLI11 would only say that some subcommand is missing.
 void check_subcommand(const CLI::App& app, const std::string& word);
-
-/// Writes `command: text` as one line to standard error. Returns `code`.
-int complain(const std::string& command, const std::string& text, int code);
 
 /// Adds the subcommand `completion SHELL`.
 void add_completion(CLI::App& app, std::string& shell);

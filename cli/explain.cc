@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <nlohmann/json.hpp>
 
 #include "cli/axis_picture.h"
 #include "cli/json.h"
@@ -34,41 +35,46 @@ Extents telling_outputs(const Problem& problem) {
   return out;
 }
 
-std::string axis_json(const Problem& problem, int i) {
+Json axis_json(const Problem& problem, int i) {
   const Axis& a = problem.axis[static_cast<std::size_t>(i)];
-  std::string windows;
+  Json windows = Json::array();
   for (index_t o = 0; o < a.out; ++o) {
     const Row row = describe_window(problem, a, o);
-    windows += fmt::format(
-        "{}\n      {{\"output\": {}, \"start\": {}, \"taps\": {}, \"inputs\": {}, \"padding\": {}, \"beyond\": {}, "
-        "\"divisor\": {}}}",
-        o == 0 ? "" : ",", o, a.start(o), row.nominal, row.existing, row.padding, row.beyond, row.divisor);
+    windows.push_back({{"output", o},
+                       {"start", a.start(o)},
+                       {"taps", row.nominal},
+                       {"inputs", row.existing},
+                       {"padding", row.padding},
+                       {"beyond", row.beyond},
+                       {"divisor", row.divisor}});
   }
-  std::string sentences;
-  for (const std::string& fact : facts(problem, i)) sentences += (sentences.empty() ? "" : ", ") + json_string(fact);
-  return fmt::format(
-      "    {{\"axis\": {}, \"inputs\": {}, \"outputs\": {}, \"read_to\": {}, \"facts\": [{}],\n     \"windows\": "
-      "[{}]}}",
-      problem.axes[static_cast<std::size_t>(i)], a.in, a.out, a.needs({0, a.out}).end, sentences, windows);
+  return {{"axis", problem.axes[static_cast<std::size_t>(i)]},
+          {"inputs", a.in},
+          {"outputs", a.out},
+          {"read_to", a.needs({0, a.out}).end},
+          {"facts", facts(problem, i)},
+          {"windows", std::move(windows)}};
 }
 
 }  // namespace
 
 std::string explain_json(const Problem& problem) {
-  std::string axes;
+  Json axes = Json::array();
   for (int i = 0; i < problem.pooled; ++i) {
     constexpr index_t most = 1000000;
     if (problem.axis[static_cast<std::size_t>(i)].out > most)
       throw Error(fmt::format("--json: lists at most {} windows, but an axis has {}", most,
                               problem.axis[static_cast<std::size_t>(i)].out));
-    axes += (i == 0 ? "" : ",\n") + axis_json(problem, i);
+    axes.push_back(axis_json(problem, i));
   }
-  return fmt::format("{{\"name\": {}, \"shape\": {}, \"output_shape\": {},\n  \"axes\": [\n{}\n  ]}}\n",
-                     json_string(to_string(problem)), json_list(problem.shape), json_list(problem.output_shape), axes);
+  return json_text({{"name", to_string(problem)},
+                    {"shape", json_of(problem.shape)},
+                    {"output_shape", json_of(problem.output_shape)},
+                    {"axes", std::move(axes)}});
 }
 
-std::string plan_text(const Problem& problem) {
-  const Plan p = plan(problem);
+std::string strategy_text(const Problem& problem) {
+  const Explanation p = explain(problem);
   return fmt::format(
       "{}\n{}\n\n  strategy    {}: {}\n  target      {}\n  bytes       {} read, {} written, if each moves once\n"
       "  operations  {:.0f} combinations of two elements; {:.0f} if every window were folded for itself\n",
@@ -76,18 +82,21 @@ std::string plan_text(const Problem& problem) {
       p.combinations, p.direct);
 }
 
-std::string plan_json(const Problem& problem) {
-  const Plan p = plan(problem);
-  return fmt::format(
-      "{{\"name\": {}, \"strategy\": {}, \"why\": {}, \"target\": {}, \"bytes_read\": {}, \"bytes_written\": {},\n"
-      "  \"combinations\": {:.0f}, \"direct_combinations\": {:.0f}}}\n",
-      json_string(to_string(problem)), json_string(p.strategy), json_string(p.why), json_string(active_target()),
-      p.bytes_read, p.bytes_written, p.combinations, p.direct);
+std::string strategy_json(const Problem& problem) {
+  const Explanation p = explain(problem);
+  return json_text({{"name", to_string(problem)},
+                    {"strategy", p.strategy},
+                    {"why", p.why},
+                    {"target", active_target()},
+                    {"bytes_read", p.bytes_read},
+                    {"bytes_written", p.bytes_written},
+                    {"combinations", json_of(p.combinations)},
+                    {"direct_combinations", json_of(p.direct)}});
 }
 
 int run_explain(const ExplainCommand& command) {
-  if (command.plan) {
-    print(command.json ? plan_json(command.problem) : plan_text(command.problem));
+  if (command.strategy) {
+    print(command.json ? strategy_json(command.problem) : strategy_text(command.problem));
     return kExitDone;
   }
   std::vector<RankRow> ranks;

@@ -28,7 +28,7 @@ std::string explain_svg(const Problem& problem, const Extents& output, bool full
 std::string explain_json(const Problem& problem);
 
 /// How the problem is carried out, for people and for programs.
-std::string plan_text(const Problem& problem);
-std::string plan_json(const Problem& problem);
+std::string strategy_text(const Problem& problem);
+std::string strategy_json(const Problem& problem);
 
 }  // namespace oriel::cli

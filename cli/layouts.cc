@@ -30,7 +30,7 @@ Extents channels_last_order(int rank) {
 template <class F>
 void for_each_element(const ConstTensor& t, F f) {
   const index_t count = element_count(t.shape);
-  Extents at(t.rank(), 0);
+  Extents at = Extents::filled(t.rank(), 0);
   index_t offset = 0;
   for (index_t i = 0; i < count; ++i) {
     f(offset);
@@ -57,7 +57,7 @@ std::vector<Layout> layouts_of(int rank) {
 }
 
 Placed::Placed(Dtype dtype, const Extents& shape, const Layout& layout) {
-  Extents pitch(shape.size(), 0);
+  Extents pitch = Extents::filled(shape.size(), 0);
   index_t step = layout.step;
   for (int k = shape.size(); k-- > 0;) {
     const int a = static_cast<int>(layout.order[k]);

@@ -25,7 +25,7 @@ struct Runner {
   int operator()(const CheckCommand& c) const { return named("check", run_check, c); }
   int operator()(const ExplainCommand& c) const { return named("explain", run_explain, c); }
   int operator()(const BenchCommand& c) const { return named("bench", run_bench, c); }
-  int operator()(const PlanCommand& c) const { return named("plan", run_plan, c); }
+  int operator()(const ScaleCommand& c) const { return named("scale", run_scale, c); }
   int operator()(const TileCommand& c) const { return named("tile", run_tile, c); }
   int operator()(const InfoCommand& c) const { return named("info", run_info, c); }
 
@@ -50,7 +50,7 @@ int main(int argc, char** argv) {
   } catch (const Error& e) {
     return complain(command, e.what(), kExitFailure);
   } catch (const std::bad_alloc&) {
-    return complain(command, "memory: there is not enough for this", kExitFailure);
+    return complain(command, "out of memory", kExitFailure);
   } catch (const std::exception& e) {
     return complain(command, e.what(), kExitFailure);
   }

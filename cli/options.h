@@ -13,7 +13,7 @@
 
 namespace oriel::cli {
 
-/// Seconds that a rank waits for the others in one step, as the library's own ranks do (dist::MpiOptions).
+/// Seconds that a rank waits for the others in one step, as the library's own ranks do (distributed::MpiOptions).
 inline constexpr double kDefaultDeadline = 600;
 
 /// `oriel pool`: pools a file into a file.
@@ -49,7 +49,7 @@ struct ExplainCommand {
   bool full = false;
   bool ascii = false;
   bool json = false;
-  bool plan = false;  // how it is carried out, instead of the drawing
+  bool strategy = false;  // how it is carried out, instead of the drawing
 };
 
 /// `oriel bench`: times problems.
@@ -62,7 +62,7 @@ struct BenchCommand {
   bool json = false;
 };
 
-/// What `oriel plan` takes for granted about a cluster.
+/// What `oriel scale` takes for granted about a cluster.
 struct Cluster {
   double latency = 2e-6;     // seconds from one node to another
   double network = 25e9;     // bytes a second, of a node
@@ -71,13 +71,14 @@ struct Cluster {
   index_t ranks_per_node = 1;
 };
 
-/// `oriel plan`: what a pool costs on many ranks, by arithmetic.
-struct PlanCommand {
+/// `oriel scale`: what a pool costs on many ranks, by arithmetic.
+struct ScaleCommand {
   Problem problem;
   Extents grid;           // ranks along each axis of the tensor
   bool balanced = false;  // outputs in even parts, instead of where their windows' centres are
   Cluster cluster;
   bool json = false;
+  bool by_old_name = false;  // asked for as `oriel plan`
 };
 
 /// `oriel tile`: shows what a kernel of the tile language becomes for a shape and a machine.
@@ -100,7 +101,7 @@ struct TextCommand {
   std::string text;
 };
 
-using Command = std::variant<TextCommand, PoolCommand, CheckCommand, ExplainCommand, BenchCommand, PlanCommand,
+using Command = std::variant<TextCommand, PoolCommand, CheckCommand, ExplainCommand, BenchCommand, ScaleCommand,
                              TileCommand, InfoCommand>;
 
 /// The arguments after the program's name as a command. Throws UsageError. Reads and writes no files.
@@ -112,7 +113,7 @@ int run_pool(const PoolCommand& command);
 int run_check(const CheckCommand& command);
 int run_explain(const ExplainCommand& command);
 int run_bench(const BenchCommand& command);
-int run_plan(const PlanCommand& command);
+int run_scale(const ScaleCommand& command);
 int run_tile(const TileCommand& command);
 int run_info(const InfoCommand& command);
 

@@ -2,10 +2,8 @@
 
 #include <fmt/format.h>
 
-#include "cli/json.h"
 #include "io/file_identity.h"
 #include "io/hdf5.h"
-#include "io/image.h"
 #include "io/npz.h"
 #include "quoted.h"
 
@@ -73,17 +71,6 @@ void check_places(const PoolCommand& c, const std::string& part) {
   }
   if (!c.replace_input && !is_stdout(out) && is_same_place(out, in))
     refuse("OUT", out, in, "IN", ", or --replace-input if IN is no longer wanted");
-}
-
-std::string taken_json(const PoolCommand& c, const std::string& part, const std::optional<io::Picture>& picture) {
-  if (picture)
-    return fmt::format(", \"page\": {}, \"pages\": {}", picture->page > 0 ? picture->page : 1, picture->pages);
-  if (part.empty()) return "";
-  return fmt::format(", \"{}\": {}", io::split_hdf5_path(c.in) ? "dataset" : "array", json_string(part));
-}
-
-std::string taken_note(const PoolCommand& c, const std::optional<io::Picture>& picture) {
-  return picture ? detail::printable(io::pages_note(*picture, c.in)) : "";
 }
 
 }  // namespace oriel::cli

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "cli/options.h"
-#include "io/array.h"
+#include "io/files.h"
 
 namespace oriel::cli {
 
@@ -29,10 +29,5 @@ bool share_file(const Place& a, const Place& b);
 
 /// Throws UsageError if --indices is OUT or IN, or OUT is IN without --replace-input. `part` is what was read of IN.
 void check_places(const PoolCommand& command, const std::string& part);
-
-/// What was read of IN: members of a JSON object, each after a comma.
-std::string taken_json(const PoolCommand& command, const std::string& part, const std::optional<io::Picture>& picture);
-/// The same for people, if it is not all of IN and was not asked for; else empty.
-std::string taken_note(const PoolCommand& command, const std::optional<io::Picture>& picture);
 
 }  // namespace oriel::cli

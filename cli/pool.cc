@@ -6,24 +6,19 @@
 #include <optional>
 
 #include "cli/held_memory.h"
-#include "cli/json.h"
 #include "cli/options.h"
 #include "cli/places.h"
 #include "cli/pool_blocks.h"
+#include "cli/pool_report.h"
 #include "cli/progress.h"
 #include "cli/stopwatch.h"
 #include "cli/window_options.h"
-#include "io/array.h"
+#include "io/files.h"
 #include "io/npz_output.h"
 #include "io/output_file.h"
-#include "quoted.h"
 
 namespace oriel::cli {
 namespace {
-
-struct Seconds {
-  double read = 0, pool = 0, write = 0, all = 0;
-};
 
 // What tells the format of OUT: --format, else its name. A name that tells nothing is the command line's fault.
 std::string ending_of(const std::string& path, const std::string& format) {
@@ -82,33 +77,6 @@ Problem make_pool_problem(const PoolCommand& command, const io::Array& x) {
   }
 }
 
-std::string report_json(const PoolCommand& c, const io::Array& x, const Problem& p, const Seconds& s) {
-  std::string indices;
-  if (!c.indices.empty())
-    indices = fmt::format(", \"indices\": {}, \"index_space\": \"{}\"", json_string(c.indices),
-                          c.index_space == IndexSpace::tensor ? "tensor" : "plane");
-  return fmt::format(
-      "{{\"in\": {}{}, \"out\": {}, \"problem\": {}, \"dtype\": \"{}\", \"shape\": {}, \"axes\": {}, "
-      "\"output_shape\": {}{}, \"target\": {}, "
-      "\"threads\": {}, \"seconds\": {{\"read\": {:.6f}, \"pool\": {:.6f}, \"write\": {:.6f}, \"all\": {:.6f}}}}}\n",
-      json_string(c.in), taken_json(c, x.part, x.picture), json_string(c.out), json_string(to_string(p)), name(p.dtype),
-      json_list(p.shape), json_list(pooled_axes(p)), json_list(p.output_shape), indices, json_string(active_target()),
-      c.threads > 0 ? c.threads : default_threads(), s.read, s.pool, s.write, s.all);
-}
-
-void report(Progress& progress, const PoolCommand& c, const io::Array& x, const Problem& p, const Seconds& s) {
-  if (c.json) return progress.say(report_json(c, x, p, s));
-  if (c.quiet) return;
-  const std::string note = taken_note(c, x.picture);
-  if (c.out == "-") {
-    if (!note.empty()) progress.complain(fmt::format("{}: {}\n", detail::printable(c.in), note));
-    return;
-  }
-  progress.say(fmt::format("{}: {} {}, {} -> {}: {} ({}){}{}\n", detail::printable(c.in), name(p.dtype),
-                           to_string(p.shape), show_axes(p), detail::printable(c.out), to_string(p.output_shape),
-                           spent("pooled", s.pool, s.all), note.empty() ? "" : "; ", note));
-}
-
 }  // namespace
 
 int run_pool(const PoolCommand& c) {
@@ -118,7 +86,7 @@ int run_pool(const PoolCommand& c) {
   const std::string indices_ending = c.indices.empty() ? "" : ending_of(c.indices, "");
   Progress progress("oriel pool");
   Stopwatch watch;
-  Seconds seconds;
+  PoolSeconds seconds;
 
   bound_inputs(c);
   progress.set("reading " + c.in);
@@ -142,9 +110,9 @@ int run_pool(const PoolCommand& c) {
   io::Buffer indices;
   if (indices_place) {
     indices = io::allocate(Dtype::i64, problem.output_shape);
-    forward(problem.pool, x.view, y.view, indices.view, c.index_space, options);
+    forward(problem.pool, {.x = x.view, .y = y.view, .indices = indices.view, .space = c.index_space}, options);
   } else {
-    forward(problem.pool, x.view, y.view, options);
+    forward(problem.pool, {.x = x.view, .y = y.view}, options);
   }
   seconds.pool = watch.seconds();
 
@@ -154,7 +122,12 @@ int run_pool(const PoolCommand& c) {
   name_files(out, other ? &*other : nullptr);
   seconds.write = watch.seconds();
   seconds.all = watch.in_all();
-  report(progress, c, x, problem, seconds);
+  say(progress, {.command = c,
+                 .problem = problem,
+                 .part = x.part,
+                 .picture = x.picture,
+                 .threads = c.threads > 0 ? c.threads : default_threads(),
+                 .seconds = seconds});
   return kExitDone;
 }
 

@@ -4,22 +4,20 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
-#include <cstring>
 #include <limits>
 #include <memory>
 
 #include "cli/block_output.h"
+#include "cli/block_pool.h"
 #include "cli/blocks.h"
 #include "cli/held_memory.h"
-#include "cli/json.h"
 #include "cli/places.h"
+#include "cli/pool_report.h"
 #include "cli/progress.h"
 #include "cli/stopwatch.h"
 #include "cli/window_options.h"
 #include "io/chunk_cache.h"
 #include "io/hdf5.h"
-#include "oriel/distributed/local_pool.h"
 #include "quoted.h"
 
 namespace oriel::cli {
@@ -28,16 +26,6 @@ namespace {
 constexpr index_t kDefaultMemory = index_t{1} << 30;
 
 bool is_npy(const std::string& path) { return path.ends_with(".npy") || path.ends_with(".NPY"); }
-
-class Timed {
- public:
-  explicit Timed(double& seconds) : seconds_(seconds) {}
-  ~Timed() { seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count(); }
-
- private:
-  double& seconds_;
-  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
-};
 
 std::unique_ptr<io::VolumeIn> open_input(const PoolCommand& c, ReadWhole read_whole) {
   if (const auto hdf5 = io::split_hdf5_path(c.in)) return io::open_hdf5_volume(*hdf5, c.dtype);
@@ -49,10 +37,6 @@ std::unique_ptr<io::VolumeIn> open_input(const PoolCommand& c, ReadWhole read_wh
   bound_inputs(c);
   return io::volume_of(read_whole(c.in, c.dtype));
 }
-
-struct Seconds {
-  double read = 0, pool = 0, write = 0;  // of these, what took how long
-};
 
 // Everything that one call needs while it runs.
 class Run {
@@ -68,9 +52,11 @@ class Run {
       check_places(c_, in_->part);
       problem_.emplace(resolve());
     });
-    const dist::Partition inputs = dist::Partition::balanced(problem_->shape, Extents(problem_->shape.size(), 1));
+    const distributed::Partition inputs =
+        distributed::Partition::balanced(problem_->shape, Extents::filled(problem_->shape.size(), 1));
     plan_.emplace(*problem_, inputs,
-                  dist::Partition::balanced(problem_->output_shape, Extents(problem_->shape.size(), 1)));
+                  distributed::Partition::balanced(problem_->output_shape, Extents::filled(problem_->shape.size(), 1)));
+    pooler_.emplace(*plan_, problem_->dtype, in_->order, indices_ ? std::optional(c_.index_space) : std::nullopt);
     const Extents chunk = output_chunk(*problem_, in_->chunk);
     const index_t memory = c_.memory > 0 ? c_.memory : kDefaultMemory;
     const index_t chunk_bytes = in_->chunk.empty() ? 0 : element_count(in_->chunk) * size_bytes(in_->dtype);
@@ -113,7 +99,7 @@ class Run {
     }
     progress.set("bringing it to the disk");
     team_.expect(result_bytes() + out_.bytes_there() + (indices_ ? indices_->bytes_there() : 0));
-    Timed timed(seconds_.write);
+    const AddSeconds timed(seconds_.write);
     out_.finish();
     if (indices_) indices_->finish();
     name_files();
@@ -122,32 +108,23 @@ class Run {
   void report(Progress& progress) {
     const index_t chunk_reads = chunks_ ? team_.sum(chunks_->reads()) : 0;
     if (team_.rank() != 0) return;
-    const Problem& p = *problem_;
-    if (c_.json) {
-      std::string indices;
-      if (indices_)
-        indices = fmt::format(", \"indices\": {}, \"index_space\": \"{}\"", json_string(c_.indices),
-                              c_.index_space == IndexSpace::tensor ? "tensor" : "plane");
-      progress.say(fmt::format(
-          "{{\"in\": {}{}, \"out\": {}, \"problem\": {}, \"dtype\": \"{}\", \"shape\": {}, \"axes\": {}, "
-          "\"output_shape\": {}{}, "
-          "\"ranks\": {}, \"blocks\": {}, \"memory\": {}{}, \"threads\": {}, \"seconds\": {{\"read\": {:.6f}, "
-          "\"pool\": "
-          "{:.6f}, \"write\": {:.6f}, \"all\": {:.6f}}}}}\n",
-          json_string(c_.in), taken_json(c_, in_->part, in_->picture), json_string(c_.out), json_string(to_string(p)),
-          name(p.dtype), json_list(p.shape), json_list(pooled_axes(p)), json_list(p.output_shape), indices,
-          team_.size(), blocks_->count(), c_.memory > 0 ? c_.memory : kDefaultMemory,
-          chunks_ ? fmt::format(", \"chunks\": {}, \"chunk_reads\": {}", blocks_->chunk_reads().chunks, chunk_reads)
-                  : "",
-          threads(), seconds_.read, seconds_.pool, seconds_.write, watch_.in_all()));
-    } else if (!c_.quiet) {
-      const std::string ranks = team_.size() == 1 ? "" : fmt::format(", {} ranks", team_.size());
-      const std::string note = taken_note(c_, in_->picture);
-      progress.say(fmt::format("{}: {} {}, {} -> {}: {} ({} block{}{}; {}){}{}\n", detail::printable(c_.in),
-                               name(p.dtype), to_string(p.shape), show_axes(p), detail::printable(c_.out),
-                               to_string(p.output_shape), blocks_->count(), blocks_->count() == 1 ? "" : "s", ranks,
-                               spent("pooled", seconds_.pool, watch_.in_all()), note.empty() ? "" : "; ", note));
+    BlocksReport how{.ranks = team_.size(),
+                     .blocks = blocks_->count(),
+                     .memory = c_.memory > 0 ? c_.memory : kDefaultMemory,
+                     .chunks = {},
+                     .chunk_reads = {}};
+    if (chunks_) {
+      how.chunks = blocks_->chunk_reads().chunks;
+      how.chunk_reads = chunk_reads;
     }
+    seconds_.all = watch_.in_all();
+    say(progress, {.command = c_,
+                   .problem = *problem_,
+                   .part = in_->part,
+                   .picture = in_->picture,
+                   .threads = threads(),
+                   .seconds = seconds_,
+                   .blocks = how});
   }
 
  private:
@@ -190,19 +167,19 @@ class Run {
   PoolMemory pool_memory(index_t left) {
     constexpr index_t least = index_t{1} << 18;  // stacks and the like
     constexpr index_t larger = 4, smallest_part = 64;
-    dist::Box one = blocks_->block(0);
+    distributed::Box one = blocks_->block(0);
     for (int d = 0; d < one.begin.size(); ++d) one.end[d] = std::min(one.end[d], one.begin[d] + 1);
     // Most of the reserve is for code that is not loaded yet; what this has loaded is no longer.
-    const index_t code = std::max<index_t>(trial_bytes(one, left / larger) - (index_t{2} << 20), 0);
+    const index_t code = std::max<index_t>(pooler_->trial_bytes(one, left / larger) - (index_t{2} << 20), 0);
     index_t thread = least, part = smallest_part;
     for (index_t next = smallest_part; next >= larger && (next == smallest_part || thread * larger <= left / 2);
          next /= larger) {
       part = next;
-      dist::Box some = blocks_->block(0);
+      distributed::Box some = blocks_->block(0);
       for (int d = 0; d < some.begin.size(); ++d)
-        while (bytes_of(some) > left / part && some.end[d] > some.begin[d] + 1)
+        while (pooler_->bytes_of(some) > left / part && some.end[d] > some.begin[d] + 1)
           some.end[d] = some.begin[d] + (some.end[d] - some.begin[d]) / 2;
-      thread = std::max(thread, trial_bytes(some, left / part) * 3 / 2);  // larger blocks take more
+      thread = std::max(thread, pooler_->trial_bytes(some, left / part) * 3 / 2);  // larger blocks take more
     }
     if (code + thread > left / 4 * 3 && part < smallest_part) {  // that was too large; its memory is there already
       most_threads_ = 1;
@@ -212,56 +189,9 @@ class Run {
     return {.own = code + thread * threads(), .blocks = left / part * larger};
   }
 
-  // What this process holds more, and held more on its way, after the outputs of a box were made from zeros in one
-  // thread; 0 if the box itself takes more than `most`.
-  index_t trial_bytes(const dist::Box& box, index_t most) {
-    if (box.empty() || bytes_of(box) > most) return 0;
-    const index_t before = resident_bytes(), peak = peak_bytes();
-    {
-      const dist::Box needed = plan_->needs(box);
-      const io::Buffer x = io::allocate(problem_->dtype, {std::max<index_t>(needed.element_count(), 1)});
-      const io::Buffer y = io::allocate(problem_->dtype, {box.element_count()});
-      const io::Buffer places = io::allocate(Dtype::i64, {indices_ ? box.element_count() : 1});
-      for (const io::Buffer* buffer : {&x, &y, &places})
-        std::memset(buffer->view.data, 0,
-                    static_cast<std::size_t>(element_count(buffer->view.shape) * size_bytes(buffer->view.dtype)));
-      pool_block(box, operands_of(box, x, y, places), 1);
-    }
-    const index_t passing = peak_bytes() > peak ? peak_bytes() - before - bytes_of(box) : 0;
-    return std::max({resident_bytes() - before, passing, index_t{0}});
-  }
-
-  index_t bytes_of(const dist::Box& box) const {
-    return plan_->needs(box).element_count() * size_bytes(problem_->dtype) + box.element_count() * output_bytes();
-  }
-
-  dist::Operands operands_of(const dist::Box& block, const io::Buffer& x, const io::Buffer& y,
-                             const io::Buffer& places) const {
-    const Extents shape = plan_->needs(block).shape();
-    dist::Operands operands;
-    operands.x = Tensor(x.view.data, problem_->dtype, shape, dense_pitch(shape, in_->order));
-    operands.y = Tensor(y.view.data, problem_->dtype, block.shape());
-    if (indices_) operands.places = Tensor(places.view.data, Dtype::i64, block.shape());
-    operands.space = IndexSpace::window;
-    return operands;
-  }
-
-  void pool_block(const dist::Box& block, const dist::Operands& operands, int threads) const {
-    const Problem part = plan_->part(block);
-    const Extents one(part.shape.size(), 1);
-    // One rank's share of a division among one: it knows windows without any tap, too.
-    dist::LocalPool pool(part, dist::Partition::balanced(part.shape, one),
-                         dist::Partition::balanced(part.output_shape, one), 0);
-    pool.interior(dist::Pass::forward, operands, {.threads = threads});
-    pool.finish(dist::Pass::forward, operands, {.threads = threads});
-    if (indices_) dist::globalise(*plan_, block, operands.places, c_.index_space);
-  }
-
-  // Bytes of an output, with its place where those are made.
-  index_t output_bytes() const { return size_bytes(problem_->dtype) + (indices_ ? 8 : 0); }
-  index_t result_bytes() const { return element_count(problem_->output_shape) * output_bytes(); }
+  index_t result_bytes() const { return element_count(problem_->output_shape) * pooler_->output_bytes(); }
   index_t block_bytes() const {
-    return blocks_->most_inputs() * size_bytes(problem_->dtype) + blocks_->most_outputs() * output_bytes();
+    return blocks_->most_inputs() * size_bytes(problem_->dtype) + blocks_->most_outputs() * pooler_->output_bytes();
   }
 
   void keep_chunks() {
@@ -288,24 +218,24 @@ class Run {
     if (indices_) places_ = io::allocate(Dtype::i64, {blocks_->most_outputs()});
   }
 
-  void make(const dist::Box& block) {
+  void make(const distributed::Box& block) {
     if (block.empty()) return;
-    const dist::Operands operands = operands_of(block, x_, y_, places_);
+    const distributed::Operands operands = pooler_->operands_of(block, x_, y_, places_);
     const Tensor x(x_.view.data, problem_->dtype, plan_->needs(block).shape(), operands.x.pitch);
     {
-      Timed timed(seconds_.read);
+      const AddSeconds timed(seconds_.read);
       if (chunks_)
         chunks_->read(plan_->needs(block).begin, x);
       else
         in_->read(plan_->needs(block).begin, x);
     }
     {
-      Timed timed(seconds_.pool);
-      pool_block(block, operands, threads());
+      const AddSeconds timed(seconds_.pool);
+      pooler_->pool(block, operands, threads());
     }
-    Timed timed(seconds_.write);
+    const AddSeconds timed(seconds_.write);
     out_.write(block.begin, operands.y);
-    if (indices_) indices_->write(block.begin, operands.places);
+    if (indices_) indices_->write(block.begin, operands.indices);
   }
 
   const PoolCommand& c_;
@@ -316,13 +246,14 @@ class Run {
   std::optional<BlockOutput> indices_;
   bool together_ = false;  // both in one file
   std::optional<Problem> problem_;
-  std::optional<dist::HaloPlan> plan_;
+  std::optional<distributed::HaloPlan> plan_;
+  std::optional<BlockPool> pooler_;
   std::optional<Blocks> blocks_;
   int most_threads_ = std::numeric_limits<int>::max();
   std::optional<io::ChunkCache> chunks_;
   index_t block_ = 0, end_ = 0;  // the block that is made, and the end of this rank's
   io::Buffer x_, y_, places_;
-  Seconds seconds_;
+  PoolSeconds seconds_;
   Stopwatch watch_;  // of the whole call
 };
 

@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "cli/stopwatch.h"
 #include "oriel/types.h"
 #include "quoted.h"
 
@@ -80,12 +81,11 @@ void Progress::clear() {
 
 void Progress::run() {
   using namespace std::chrono_literals;
-  const auto start = std::chrono::steady_clock::now();
+  const Stopwatch watch;
   std::unique_lock lock(mutex_);
   if (wake_.wait_for(lock, 1s, [this] { return done_; })) return;
   while (!done_) {
-    const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
-    fmt::print(stderr, "\r{}: {:.0f} s  {}\x1b[K", command_, seconds.count(), what_);
+    fmt::print(stderr, "\r{}: {:.0f} s  {}\x1b[K", command_, watch.in_all(), what_);
     std::fflush(stderr);
     shown_ = true;
     wake_.wait_for(lock, 200ms, [this] { return done_; });

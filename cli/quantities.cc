@@ -7,6 +7,8 @@
 #include <span>
 #include <utility>
 
+#include "quoted.h"
+
 namespace oriel::cli {
 namespace {
 
@@ -29,9 +31,7 @@ std::optional<double> parse(std::string_view text, std::span<const Unit> units) 
 }
 
 [[noreturn]] void fail(std::string_view option, std::string_view text, std::string_view allowed) {
-  std::string shown;
-  for (const char c : text.substr(0, 40)) shown += c >= ' ' && c <= '~' ? c : '?';
-  throw Error(fmt::format("{}: '{}' is not understood; allowed: {}", option, shown, allowed));
+  throw Error(fmt::format("{}: {} is not understood; allowed: {}", option, detail::quoted(text), allowed));
 }
 
 }  // namespace
@@ -65,6 +65,10 @@ std::string show_bytes(double bytes) {
   if (bytes < 1e6) return fmt::format("{:.3g} kB", bytes / 1e3);
   if (bytes < 1e9) return fmt::format("{:.3g} MB", bytes / 1e6);
   return fmt::format("{:.3g} GB", bytes / 1e9);
+}
+
+std::string spent(std::string_view part, double seconds, double all) {
+  return fmt::format("{} in {}, {} in all", part, show_seconds(seconds), show_seconds(all));
 }
 
 }  // namespace oriel::cli

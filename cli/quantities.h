@@ -19,5 +19,7 @@ double parse_bandwidth(std::string_view option, std::string_view text);
 std::string show_seconds(double seconds);
 /// A number of bytes to read: `512 B`, `1.5 MB`.
 std::string show_bytes(double bytes);
+/// `pooled in 59.3 ms, 9.45 s in all`: what a part of the work took, and the whole of it.
+std::string spent(std::string_view part, double seconds, double all);
 
 }  // namespace oriel::cli

@@ -4,6 +4,8 @@
 
 #include <charconv>
 
+#include "quoted.h"
+
 namespace oriel::cli {
 namespace {
 
@@ -21,22 +23,22 @@ std::string named(const char* one, const char* many, Range range) {
 
 std::vector<RankRow> rank_rows(const Problem& problem, const std::vector<index_t>& bounds) {
   const int d = last_axis(problem);
-  std::vector<dist::Cuts> cuts;
+  std::vector<distributed::Cuts> cuts;
   cuts.reserve(static_cast<std::size_t>(problem.shape.size()));
   for (int a = 0; a < problem.shape.size(); ++a)
-    cuts.push_back(a == d ? dist::Cuts(bounds) : dist::Cuts({0, problem.shape[a]}));
-  const dist::Partition inputs(cuts);
-  const dist::HaloPlan plan(problem, inputs, dist::centred_outputs(problem, inputs));
+    cuts.push_back(a == d ? distributed::Cuts(bounds) : distributed::Cuts({0, problem.shape[a]}));
+  const distributed::Partition inputs(cuts);
+  const distributed::HaloPlan plan(problem, inputs, distributed::centred_outputs(problem, inputs));
   if (plan.ranks() > kMostRanks || problem.shape[d] > kMostInputs) {
     throw Error(fmt::format("--ranks: draws at most {} inputs among {} ranks, but there are {} among {}", kMostInputs,
                             kMostRanks, problem.shape[d], plan.ranks()));
   }
   std::vector<RankRow> rows;
   for (index_t r = 0; r < plan.ranks(); ++r) {
-    const dist::Exchange e = plan.forward(r);
+    const distributed::Exchange e = plan.forward(r);
     RankRow row{r, e.owned.along(d), e.needed.along(d), e.made.along(d), {}};
     row.facts.push_back("makes " + named("output", "outputs", row.made));
-    for (const dist::Piece& p : e.receive)
+    for (const distributed::Piece& p : e.receive)
       row.facts.push_back(fmt::format("receives {} from rank {}", named("input", "inputs", p.box.along(d)), p.rank));
     rows.push_back(std::move(row));
   }
@@ -67,17 +69,16 @@ std::vector<index_t> parse_ranks(const Problem& problem, const std::string& text
     index_t value = 0;
     const auto [next, error] = std::from_chars(at, end, value);
     if (error != std::errc() || (next != end && *next != ',')) {
-      throw Error(
-          fmt::format("--ranks: '{}' is not understood; allowed: a number such as 4, or bounds such as 0,5,6,10",
-                      text.substr(0, 40)));
+      throw Error(fmt::format("--ranks: {} is not understood; allowed: a number such as 4, or bounds such as 0,5,6,10",
+                              detail::quoted(text)));
     }
     values.push_back(value);
     more = next != end;
     at = next + 1;
   }
   const index_t inputs = problem.shape[last_axis(problem)];
-  if (values.size() == 1) return dist::Cuts::balanced(inputs, values[0]).bounds();
-  if (dist::Cuts(values).extent() != inputs) {
+  if (values.size() == 1) return distributed::Cuts::balanced(inputs, values[0]).bounds();
+  if (distributed::Cuts(values).extent() != inputs) {
     throw Error(
         fmt::format("--ranks: the last bound must be the number of inputs, {}, but is {}", inputs, values.back()));
   }

@@ -5,9 +5,7 @@
 namespace oriel::cli {
 
 double Waited::seconds() {
-  const auto now = std::chrono::steady_clock::now();
-  seconds_ += std::min(std::chrono::duration<double>(now - last_).count(), 1.0);
-  last_ = now;
+  seconds_ += std::min(watch_.seconds(), 1.0);
   return seconds_;
 }
 

@@ -1,12 +1,13 @@
 // What ends `oriel pool` under mpirun when a rank is stopped or hangs: the others do not wait for ever.
 #pragma once
 
-#include <chrono>
 #include <condition_variable>
 #include <memory>
 #include <mutex>
 #include <string>
 #include <thread>
+
+#include "cli/stopwatch.h"
 
 namespace oriel::cli {
 
@@ -17,7 +18,7 @@ class Waited {
   double seconds();
 
  private:
-  std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
+  Stopwatch watch_;
   double seconds_ = 0;
 };
 

@@ -17,6 +17,7 @@
 #include "cli/ranks_deadline.h"
 #include "cli/ranks_hdf5.h"
 #include "cli/signals.h"
+#include "cli/usage.h"
 #include "io/output_file.h"
 
 namespace {
@@ -165,11 +166,8 @@ class MpiTeam : public Team {
 };
 
 // All ranks fail alike, so one speaks.
-int complain(const Team& team, std::string text, int code) {
-  for (char& c : text)
-    if (static_cast<unsigned char>(c) < ' ' || c == '\x7f') c = '?';
-  if (team.rank() == 0) fmt::print(stderr, "oriel pool: {}\n", text);
-  return code;
+int complain_once(const Team& team, const std::string& text, int code) {
+  return team.rank() == 0 ? complain("oriel pool", text, code) : code;
 }
 
 int run(const std::vector<std::string>& words, MpiTeam& team) {
@@ -183,11 +181,11 @@ int run(const std::vector<std::string>& words, MpiTeam& team) {
     team.set_deadline(command.deadline);
     return run_pool_in_blocks(command, team);
   } catch (const UsageError& e) {
-    return complain(team, e.what(), kExitUsage);
+    return complain_once(team, e.what(), kExitUsage);
   } catch (const std::bad_alloc&) {
-    return complain(team, "memory: there is not enough for this", kExitFailure);
+    return complain_once(team, "out of memory", kExitFailure);
   } catch (const std::exception& e) {
-    return complain(team, e.what(), kExitFailure);
+    return complain_once(team, e.what(), kExitFailure);
   }
 }
 

@@ -10,9 +10,9 @@
 namespace oriel::cli {
 namespace {
 
-using dist::HaloPlan;
-using dist::LocalPool;
-using dist::Pass;
+using distributed::HaloPlan;
+using distributed::LocalPool;
+using distributed::Pass;
 
 struct Candidate {
   Extents block;
@@ -53,24 +53,24 @@ struct Work {
 Work work_of(LocalPool& pool, Pass pass, const Extents& node) {
   const HaloPlan& plan = pool.plan();
   Work w;
-  const Extents here = plan.inputs().place(pool.rank());
+  const Extents here = plan.inputs().coordinates(pool.rank());
   const auto off_node = [&](index_t peer) {
-    const Extents there = plan.inputs().place(peer);
+    const Extents there = plan.inputs().coordinates(peer);
     for (int d = 0; d < node.size(); ++d)
       if (there[d] / node[d] != here[d] / node[d]) return true;
     return false;
   };
   for (int d = 0; d < node.size(); ++d) w.place_in_node = w.place_in_node * node[d] + here[d] % node[d];
-  for (const dist::Message& m : pool.buffers(pass).send) {
+  for (const distributed::Message& m : pool.buffers(pass).send) {
     w.messages += 1;
     w.bytes_sent += static_cast<double>(m.bytes);
     if (off_node(m.peer)) w.sent_off_node += static_cast<double>(m.bytes);
   }
-  for (const dist::Message& m : pool.buffers(pass).receive) {
+  for (const distributed::Message& m : pool.buffers(pass).receive) {
     w.bytes_received += static_cast<double>(m.bytes);
     if (off_node(m.peer)) w.received_off_node += static_cast<double>(m.bytes);
   }
-  const dist::Exchange e = pass == Pass::forward ? plan.forward(pool.rank()) : plan.backward(pool.rank());
+  const distributed::Exchange e = pass == Pass::forward ? plan.forward(pool.rank()) : plan.backward(pool.rank());
   const double element = static_cast<double>(size_bytes(plan.problem().dtype));
   const double made = static_cast<double>(e.made.element_count()),
                inside = static_cast<double>(e.interior.element_count());
@@ -108,7 +108,7 @@ double busiest_link(const std::vector<Work>& all) {
   return std::max(sent, received);  // links go both ways at once
 }
 
-PassCost cost_of(const PlanCommand& c, const HaloPlan& plan, const std::vector<HaloPlan::Kind>& kinds,
+PassCost cost_of(const ScaleCommand& c, const HaloPlan& plan, const std::vector<HaloPlan::Kind>& kinds,
                  const Extents& node, Pass pass) {
   PassCost cost;
   cost.pass = pass;
@@ -124,7 +124,7 @@ PassCost cost_of(const PlanCommand& c, const HaloPlan& plan, const std::vector<H
     cost.total_messages += count * w.messages;
     cost.total_bytes += count * w.bytes_sent;
     off_node += count * w.sent_off_node;
-    const dist::Box& owned = pass == Pass::forward ? pool.inputs() : pool.outputs();
+    const distributed::Box& owned = pass == Pass::forward ? pool.inputs() : pool.outputs();
     if (!owned.empty()) {
       const double halo = w.bytes_received / static_cast<double>(owned.element_count() * size_bytes(c.problem.dtype));
       cost.halo.most = std::max(cost.halo.most, halo);
@@ -166,11 +166,11 @@ Extents node_block(const Extents& grid, const Extents& shape, index_t ranks) {
   return best.block;
 }
 
-std::vector<PassCost> costs(const PlanCommand& c) {
-  const dist::Partition inputs = dist::Partition::balanced(c.problem.shape, c.grid);
+std::vector<PassCost> costs(const ScaleCommand& c) {
+  const distributed::Partition inputs = distributed::Partition::balanced(c.problem.shape, c.grid);
   const HaloPlan plan(c.problem, inputs,
-                      c.balanced ? dist::Partition::balanced(c.problem.output_shape, c.grid)
-                                 : dist::centred_outputs(c.problem, inputs));
+                      c.balanced ? distributed::Partition::balanced(c.problem.output_shape, c.grid)
+                                 : distributed::centred_outputs(c.problem, inputs));
   const Extents node = node_block(c.grid, c.problem.shape, c.cluster.ranks_per_node);
   const std::vector<HaloPlan::Kind> kinds = plan.kinds(node);
   std::vector<PassCost> all = {cost_of(c, plan, kinds, node, Pass::forward)};

@@ -18,7 +18,7 @@ struct Spread {
 /// which takes longest would take with a share of the undivided work and no messages, over what it is predicted to
 /// take.
 struct PassCost {
-  dist::Pass pass = dist::Pass::forward;
+  distributed::Pass pass = distributed::Pass::forward;
   Spread messages;      ///< sent
   Spread bytes;         ///< sent
   double off_node = 0;  ///< the part of all bytes that goes to other nodes
@@ -35,6 +35,6 @@ struct PassCost {
 Extents node_block(const Extents& grid, const Extents& shape, index_t ranks);
 
 /// All passes that the pool has use for: forward, and its gradient where it has one.
-std::vector<PassCost> costs(const PlanCommand& command);
+std::vector<PassCost> costs(const ScaleCommand& command);
 
 }  // namespace oriel::cli

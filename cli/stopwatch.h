@@ -1,11 +1,7 @@
-// Time passed between the steps of a command, and how a person is told of it.
+// Time that passes.
 #pragma once
 
-#include <fmt/format.h>
-
 #include <chrono>
-
-#include "cli/quantities.h"
 
 namespace oriel::cli {
 
@@ -26,9 +22,17 @@ class Stopwatch {
   std::chrono::steady_clock::time_point made_ = std::chrono::steady_clock::now(), start_ = made_;
 };
 
-/// `pooled in 59.3 ms, 9.45 s in all`: what a part of the work took, and the whole of it.
-inline std::string spent(std::string_view part, double seconds, double all) {
-  return fmt::format("{} in {}, {} in all", part, show_seconds(seconds), show_seconds(all));
-}
+/// Adds to a sum the seconds for which it lives.
+class AddSeconds {
+ public:
+  explicit AddSeconds(double& sum) : sum_(sum) {}
+  AddSeconds(const AddSeconds&) = delete;
+  AddSeconds& operator=(const AddSeconds&) = delete;
+  ~AddSeconds() { sum_ += watch_.in_all(); }
+
+ private:
+  double& sum_;
+  Stopwatch watch_;
+};
 
 }  // namespace oriel::cli

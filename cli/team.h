@@ -47,7 +47,7 @@ void together(Team& team, const Step& step) {
   } catch (const UsageError& e) {
     failure = usage + std::string(e.what());
   } catch (const std::bad_alloc&) {
-    failure = "memory: there is not enough for this";
+    failure = "out of memory";
   } catch (const std::exception& e) {
     failure = e.what();
   }

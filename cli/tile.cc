@@ -3,6 +3,7 @@
 #include "cli/options.h"
 #include "cli/progress.h"
 #include "oriel/tile/kernels.h"
+#include "quoted.h"
 
 namespace oriel::cli {
 namespace {
@@ -20,14 +21,14 @@ const tile::ShippedKernel& kernel_named(const std::string& name) {
     if (k.name == name) return k;
     names += fmt::format("{}{}", names.empty() ? "" : ", ", k.name);
   }
-  throw UsageError("oriel tile", fmt::format("KERNEL must be one of {}, list, but is '{}'", names, name.substr(0, 40)));
+  throw UsageError("oriel tile", fmt::format("KERNEL must be one of {}, list, but is {}", names, detail::quoted(name)));
 }
 
 std::string findings_text(const std::vector<tile::Finding>& findings, std::string_view machine) {
   std::string text;
   for (const tile::Finding& f : findings)
     text += fmt::format("{} {}: {} [{}]\n", f.is_error ? "error" : "warning", f.id, f.text, to_string(f.where));
-  return text.empty() ? fmt::format("{}: nothing to complain of\n", machine) : text;
+  return text.empty() ? fmt::format("{}: no issues found\n", machine) : text;
 }
 
 std::string pictures(const tile::Program& program) {

@@ -3,6 +3,7 @@
 
 #include <stdexcept>
 #include <string>
+#include <string_view>
 
 namespace oriel::cli {
 
@@ -14,5 +15,10 @@ struct UsageError : std::runtime_error {
   UsageError(std::string command_, const std::string& text) : std::runtime_error(text), command(std::move(command_)) {}
   std::string command;
 };
+
+/// `text` with a space in place of every control character.
+std::string one_line(std::string_view text);
+/// Writes `command: text` as one line to standard error. Returns `code`.
+int complain(const std::string& command, const std::string& text, int code);
 
 }  // namespace oriel::cli

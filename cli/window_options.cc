@@ -7,15 +7,15 @@
 #include <limits>
 #include <vector>
 
+#include "quoted.h"
+
 namespace oriel::cli {
 namespace {
 
-constexpr std::string_view kAllowedPadding = "1, 1x2, 0:1x2:3 (before:after), same, same_lower, valid";
+constexpr std::string_view kAllowedPadding = "1, 1x2, 0+1x2+3 (before+after), same, same_lower, valid";
 
 [[noreturn]] void fail(std::string_view option, std::string_view text, std::string_view allowed) {
-  std::string shown;
-  for (const char c : text.substr(0, 40)) shown += c >= ' ' && c <= '~' ? c : '?';
-  throw Error(fmt::format("{}: '{}' is not understood; allowed: {}", option, shown, allowed));
+  throw Error(fmt::format("{}: {} is not understood; allowed: {}", option, detail::quoted(text), allowed));
 }
 
 std::string without_spaces(std::string_view text) {
@@ -44,7 +44,7 @@ std::vector<std::string_view> split(std::string_view text, char separator) {
 void parse_padding(const std::string& text, Pool& pool) {
   if (text == "valid") return;
   if (text == "same" || text == "same_upper" || text == "same_lower") {
-    pool.padding = text == "same_lower" ? Padding::same_lower : Padding::same_upper;
+    pool.windows.padding = text == "same_lower" ? Padding::same_lower : Padding::same_upper;
     return;
   }
   const std::string packed = without_spaces(text);
@@ -52,16 +52,16 @@ void parse_padding(const std::string& text, Pool& pool) {
   const auto parts = split(packed, 'x');
   if (parts.size() > kMaxPooledAxes) fail("--padding", text, fmt::format("at most {} values", kMaxPooledAxes));
   for (const std::string_view part : parts) {
-    const auto sides = split(part, ':');
+    const auto sides = split(part, part.find('+') == std::string_view::npos ? ':' : '+');  // as names, or as before
     index_t lo = 0, hi = 0;
     if (sides.size() > 2 || !parse_whole(sides.front(), lo) || !parse_whole(sides.back(), hi))
       fail("--padding", text, kAllowedPadding);
     if (lo < 0 || hi < 0) throw Error(fmt::format("--padding: must be >= 0, but has {}", lo < 0 ? lo : hi));
     both = both || sides.size() == 2;
-    pool.pad_lo.push_back(lo);
-    pool.pad_hi.push_back(hi);
+    pool.windows.pad_lo.push_back(lo);
+    pool.windows.pad_hi.push_back(hi);
   }
-  if (!both) pool.pad_hi = {};
+  if (!both) pool.windows.pad_hi = {};
 }
 
 double parse_norm(const std::string& text) {
@@ -73,7 +73,7 @@ double parse_norm(const std::string& text) {
   return value;
 }
 
-// Kernel, stride and the like: the door names the axis too, but not the option.
+// Kernel, stride and the like: make_problem names the axis too, but not the option.
 Extents parse_positive(std::string_view option, const std::string& text) {
   if (text.empty()) return {};
   const Extents values = parse_numbers(option, text, 'x');
@@ -101,27 +101,17 @@ Extents parse_numbers(std::string_view option, std::string_view text, char separ
 Pool make_pool(const WindowOptions& options) {
   Pool pool;
   pool.op = parse_op(options.op);
-  if (options.global) pool.kind = WindowKind::global;
-  if (!options.output_size.empty()) pool.kind = WindowKind::adaptive;
-  if (pool.kind == WindowKind::uniform && options.kernel.empty())
-    throw Error("--kernel: is needed; allowed: e.g. 2, 3x3; or --output-size, or --global");
-  for (const auto& [option, text] : {std::pair<const char*, const std::string&>{"--kernel", options.kernel},
-                                     {"--stride", options.stride},
-                                     {"--padding", options.padding},
-                                     {"--dilation", options.dilation}})
-    if (pool.kind != WindowKind::uniform && !text.empty())
-      throw Error(fmt::format("{}: cannot go with {}; allowed: one of them", option,
-                              options.global ? "--global" : "--output-size"));
-  if (options.global && !options.output_size.empty())
-    throw Error("--output-size: cannot go with --global; allowed: one of them");
-
-  pool.kernel = parse_positive("--kernel", options.kernel);
-  pool.stride = parse_positive("--stride", options.stride);
-  pool.dilation = parse_positive("--dilation", options.dilation);
-  pool.output_size = parse_positive("--output-size", options.output_size);
+  if (options.global) pool.windows.kind = WindowKind::global;
+  if (!options.output_size.empty()) pool.windows.kind = WindowKind::adaptive;
+  if (pool.windows.kind == WindowKind::uniform && options.kernel.empty())
+    throw Error("--kernel: is required (e.g. 2 or 3x3) unless --output-size or --global is given");
+  pool.windows.kernel = parse_positive("--kernel", options.kernel);
+  pool.windows.stride = parse_positive("--stride", options.stride);
+  pool.windows.dilation = parse_positive("--dilation", options.dilation);
+  pool.windows.output_size = parse_positive("--output-size", options.output_size);
   if (!options.padding.empty()) parse_padding(options.padding, pool);
-  if (!options.axes.empty()) pool.axes = parse_numbers("--axes", options.axes, ',');
-  pool.ceil_mode = options.ceil;
+  if (!options.axes.empty()) pool.windows.axes = parse_numbers("--axes", options.axes, ',');
+  pool.windows.ceil_mode = options.ceil;
   pool.count_include_pad = !options.exclude_pad;
   if (!options.divisor.empty()) {
     if (!parse_whole(options.divisor, pool.divisor) || pool.divisor < 1)
@@ -132,14 +122,12 @@ Pool make_pool(const WindowOptions& options) {
     pool.norm = parse_norm(options.norm);
   }
   if (options.nan == "omit") pool.nan = NanPolicy::omit;
-  if (!options.nan.empty() && options.nan != "omit" && options.nan != "propagate")
-    fail("--nan", options.nan, "propagate, omit");
   return pool;
 }
 
 Pool on_input(const Pool& pool, bool is_picture) {
   Pool result = pool;
-  if (is_picture && pool.axes.empty()) result.axes = {0, 1};
+  if (is_picture && pool.windows.axes.empty()) result.windows.axes = {0, 1};
   return result;
 }
 

@@ -8,10 +8,12 @@
 
 namespace oriel::cli {
 
-/// The options of `oriel pool` that describe a pool, as typed; empty: not given.
+/// The options of `oriel pool` that describe a pool, as typed; empty: not given. Words are among the allowed ones, and
+/// options that exclude each other are not given together.
 struct WindowOptions {
   std::string op = "max";
-  std::string kernel, stride, padding, dilation, output_size, axes, divisor, norm, nan;
+  std::string nan = "propagate";
+  std::string kernel, stride, padding, dilation, output_size, axes, divisor, norm;
   bool ceil = false;
   bool exclude_pad = false;
   bool global = false;

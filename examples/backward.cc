@@ -22,13 +22,12 @@ int main() {
   const std::vector<double> dy = {30, 300};
   std::vector<double> dx(x.size());
 
-  const oriel::Pool mean = {.op = oriel::Op::avg, .kernel = {3}, .stride = {2}};
-  oriel::backward(mean, oriel::ConstTensor(dy.data(), out), oriel::Tensor(dx.data(), in));
+  const oriel::Pool mean = {.op = oriel::Op::avg, .windows = {.kernel = {3}, .stride = {2}}};
+  oriel::backward(mean, {.dy = {dy, out}, .dx = {dx, in}});
   print("average", dx);
 
-  const oriel::Pool largest = {.op = oriel::Op::max, .kernel = {3}, .stride = {2}};
-  oriel::backward(largest, oriel::ConstTensor(x.data(), in), oriel::ConstTensor(dy.data(), out),
-                  oriel::Tensor(dx.data(), in));
+  const oriel::Pool largest = {.op = oriel::Op::max, .windows = {.kernel = {3}, .stride = {2}}};
+  oriel::backward(largest, {.x = {x, in}, .dy = {dy, out}, .dx = {dx, in}});
   print("maximum", dx);
   return 0;
 }

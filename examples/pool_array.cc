@@ -11,19 +11,20 @@ int main() {
                                 9,  10, 11, 12,  //
                                 13, 14, 15, 16};
   try {
-    const oriel::Pool largest = {.op = oriel::Op::max, .kernel = {2}, .axes = {2, 3}};
+    const oriel::Pool largest = {.op = oriel::Op::max, .windows = {.kernel = {2}, .axes = {2, 3}}};
     std::vector<float> y(4);
-    oriel::forward(largest, oriel::ConstTensor(x.data(), shape), oriel::Tensor(y.data(), {1, 1, 2, 2}));
+    oriel::forward(largest, {.x = {x, shape}, .y = {y, {1, 1, 2, 2}}});
     std::printf("max 2x2: %g %g %g %g\n", y[0], y[1], y[2], y[3]);
 
-    const oriel::Pool mean = {
-        .op = oriel::Op::avg, .kernel = {3}, .stride = {1}, .pad_lo = {1}, .axes = {2, 3}, .count_include_pad = false};
+    const oriel::Pool mean = {.op = oriel::Op::avg,
+                              .windows = {.kernel = {3}, .stride = {1}, .pad_lo = {1}, .axes = {2, 3}},
+                              .count_include_pad = false};
     const oriel::Extents out = oriel::output_shape(mean, shape);
     std::vector<float> z(static_cast<std::size_t>(oriel::element_count(out)));
-    oriel::forward(mean, oriel::ConstTensor(x.data(), shape), oriel::Tensor(z.data(), out));
+    oriel::forward(mean, {.x = {x, shape}, .y = {z, out}});
     std::printf("average 3x3, shape %s: corner %g, centre %g\n", oriel::to_string(out).c_str(), z[0], z[5]);
 
-    oriel::output_shape({.op = oriel::Op::max, .kernel = {2}, .stride = {0}, .axes = {2, 3}}, shape);
+    oriel::output_shape({.op = oriel::Op::max, .windows = {.kernel = {2}, .stride = {0}, .axes = {2, 3}}}, shape);
   } catch (const oriel::Error& error) {
     std::printf("error: %s\n", error.what());
   }

@@ -28,10 +28,10 @@ int main() {
   const std::vector<float> x = {1, 4, 2, 8, 5,  7, 3, 6,  //
                                 0, 9, 9, 9, 9,  9, 9, 9,  //
                                 2, 2, 2, 2, -2, 2, 2, 2};
-  const oriel::Pool windows = {.op = oriel::Op::sum, .kernel = {3}, .stride = {1, 2}, .pad_lo = {1}};
-  const oriel::Extents out = oriel::output_shape(windows, shape);
+  const oriel::Windows windows = {.kernel = {3}, .stride = {1, 2}, .pad_lo = {1}};
+  const oriel::Extents out = oriel::output_shape({.windows = windows}, shape);
   std::vector<float> y(static_cast<std::size_t>(oriel::element_count(out)));
-  oriel::forward<ValueRange>(windows, oriel::ConstTensor(x.data(), shape), oriel::Tensor(y.data(), out));
+  oriel::forward<ValueRange>(windows, {.x = {x, shape}, .y = {y, out}});
   std::printf("range of 3x3 windows, shape %s:\n", oriel::to_string(out).c_str());
   for (oriel::index_t h = 0; h < out[0]; ++h) {
     for (oriel::index_t w = 0; w < out[1]; ++w) std::printf("%4g", y[static_cast<std::size_t>(h * out[1] + w)]);
@@ -39,7 +39,7 @@ int main() {
   }
   try {
     const std::vector<double> wrong(24);
-    oriel::forward<ValueRange>(windows, oriel::ConstTensor(wrong.data(), shape), oriel::Tensor(y.data(), out));
+    oriel::forward<ValueRange>(windows, {.x = {wrong, shape}, .y = {y, out}});
   } catch (const oriel::Error& error) {
     std::printf("error: %s\n", error.what());
   }

@@ -1,9 +1,9 @@
 // Any bytes as what a client says: a target, a Host, an Origin, and a form after the first empty line.
 #include <cstring>
 
-#include "apps/portrait/http/form.h"
-#include "apps/portrait/http/host_rule.h"
-#include "apps/portrait/http/message.h"
+#include "apps/portrait/server/http/form.h"
+#include "apps/portrait/server/http/host_rule.h"
+#include "apps/portrait/server/http/message.h"
 #include "oriel/types.h"
 
 namespace {

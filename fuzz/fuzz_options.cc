@@ -29,7 +29,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   try {
     const Command command = parse_command(split_lines(data, size));
     if (const auto* const explain = std::get_if<ExplainCommand>(&command)) {
-      const Extents output = explain->output.empty() ? Extents(explain->problem.pooled, 0) : explain->output;
+      const Extents output = explain->output.empty() ? Extents::filled(explain->problem.pooled, 0) : explain->output;
       explain_text(explain->problem, output, {.width = 100, .ascii = false, .colour = false, .full = false});
       explain_svg(explain->problem, output, false);
     }

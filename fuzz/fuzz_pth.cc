@@ -1,6 +1,6 @@
 // Any bytes as an archive of torch.save, and as the pickle in one.
 #include "fuzz_weights.h"
-#include "nn/pickle.h"
+#include "nn/weights/pickle.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::span bytes(reinterpret_cast<const std::byte*>(data), size);

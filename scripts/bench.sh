@@ -4,7 +4,6 @@
 # tables have the medians of the runs. Options go to bench/compare.py; with any, the documentation stays as it is.
 set -eu
 cd "$(dirname "$0")/.."
-scripts/install_debian.sh debian_packages_bench.txt || echo "bench: oneDNN is left out" >&2
 scripts/venv.sh bench
 scripts/install_python.sh .venv-bench
 cmake --preset release >/dev/null

@@ -2,9 +2,10 @@
 """Checks that the include graph goes down only. Usage: check_floors.py [ROOT]; prints each violation, exits 1 for any.
 
 The floors (docs/architecture.md): a file may include files of its own part and of parts on lower floors. Parts on the
-same floor never include each other, but on the floors of one part (0, 1, 3) that question does not arise. The wings of
-the CPU backend (folders of src/cpu) have floors of their own; a folder there has at most 15 files. Parts of the Python
-package import what is listed for them.
+same floor never include each other, but on the floors of one part (0, 1, 3) that question does not arise. The folders of
+some parts (wings) have floors of their own; in the CPU backend and the portrait a folder has at most 15 files. In src/io
+and cli no files include each other in a circle, a header and its source counted as one. Parts of the Python package
+import what is listed for them.
 """
 
 import ast
@@ -15,41 +16,60 @@ from pathlib import Path
 # (pattern of the path, floor, part); the first that matches counts.
 PARTS = [
     (r"include/oriel/(types\.h|version\.h|dtypes\.def|ops\.def)", 0, "types"),
-    (r"src/(types\.cc|quoted\.h)", 0, "types"),
+    (r"src/(types\.cc|quoted\.h|parallel_loop\.h|text\.h)", 0, "types"),
     (r"include/oriel/(window|reduce|tensor|problem)\.h", 1, "core"),
-    (r"src/(tensor|problem|problem_name)\.cc", 1, "core"),
+    (r"src/(tensor\.(cc|h)|problem\.cc|problem_name\.cc|resolve\.h|reduction\.h)", 1, "core"),
     (r"(src|include/oriel)/tile/.*", 2, "tile"),
     (r"src/(cpu|cuda)/.*", 2, None),
     (r"include/oriel/(cpu|cuda)\.h", 2, None),
-    (r"include/oriel/pool\.h", 3, "door"),
-    (r"src/pool\.cc", 3, "door"),
+    (r"include/oriel/pool\.h", 3, "pool"),
+    (r"src/pool\.cc", 3, "pool"),
     (r"(src|include/oriel)/distributed[/.].*", 4, "distributed"),
     (r"(src|include/oriel)/nn[/.].*", 4, "nn"),
     (r"src/io/.*", 5, "io"),
-    (r"(cli|python|apps|bench|examples|tests|fuzz)/.*", 5, None),
+    (r"(reference|cli|python|apps|bench|examples|tests|fuzz)/.*", 5, None),
 ]
 # Floor 5: who may use which other part of floor 5. Everything else there meets only the floors below.
 MAY_USE = {
-    "cli": {"io", "tests/reference"},  # `oriel check` compares with the reference
+    "cli": {"io", "reference"},  # `oriel check` compares with the reference
     "apps": {"io", "cli"},  # the program's progress, errors, JSON
-    "tests": {"io", "cli", "python", "apps", "tests/reference"},
-    "tests/reference": set(),
-    "fuzz": {"io", "cli", "apps", "tests", "tests/reference"},
+    "tests": {"io", "cli", "python", "apps", "reference"},
+    "reference": set(),
+    "fuzz": {"io", "cli", "apps", "tests", "reference"},
 }
-# Wings of the CPU backend, lowest first; what lies beside the folders is above all.
-WINGS = [
-    {"runtime", "simd"},
-    {"plan"},
-    {"element"},
-    {"lifted", "exact"},
-    {"recipe"},
-    {"long"},
-    {"rows"},
-    {"planes", "masked", "channels", "disjoint", "sliding", "argmax", "sum_gradient", "indexed"},
-    {"box_gradient", "code_gradient"},
-    {"rewrite"},
-]
+# Wings of a part, lowest first; what lies beside the folders is above all.
+WINGS = {
+    "src/cpu": [
+        {"runtime", "simd"},
+        {"plan"},
+        {"element"},
+        {"lifted", "exact"},
+        {"recipe"},
+        {"long"},
+        {"rows"},
+        {"planes", "masked", "channels", "disjoint", "sliding", "argmax", "sum_gradient", "indexed"},
+        {"box_gradient", "code_gradient"},
+        {"rewrite"},
+    ],
+    "src/cuda": [
+        {"device"},
+    ],
+    "src/nn": [
+        {"weights", "network"},
+        {"cpu", "cuda"},
+    ],
+    "apps/portrait": [
+        {"image"},
+        {"chain"},
+        {"segment", "video"},
+        {"server", "compare"},
+        {"commands"},
+    ],
+}
 MOST_FILES = 15
+# Folders in which files must not include each other in a circle.
+WITHOUT_CIRCLES = ("src/io", "cli")
+LIMITED = ("src/cpu", "apps/portrait")  # parts whose folders have at most so many
 # Parts of the Python package (folders, and single modules that stand for one) and the parts that they may import; what
 # is not listed is the package's own functions of arrays, which every part may import, and which import none of these.
 PYTHON_PARTS = {
@@ -68,8 +88,6 @@ INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.MULTILINE)
 
 def part_of(path):
     """The (floor, part) of a file, or None for a file that no rule places."""
-    if path.startswith("tests/reference/"):
-        return 5, "tests/reference"
     for pattern, floor, part in PARTS:
         if re.fullmatch(pattern, path):
             if part is None:
@@ -89,30 +107,49 @@ def resolve(root, file, name):
 
 
 def wing_of(path):
-    """The (floor, wing) of a file of the CPU backend: wing "" is above all, floor -1: no row has it. None elsewhere."""
-    if not path.startswith("src/cpu/"):
-        return None
-    pieces = path.split("/")
-    if len(pieces) == 3:
-        return len(WINGS), ""
-    for floor, wings in enumerate(WINGS):
-        if pieces[2] in wings:
-            return floor, pieces[2]
-    return -1, pieces[2]
+    """The (part, floor, wing) of a file of a part with wings: wing "" is above all, floor -1: no row has it. None elsewhere."""
+    for part, floors in WINGS.items():
+        if not path.startswith(f"{part}/"):
+            continue
+        wing, *inside = path.removeprefix(f"{part}/").split("/")
+        if not inside:
+            return part, len(floors), ""
+        return part, next((i for i, wings in enumerate(floors) if wing in wings), -1), wing
+    return None
 
 
 def wing_allows(path, target):
     """Whether a file of a wing may include another one: its own wing's, or one of a lower wing."""
     here, there = wing_of(path), wing_of(target)
-    return not here or not there or here[1] == there[1] or here[0] > there[0]
+    return not here or not there or here[0] != there[0] or here[2] == there[2] or here[1] > there[1]
 
 
 def full_folders(root):
-    """Folders of the CPU backend with more than MOST_FILES files."""
-    for folder in sorted({p.parent for p in (root / "src" / "cpu").rglob("*") if p.suffix in SUFFIXES}):
+    """Folders of the parts in LIMITED that have more than MOST_FILES files."""
+    for folder in sorted({p.parent for part in LIMITED for p in (root / part).rglob("*") if p.suffix in SUFFIXES}):
         count = sum(p.suffix in SUFFIXES for p in folder.iterdir())
         if count > MOST_FILES:
             yield f"{folder.relative_to(root).as_posix()}: {count} files; allowed: {MOST_FILES}"
+
+
+def circles(root):
+    """Includes of WITHOUT_CIRCLES by which a file includes itself; x.h and x.cc are one file, x."""
+    for top in WITHOUT_CIRCLES:
+        includes = {}  # of files without their endings
+        for file in sorted(p for p in (root / top).rglob("*") if p.suffix in SUFFIXES):
+            found = (resolve(root, file, m[1]) for m in INCLUDE.finditer(file.read_text(encoding="utf-8")))
+            for target in filter(None, found):
+                path = file.relative_to(root)
+                edges = includes.setdefault(path.with_suffix(""), {})
+                edges.setdefault(Path(target).with_suffix(""), path)
+        for here, edges in includes.items():
+            for target, path in edges.items():
+                reached, new = set(), {target} - {here}
+                while new:
+                    reached |= new
+                    new = {name for at in new for name in includes.get(at, {})} - reached
+                if here in reached:
+                    yield f"{path.as_posix()}: includes {target.as_posix()}, which includes {here.as_posix()} by way of others"
 
 
 def allowed(includer, included, included_path):
@@ -121,14 +158,16 @@ def allowed(includer, included, included_path):
         return True
     if floor == other_floor:
         return floor == 5 and other in MAY_USE.get(part, set())
-    if part == "tests/reference" and (other_floor > 1 or included_path == "include/oriel/window.h"):
+    if (part, other) == ("nn", "cuda") and "/cuda/device/" not in included_path:
+        return False  # networks share with the pools of CUDA devices what knows of no pool
+    if part == "reference" and (other_floor > 1 or included_path == "include/oriel/window.h"):
         return False  # the reference shares with what it judges types, tensors and problems, but no geometry
     return floor > other_floor
 
 
 def violations(root):
     root = root.resolve()
-    for top in ("include", "src", "cli", "python", "apps", "bench", "examples", "tests", "fuzz"):
+    for top in ("include", "src", "reference", "cli", "python", "apps", "bench", "examples", "tests", "fuzz"):
         for file in sorted((root / top).rglob("*")):
             if file.suffix not in SUFFIXES:
                 continue
@@ -137,7 +176,7 @@ def violations(root):
             if here is None:
                 yield f"{path}: no rule in check_floors.py says on which floor this file is"
                 continue
-            if (wing_of(path) or (0,))[0] < 0:
+            if (wing_of(path) or ("", 0))[1] < 0:
                 yield f"{path}: no row of WINGS in check_floors.py says on which floor this wing is"
             text = file.read_text(encoding="utf-8")
             for match in INCLUDE.finditer(text):
@@ -184,7 +223,7 @@ def python_violations(root):
 
 def main():
     root = Path(sys.argv[1] if len(sys.argv) > 1 else Path(__file__).parent.parent)
-    found = [*violations(root), *full_folders(root), *python_violations(root)]
+    found = [*violations(root), *full_folders(root), *circles(root), *python_violations(root)]
     for line in found:
         print(line)
     if found:

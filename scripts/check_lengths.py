@@ -14,7 +14,7 @@ from pathlib import Path
 
 MOST = {"file": 500, "function": 60, "class": 250}
 LIST = Path("scripts") / "long_code.txt"
-FOLDERS = ("include", "src", "cli", "python", "apps", "bench", "examples", "tests", "fuzz", "scripts")
+FOLDERS = ("include", "src", "reference", "cli", "python", "apps", "bench", "examples", "tests", "fuzz", "scripts")
 CPP = {".cc", ".h", ".inl", ".cu", ".cuh"}
 SOURCES = CPP | {".py", ".sh", ".def"}
 CLASS = re.compile(r"^(?:class|struct) (?:[A-Z_]+ )?(\w+)[^;()]*\{$")

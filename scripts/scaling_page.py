@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Draws docs/images/scaling-light.svg and -dark.svg: the strong and weak scaling that `oriel plan` predicts. Usage: scaling_page.py [COMMAND]"""
+"""Draws docs/images/scaling-light.svg and -dark.svg: the strong and weak scaling that `oriel scale` predicts. Usage: scaling_page.py [COMMAND]"""
 
 import json
 import subprocess
@@ -24,7 +24,7 @@ COLORS = {"light": ["#0550ae", "#d4763b", "#1a7f37"], "dark": ["#4493f8", "#db8a
 def efficiency(extent, grid):
     """(blocking, overlapped) of the forward pass; nodes of 64 ranks."""
     name = f"max:f32:1x{CHANNELS}x{extent}x{extent}x{extent}:{POOL}"
-    words = [COMMAND, "plan", name, "--grid", f"{grid}x{grid}x{grid}", "--ranks-per-node", "64", "--json"]
+    words = [COMMAND, "scale", name, "--grid", f"{grid}x{grid}x{grid}", "--ranks-per-node", "64", "--json"]
     predicted = json.loads(subprocess.run(words, check=True, capture_output=True).stdout)["passes"][0]["predicted"]
     return predicted["blocking_efficiency"], predicted["overlapped_efficiency"]
 

@@ -2,7 +2,7 @@
 # Builds and runs every test: the sanitizer builds on the fast tests, brief fuzzing, then everything on the release
 # build. Goes on after a failure and says at the end what failed. `make check` runs the release build's tests alone.
 set -u
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/.." || exit 1
 jobs=${JOBS:-$(nproc)}
 started=$(date +%s)
 failed=

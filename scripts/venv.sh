@@ -22,6 +22,7 @@ for name in "$@"; do
   [ "$name" = bench ] && folder=.venv-bench
   stamp=$folder/installed-$name
   [ -f "$alone" ] || alone=
+  # shellcheck disable=SC2086  # none is no word
   hash=$(sha256sum "$list" $alone)
   [ -x $folder/bin/python ] && [ "$(cat "$stamp" 2>/dev/null)" = "$hash" ] && continue
   if [ ! -x $folder/bin/python ]; then

@@ -82,7 +82,7 @@ class Parser {
     shape_ = shape.list('x', "a shape such as 8x64x112x112");
     shape.end("a shape such as 8x64x112x112");
     while (!name.empty() || more_) parse_word(next(name, "a word"));
-    if (pool_.axes.empty()) pool_.axes = listed_axes();
+    if (pool_.windows.axes.empty()) pool_.windows.axes = listed_axes();
     Problem p = make_problem(pool_, dtype_, shape_);
     p.order = order_;
     p.indices = seen_indices_;
@@ -122,11 +122,11 @@ class Parser {
 
   void parse_word(std::string_view word) {
     if (flag(word, "same", same_upper_) || flag(word, "same_lower", same_lower_) ||
-        flag(word, "ceil", pool_.ceil_mode) || flag(word, "exclude", exclude_) || flag(word, "omit", omit_) ||
+        flag(word, "ceil", pool_.windows.ceil_mode) || flag(word, "exclude", exclude_) || flag(word, "omit", omit_) ||
         flag(word, "global", global_) || flag(word, "indices", seen_indices_) || flag(word, "codes", codes_) ||
         flag(word, "backward", seen_backward_)) {
-      if (same_upper_) pool_.padding = Padding::same_upper;
-      if (same_lower_) pool_.padding = Padding::same_lower;
+      if (same_upper_) pool_.windows.padding = Padding::same_upper;
+      if (same_lower_) pool_.windows.padding = Padding::same_lower;
       if (same_upper_ && same_lower_) fail("same and same_lower exclude each other, but both are there");
       if (exclude_) pool_.count_include_pad = false;
       if (omit_) pool_.nan = NanPolicy::omit;
@@ -139,11 +139,11 @@ class Parser {
       pool_.divisor = reader.number("div and a number such as div9");
       if (pool_.divisor == 0) fail("the divisor must be >= 1, but the word is " + quoted(word));
     } else if (reader.take("axes")) {
-      read_list(reader, "axes", pool_.axes, ',', "axes and numbers such as axes1,2", true);
+      read_list(reader, "axes", pool_.windows.axes, ',', "axes and numbers such as axes1,2", true);
     } else if (reader.take("order")) {
       read_list(reader, "order", order_, ',', "order and numbers such as order0,2,3,1", false);
     } else if (reader.take("out")) {
-      read_list(reader, "out", pool_.output_size, 'x', "out and numbers such as out7x7", false);
+      read_list(reader, "out", pool_.windows.output_size, 'x', "out and numbers such as out7x7", false);
       set_kind(WindowKind::adaptive);
     } else if (word.size() >= 2 && is_digit(word[1])) {
       parse_window(reader);
@@ -157,11 +157,11 @@ class Parser {
     constexpr const char* kAllowed = "k, s, p or d and a number or numbers joined by x, such as k3s2p0+1d1";
     while (!reader.done()) {
       if (reader.take("k"))
-        read_list(reader, "k", pool_.kernel, 'x', kAllowed, false);
+        read_list(reader, "k", pool_.windows.kernel, 'x', kAllowed, false);
       else if (reader.take("s"))
-        read_list(reader, "s", pool_.stride, 'x', kAllowed, false);
+        read_list(reader, "s", pool_.windows.stride, 'x', kAllowed, false);
       else if (reader.take("d"))
-        read_list(reader, "d", pool_.dilation, 'x', kAllowed, false);
+        read_list(reader, "d", pool_.windows.dilation, 'x', kAllowed, false);
       else if (reader.take("p"))
         read_padding(reader, kAllowed);
       else
@@ -177,25 +177,25 @@ class Parser {
 
   // p1, p0+1, p1x2, p0+1x2: a value without + stands for both sides.
   void read_padding(Reader& reader, const char* allowed) {
-    if (!pool_.pad_lo.empty()) fail("p is there twice");
+    if (!pool_.windows.pad_lo.empty()) fail("p is there twice");
     bool both = false;
     do {
-      if (pool_.pad_lo.size() == kMaxRank)
+      if (pool_.windows.pad_lo.size() == kMaxRank)
         fail("at most " + std::to_string(kMaxRank) + " values of padding are supported");
       const index_t lo = reader.number(allowed);
       const bool plus = reader.take("+");
-      pool_.pad_lo.push_back(lo);
-      pool_.pad_hi.push_back(plus ? reader.number(allowed) : lo);
+      pool_.windows.pad_lo.push_back(lo);
+      pool_.windows.pad_hi.push_back(plus ? reader.number(allowed) : lo);
       both = both || plus;
     } while (reader.take("x"));
-    if (!both) pool_.pad_hi = {};
+    if (!both) pool_.windows.pad_hi = {};
   }
 
   // k3x5 on a tensor of more axes is over the last two; with single values alone the pool is over all, as everywhere.
   Extents listed_axes() const {
     int count = 1;
-    for (const Extents* list :
-         {&pool_.kernel, &pool_.stride, &pool_.pad_lo, &pool_.pad_hi, &pool_.dilation, &pool_.output_size})
+    for (const Extents* list : {&pool_.windows.kernel, &pool_.windows.stride, &pool_.windows.pad_lo,
+                                &pool_.windows.pad_hi, &pool_.windows.dilation, &pool_.windows.output_size})
       count = std::max(count, list->size());
     return count > 1 && count < shape_.size() ? last_axes(shape_.size(), count) : Extents{};
   }
@@ -208,9 +208,9 @@ class Parser {
   }
 
   void set_kind(WindowKind kind) {
-    if (pool_.kind != WindowKind::uniform && pool_.kind != kind)
+    if (pool_.windows.kind != WindowKind::uniform && pool_.windows.kind != kind)
       fail("global and out exclude each other, but both are there");
-    pool_.kind = kind;
+    pool_.windows.kind = kind;
   }
 
   static void check(const Problem& p) {
@@ -271,9 +271,9 @@ Letters letters_of(const Problem& p) {
   constexpr std::array<std::string_view, 4> names = {"k", "s", "p", "d"};
   for (std::size_t l = 0; l < letters.size(); ++l) letters[l] = {names[l], {}, {}, l == 0};
   for (int i = 0; i < p.pooled; ++i) {
-    const index_t k = value_of(p.pool.kernel, i, 1), s = value_of(p.pool.stride, i, k);
-    const index_t lo = value_of(p.pool.pad_lo, i, 0), hi = value_of(p.pool.pad_hi, i, lo);
-    const index_t d = value_of(p.pool.dilation, i, 1);
+    const index_t k = value_of(p.pool.windows.kernel, i, 1), s = value_of(p.pool.windows.stride, i, k);
+    const index_t lo = value_of(p.pool.windows.pad_lo, i, 0), hi = value_of(p.pool.windows.pad_hi, i, lo);
+    const index_t d = value_of(p.pool.windows.dilation, i, 1);
     const std::array<std::pair<index_t, index_t>, 4> values{{{k, k}, {s, s}, {lo, hi}, {d, d}}};
     for (std::size_t l = 0; l < letters.size(); ++l) {
       letters[l].lo.push_back(values[l].first);
@@ -315,7 +315,7 @@ WindowText window_text(const Problem& p, std::string_view word, const Letter* le
 WindowText adaptive_text(const Problem& p) {
   Letter sizes{"out", {}, {}, true};
   for (int i = 0; i < p.pooled; ++i) {
-    sizes.lo.push_back(value_of(p.pool.output_size, i, 1));
+    sizes.lo.push_back(value_of(p.pool.windows.output_size, i, 1));
     sizes.hi.push_back(sizes.lo[i]);
   }
   return window_text(p, "", &sizes, 1);
@@ -340,14 +340,14 @@ std::string to_string(const Problem& problem) {
   }
   out.append(":").append(name(problem.dtype)).append(":").append(to_string(problem.shape));
   WindowText window;
-  if (pool.kind == WindowKind::global)
+  if (pool.windows.kind == WindowKind::global)
     window = window_text(problem, "global", nullptr, 0);
   else
-    window = pool.kind == WindowKind::adaptive ? adaptive_text(problem) : uniform_text(problem);
+    window = pool.windows.kind == WindowKind::adaptive ? adaptive_text(problem) : uniform_text(problem);
   out += window.window;
-  if (pool.padding == Padding::same_upper) out += ":same";
-  if (pool.padding == Padding::same_lower) out += ":same_lower";
-  if (pool.ceil_mode) out += ":ceil";
+  if (pool.windows.padding == Padding::same_upper) out += ":same";
+  if (pool.windows.padding == Padding::same_lower) out += ":same_lower";
+  if (pool.windows.ceil_mode) out += ":ceil";
   if (!pool.count_include_pad) out += ":exclude";
   if (pool.divisor != 0) out += ":div" + std::to_string(pool.divisor);
   if (pool.nan == NanPolicy::omit) out += ":omit";

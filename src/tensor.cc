@@ -1,8 +1,10 @@
-#include "oriel/tensor.h"
+#include "tensor.h"
 
 #include <algorithm>
 #include <cstdlib>
 #include <numeric>
+#include <string>
+#include <utility>
 
 namespace oriel {
 namespace {
@@ -13,18 +15,23 @@ bool has_zero(const Extents& shape) {
   return false;
 }
 
+[[noreturn]] void refuse(std::string allowed, std::string value) {
+  throw Error(
+      Error::Fields{.function = "tensor", .argument = {}, .allowed = std::move(allowed), .value = std::move(value)});
+}
+
 [[noreturn]] void refuse_pitches(const ConstTensor& t) {
-  throw Error("tensor: must have one pitch per axis, but has " + std::to_string(t.pitch.size()) +
-              " for a shape of rank " + std::to_string(t.shape.size()));
+  refuse("must have one pitch per axis",
+         "has " + std::to_string(t.pitch.size()) + " for a shape of rank " + std::to_string(t.shape.size()));
 }
 
 [[noreturn]] void refuse_extent(const Extents& shape, int a) {
-  throw Error("tensor: extents must be >= 0, but axis " + std::to_string(a) + " has " + std::to_string(shape[a]));
+  refuse("extents must be >= 0", "axis " + std::to_string(a) + " has " + std::to_string(shape[a]));
 }
 
 [[noreturn]] void refuse_span(const ConstTensor& t, int a) {
-  throw Error("tensor: must span less than 2^63 bytes, but axis " + std::to_string(a) + " has " +
-              std::to_string(t.shape[a]) + " elements at a pitch of " + std::to_string(t.pitch[a]));
+  refuse("must span less than 2^63 bytes", "axis " + std::to_string(a) + " has " + std::to_string(t.shape[a]) +
+                                               " elements at a pitch of " + std::to_string(t.pitch[a]));
 }
 
 }  // namespace
@@ -35,7 +42,7 @@ index_t element_count(const Extents& shape) {
     if (shape[a] < 0) refuse_extent(shape, a);
     // A zero stays out of the product: the pitches of an empty tensor must fit too.
     if (shape[a] != 0 && __builtin_mul_overflow(count, shape[a], &count))
-      throw Error("tensor: must have at most 2^63 - 1 elements, but the shape is " + to_string(shape));
+      refuse("must have at most 2^63 - 1 elements", "the shape is " + to_string(shape));
   }
   return has_zero(shape) ? 0 : count;
 }
@@ -44,15 +51,14 @@ Extents dense_pitch(const Extents& shape, const Extents& order) {
   const int rank = shape.size();
   element_count(shape);
   if (!order.empty() && order.size() != rank)
-    throw Error("tensor: the order of axes must name all " + std::to_string(rank) + ", but names " +
-                std::to_string(order.size()));
-  Extents pitch(rank, -1);
+    refuse("the order of axes must name all " + std::to_string(rank), "names " + std::to_string(order.size()));
+  Extents pitch = Extents::filled(rank, -1);
   index_t step = 1;
   for (int i = rank - 1; i >= 0; --i) {
     const index_t axis = order.empty() ? i : order[i];
     if (axis < 0 || axis >= rank || pitch[static_cast<int>(axis)] != -1)
-      throw Error("tensor: the order of axes must name each of 0 to " + std::to_string(rank - 1) + " once, but names " +
-                  std::to_string(axis));
+      refuse("the order of axes must name each of 0 to " + std::to_string(rank - 1) + " once",
+             "names " + std::to_string(axis));
     pitch[static_cast<int>(axis)] = step;
     const index_t extent = shape[static_cast<int>(axis)];
     step *= extent == 0 ? 1 : extent;
@@ -61,7 +67,7 @@ Extents dense_pitch(const Extents& shape, const Extents& order) {
 }
 
 Extents memory_order(const Extents& pitch) {
-  Extents order(pitch.size(), 0);
+  Extents order = Extents::filled(pitch.size(), 0);
   std::iota(order.begin(), order.end(), index_t{0});
   const auto reach = [&](index_t axis) { return std::abs(pitch[static_cast<int>(axis)]); };
   std::sort(order.begin(), order.end(), [&](index_t a, index_t b) {  // which allocates nothing, as stable_sort would
@@ -92,6 +98,17 @@ ByteSpan byte_span(const ConstTensor& t) {
   return span;
 }
 
+namespace detail {
+
+void check_element_count(std::size_t given, const Extents& shape) {
+  const index_t count = element_count(shape);
+  if (given == static_cast<std::size_t>(count)) return;
+  refuse("must have " + std::to_string(count) + " elements for the shape " + to_string(shape),
+         "the range has " + std::to_string(given));
+}
+
+}  // namespace detail
+
 bool may_overlap(const ConstTensor& a, const ConstTensor& b) {
   return a.device == b.device && may_overlap(a.data, byte_span(a), b.data, byte_span(b));
 }
@@ -106,7 +123,11 @@ bool may_overlap(const void* a, ByteSpan sa, const void* b, ByteSpan sb) {
 }
 
 bool may_self_overlap(const ConstTensor& t) {
-  byte_span(t);  // refuses what does not fit, so no sum below overflows
+  byte_span(t);  // refuses what does not fit
+  return detail::elements_overlap(t);
+}
+
+bool detail::elements_overlap(const ConstTensor& t) {
   if (has_zero(t.shape)) return false;
   // Magnitudes without a sign: two spans of up to 2^63 - 1 bytes each add up below 2^64.
   const auto magnitude = [](index_t v) {

@@ -56,13 +56,13 @@ std::string_view name(Op op) {
 Dtype parse_dtype(std::string_view text) {
   for (const DtypeName& e : kDtypes)
     if (e.text == text) return e.dtype;
-  throw Error("dtype: must be one of " + list_of(kDtypes) + ", but is " + detail::quoted(text));
+  throw Error(Error::Fields{"", "dtype", "must be one of " + list_of(kDtypes), "is " + detail::quoted(text)});
 }
 
 Op parse_op(std::string_view text) {
   for (const OpName& e : kOps)
     if (e.text == text) return e.op;
-  throw Error("op: must be one of " + list_of(kOps) + ", but is " + detail::quoted(text));
+  throw Error(Error::Fields{"", "op", "must be one of " + list_of(kOps), "is " + detail::quoted(text)});
 }
 
 index_t size_bytes(Dtype dtype) {

@@ -1,7 +1,7 @@
 // oriel-portrait: reads the command line, runs a subcommand, turns errors into one line and an exit code.
 #include <new>
 
-#include "apps/portrait/options.h"
+#include "apps/portrait/commands/options.h"
 #include "cli/command_line.h"
 #include "cli/progress.h"
 #include "cli/signals.h"

@@ -15,8 +15,8 @@ int main(int argc, char** argv) {
   {
     using namespace oriel;
     const Problem problem = parse_problem("max:f32:1x1x64x8:k3x3s2p1");  // of the whole image
-    const auto inputs = dist::Partition::balanced(problem.shape, {1, 1, ranks, 1});
-    auto pool = dist::make_mpi_pool(problem, inputs, centred_outputs(problem, inputs), MPI_COMM_WORLD);
+    const auto inputs = distributed::Partition::balanced(problem.shape, {1, 1, ranks, 1});
+    auto pool = distributed::make_mpi_pool(problem, inputs, centred_outputs(problem, inputs), MPI_COMM_WORLD);
 
     const Extents in = pool.local().inputs().shape(), out = pool.local().outputs().shape();
     std::vector<float> x, y(static_cast<std::size_t>(element_count(out))), dy(y.size(), 1), dx;
@@ -26,8 +26,8 @@ int main(int argc, char** argv) {
     dx.resize(x.size());
     std::vector<std::int64_t> places(y.size());
     const Tensor taps(places.data(), out);
-    pool.forward(ConstTensor(x.data(), in), Tensor(y.data(), out), taps, IndexSpace::window);
-    pool.backward_places(ConstTensor(dy.data(), out), taps, Tensor(dx.data(), in));
+    pool.forward({.x = {x, in}, .y = {y, out}, .indices = taps, .space = IndexSpace::window});
+    pool.backward({.dy = {dy, out}, .indices = taps, .space = IndexSpace::window, .dx = {dx, in}});
 
     double mine[2] = {0, 0}, sum[2];
     for (float v : y) mine[0] += v;

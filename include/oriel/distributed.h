@@ -8,7 +8,7 @@
 
 #include "oriel/problem.h"
 
-namespace oriel::dist {
+namespace oriel::distributed {
 
 /// An axis cut into contiguous parts: part p is [bound[p], bound[p + 1]).
 class Cuts {
@@ -72,9 +72,9 @@ class Partition {
   ORIEL_API Extents shape() const;  ///< of the tensor
   ORIEL_API Extents grid() const;   ///< parts along each axis
   index_t ranks() const { return ranks_; }
-  /// The place of a rank in the grid, 0 <= r < ranks(), and the rank at a place.
-  ORIEL_API Extents place(index_t r) const;
-  ORIEL_API index_t rank_at(const Extents& place) const;
+  /// The coordinates of a rank in the grid, 0 <= r < ranks(), and the rank there.
+  ORIEL_API Extents coordinates(index_t r) const;
+  ORIEL_API index_t rank_at(const Extents& coordinates) const;
   /// What rank r owns.
   ORIEL_API Box part(index_t r) const;
 
@@ -117,10 +117,10 @@ class HaloPlan {
 
   /// Inputs travel to the outputs that read them.
   ORIEL_API Exchange forward(index_t rank) const;
-  /// Gradients of outputs (and their places) travel to the inputs that they reach.
+  /// Gradients of outputs (and their indices) travel to the inputs that they reach.
   ORIEL_API Exchange backward(index_t rank) const;
   /// Inputs travel to the inputs that share a window with them: gradients of pools that need their input (Lp, NaN
-  /// policy omit, maxima whose places nobody kept).
+  /// policy omit, maxima whose indices nobody kept).
   ORIEL_API Exchange backward_inputs(index_t rank) const;
 
   /// Ranks that are alike: all passes have messages of the same sizes to and from ranks at the same distances in the
@@ -130,7 +130,7 @@ class HaloPlan {
     index_t count = 0;  ///< how many they are
   };
   /// All ranks, grouped: what holds for each rank is found without visiting each, since where the parts of an axis are
-  /// alike, so are all ranks there. With `period`, ranks of a kind also have the same place modulo it (whether a
+  /// alike, so are all ranks there. With `period`, ranks of a kind also have the same coordinates modulo it (whether a
   /// neighbour is on the same node depends on that). The time grows with the sum of the parts along each axis and the
   /// number of kinds. Throws Error where inputs and outputs have different grids, for a period with another number of
   /// axes or a value < 1.
@@ -157,4 +157,4 @@ class HaloPlan {
   std::vector<int> pooled_;  // by tensor axis: which of the problem's axes, or -1
 };
 
-}  // namespace oriel::dist
+}  // namespace oriel::distributed

@@ -20,24 +20,32 @@ enum class IndexSpace : std::uint8_t { plane, tensor, window };
 /// Taps of the largest window whose indices in space window are u8: 255 says that there is no tap.
 inline constexpr index_t kMostByteCodes = 255;
 
-/// A pool as a user asks for it. Every list is empty (the default), has one value for all pooled axes, or one per
-/// pooled axis in the order of `axes`. Example: Pool{.op = Op::max, .kernel = {3}, .stride = {2}, .pad_lo = {1},
-/// .pad_hi = {1}}.
-struct Pool {
-  Op op = Op::max;
+/// The windows of a pool: where they lie, whatever is done to what they hold. Every list is empty (the default), has
+/// one value for all pooled axes, or one per pooled axis in the order of `axes`. Example: Windows{.kernel = {3},
+/// .stride = {2}, .pad_lo = {1}, .axes = {2, 3}}.
+struct Windows {
   WindowKind kind = WindowKind::uniform;
-  Extents kernel{};       // taps of a window, >= 1; needed for uniform windows
-  Extents stride{};       // step of the window, >= 1; empty: the kernel size
-  Extents pad_lo{};       // padding before the first input, >= 0; empty: 0
-  Extents pad_hi{};       // padding after the last input, >= 0; empty: as pad_lo
-  Extents dilation{};     // distance of taps, >= 1; empty: 1
-  Extents output_size{};  // adaptive windows: outputs, >= 1
-  Extents axes{};         // pooled axes, negative from the end, each once; empty: all axes
+  Extents kernel{};       ///< taps of a window, >= 1; needed for uniform windows
+  Extents stride{};       ///< step of the window, >= 1; empty: the kernel size
+  Extents pad_lo{};       ///< padding before the first input, >= 0; empty: 0
+  Extents pad_hi{};       ///< padding after the last input, >= 0; empty: as pad_lo
+  Extents dilation{};     ///< distance of taps, >= 1; empty: 1
+  Extents output_size{};  ///< adaptive windows: outputs, >= 1
+  Extents axes{};         ///< pooled axes, negative from the end, each once; empty: all axes
   Padding padding = Padding::given;
   bool ceil_mode = false;
-  bool count_include_pad = true;  // averages: whether padding counts in the divisor (S5)
-  index_t divisor = 0;            // averages: a divisor >= 1 that replaces the count; 0: none
-  double norm = 2;                // lp: p >= 1, or infinity
+
+  friend bool operator==(const Windows&, const Windows&) = default;
+};
+
+/// A pool as a user asks for it: what is done to which windows. Example: Pool{.op = Op::max, .windows = {.kernel = {3},
+/// .stride = {2}, .pad_lo = {1}, .axes = {2, 3}}}.
+struct Pool {
+  Op op = Op::max;
+  Windows windows{};
+  bool count_include_pad = true;  ///< averages: whether padding counts in the divisor (S5)
+  index_t divisor = 0;            ///< averages: a divisor >= 1 that replaces the count; 0: none
+  double norm = 2;                ///< lp: p >= 1, or infinity
   NanPolicy nan = NanPolicy::propagate;
 
   friend bool operator==(const Pool&, const Pool&) = default;
@@ -66,9 +74,10 @@ struct Problem {
   ORIEL_API index_t taps() const;
 };
 
-/// The axes that `pool` works on in a tensor of that rank: those that it names, and if it names none, all of them. In a
-/// batch of images with channels the axes to name are {2, 3}.
-ORIEL_API Extents default_axes(const Pool& pool, int rank);
+/// The pooled axes of a tensor of that rank, counted from its first axis: those that `pool` names, and if it names
+/// none, all of them. In a batch of images with channels the axes to name are {2, 3}. Throws Error for an axis that is
+/// out of range or named twice.
+ORIEL_API Extents pooled_axes(const Pool& pool, int rank);
 
 /// Checks `pool` against a tensor of that dtype and shape and resolves its axes. Throws Error for a kernel, stride or
 /// dilation below 1, negative padding, a wrong number of values, an axis named twice or out of range, an empty pooled

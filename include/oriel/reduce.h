@@ -1,114 +1,79 @@
-// Reductions as algebras {identity, lift, combine, lower}, and how rows of them are folded. The built-in
-// reductions have vector kernels (src/cpu); a reduction of your own becomes a RowReduction by row_reduction<R>().
+// Reductions of your own: what they must have, and how the engine folds them.
 #pragma once
 
+#include <array>
+#include <concepts>
 #include <cstring>
+#include <type_traits>
 
 #include "oriel/types.h"
 
 namespace oriel {
 
-/// A row to read: contiguous accumulators, one per independent output. Some reductions carry a second value per lane
-/// in `extra` (the tap code of an extremum, the number of NaN left out); `step` is what a code grows by for this row.
+/// How many taps a result had.
+struct WindowCount {
+  index_t taps;    ///< taps that exist (0 for a window wholly in padding)
+  index_t padded;  ///< the same with taps in the padding, as far as averages count them (S5)
+};
+
+/// A reduction of your own: an algebra {identity, lift, combine, lower} of static functions. Input and Output are
+/// element types of Oriel (float, half, std::int32_t …); an Accumulator is copied byte by byte and has at most 64.
+///   Accumulator identity();                             what an absent tap counts as
+///   Accumulator lift(Input x);                          one tap
+///   Accumulator combine(Accumulator a, Accumulator b);  associative; a's taps come before b's
+///   Output lower(Accumulator a, WindowCount count);     the result
+/// Windows are folded axis by axis in the order of S8 (docs/semantics.md). The four names are those of Tangwongsan et
+/// al., "General incremental sliding-window aggregation" (VLDB 2015). Example: examples/user_reduction.cc.
+template <class R>
+concept Reduction = requires(typename R::Input x, typename R::Accumulator a, WindowCount count) {
+  dtype_of<typename R::Input>::value;
+  dtype_of<typename R::Output>::value;
+  requires std::is_trivially_copyable_v<typename R::Accumulator>;
+  requires sizeof(typename R::Accumulator) <= 64;
+  { R::identity() } -> std::convertible_to<typename R::Accumulator>;
+  { R::lift(x) } -> std::convertible_to<typename R::Accumulator>;
+  { R::combine(a, a) } -> std::convertible_to<typename R::Accumulator>;
+  { R::lower(a, count) } -> std::convertible_to<typename R::Output>;
+};
+
+namespace detail {
+
+// A row to read: contiguous accumulators, one per independent output. The engine's own reductions may carry a second
+// value per lane in `extra` (the tap code of an extremum, the number of NaN left out); `step` is what a code grows by
+// for this row.
 struct RowIn {
   const void* value = nullptr;
   const void* extra = nullptr;
   index_t step = 0;
 };
 
-/// A row to write.
+// A row to write.
 struct RowOut {
   void* value = nullptr;
   void* extra = nullptr;
 };
 
-/// Most rows that one FoldRows call takes; longer windows are built from such blocks in the order of S8.
-inline constexpr index_t kMaxFold = 8;
-
-/// out[i] = rows[0][i] + … + rows[count-1][i] in the tree of S8, count <= kMaxFold; `+` is the reduction's combine. The
-/// output overlaps no input.
-using FoldRows = void (*)(const RowIn* rows, int count, index_t n, RowOut out);
-/// out[i] = ((rows[0][i] + rows[1][i]) + rows[2][i]) + …: joins the blocks of a long window.
-using FoldLeft = void (*)(const RowIn* rows, int count, index_t n, RowOut out);
-/// out[o] = the fold of row[2*o], …, row[2*o + kernel - 1] for o < n and 2 <= kernel <= kMaxFold. May read one element
-/// past the last tap when `slack`. The code of tap t grows by t * row.step.
-using FoldWindows = void (*)(RowIn row, int kernel, index_t n, RowOut out, bool slack);
-
-struct FoldKernels {
-  FoldRows fold_rows = nullptr;
-  FoldLeft fold_left = nullptr;
-  FoldWindows fold_windows = nullptr;  // null: windows go through fold_rows
+// Elements that lie apart: (p, l) is at p*pitch + l*lane_pitch, in elements, for p < n and l < lanes.
+struct ElementGrid {
+  index_t n = 0;
+  index_t lanes = 0;
+  index_t pitch = 0;
+  index_t lane_pitch = 0;
 };
 
-struct LiftParams {
-  double norm = 2;    // lp
-  bool omit = false;  // NaN becomes an absent tap
+// A reduction of a user's with its types erased: functions of rows, made by erase().
+struct ErasedReduction {
+  Dtype input = Dtype::f32;
+  Dtype output = Dtype::f32;
+  index_t accumulator_bytes = 0;
+  alignas(16) std::array<unsigned char, 64> identity{};
+  // out[i] = rows[0][i] + … + rows[count-1][i] in the tree of S8, and from the left; `+` is combine.
+  void (*fold_rows)(const RowIn* rows, int count, index_t n, RowOut out) = nullptr;
+  void (*fold_left)(const RowIn* rows, int count, index_t n, RowOut out) = nullptr;
+  // To and from accumulators, which lie densely, lanes innermost. All results of a call have one count.
+  void (*lift)(const void* x, const ElementGrid& grid, void* accumulators) = nullptr;
+  void (*lower)(const void* accumulators, WindowCount count, void* y, const ElementGrid& grid) = nullptr;
 };
-
-/// Lifts n positions of `lanes` elements each: element (p, l) is at x + p*pitch + l*lane_pitch, in elements.
-using LiftRow = void (*)(const void* x, index_t pitch, index_t lane_pitch, index_t n, index_t lanes, RowOut out,
-                         const LiftParams& params);
-
-/// Outputs [begin, end) of a row whose windows count alike along it.
-struct RowRun {
-  index_t begin = 0;
-  index_t end = 0;
-  index_t divisor = 1;  // taps along the row that an average counts (S5)
-  index_t taps = 1;     // taps along the row that exist
-};
-
-/// The taps and divisors of one row of outputs: those along the row (by runs that cover it) times those of the other
-/// axes.
-struct LowerParams {
-  const RowRun* runs = nullptr;
-  index_t run_count = 0;
-  index_t divisor = 1;
-  index_t taps = 1;
-  bool fixed_divisor = false;  // `divisor` replaces all counts
-  bool missing = false;        // the row's extra values count omitted NaN
-  double norm = 2;             // lp
-
-  index_t divisor_of(const RowRun& run) const { return fixed_divisor ? divisor : divisor * run.divisor; }
-};
-
-/// Lowers n positions of `lanes` accumulators; result (p, l) goes to y + p*pitch + l*lane_pitch, in elements.
-using LowerRow = void (*)(RowIn acc, index_t n, index_t lanes, const LowerParams& params, void* y, index_t pitch,
-                          index_t lane_pitch);
-
-/// True when a dense row of floats holds a NaN or, when `zeros`, a negative zero.
-using ScanRow = bool (*)(const void* x, index_t n, bool zeros);
-
-/// A reduction with its types erased: what the engine needs to fold rows of it.
-struct RowReduction {
-  index_t in_bytes = 0;                                  // of an element of x
-  index_t value_bytes = 0;                               // of an accumulator
-  index_t extra_bytes = 0;                               // of its second value; 0: none
-  index_t out_bytes = 0;                                 // of an element of y
-  alignas(16) std::array<unsigned char, 64> identity{};  // of value_bytes: an absent tap
-  std::array<unsigned char, 8> absent_extra{};           // of extra_bytes
-  FoldKernels fold;
-  LiftRow lift = nullptr;    // null: a dense row of x is a row of accumulators
-  LiftRow gather = nullptr;  // then: copies a row that is not dense
-  LowerRow lower = nullptr;  // null: a row of accumulators is a dense row of y
-  LowerRow store = nullptr;  // then: copies to a row of y that is not dense
-  ScanRow scan = nullptr;    // null: every row is exact as it is
-  bool scan_zeros = false;
-  bool any_order = false;  // combine commutes exactly, so axes may be folded in any order
-  bool counts = true;      // lower asks for taps or divisors
-  LiftParams lift_params;
-  bool count_include_pad = true;
-  index_t divisor = 0;  // fixed divisor; 0: none
-  double norm = 2;
-  bool missing = false;
-};
-
-/// How many taps a result had.
-struct WindowCount {
-  index_t taps;     ///< taps that exist (0 for a window wholly in padding)
-  index_t divisor;  ///< what an average divides by (S5)
-};
-
-namespace detail {
 
 constexpr index_t floor_power_of_two(index_t k) {
   index_t m = 1;
@@ -116,7 +81,7 @@ constexpr index_t floor_power_of_two(index_t k) {
   return m;
 }
 
-// The S8 tree over rows[0 .. count) at lane i, for any reduction.
+// The S8 tree over rows[0 .. count) at lane i.
 template <class R>
 typename R::Accumulator fold_tree(const RowIn* rows, index_t count, index_t i) {
   using A = typename R::Accumulator;
@@ -148,51 +113,42 @@ void fold_left(const RowIn* rows, int count, index_t n, RowOut out) {
 }
 
 template <class R>
-void lift_row(const void* x, index_t pitch, index_t lane_pitch, index_t n, index_t lanes, RowOut out,
-              const LiftParams&) {
+void lift_grid(const void* x, const ElementGrid& grid, void* accumulators) {
   const auto* in = static_cast<const typename R::Input*>(x);
-  auto* acc = static_cast<typename R::Accumulator*>(out.value);
-  for (index_t p = 0; p < n; ++p) {
-    for (index_t l = 0; l < lanes; ++l) acc[p * lanes + l] = R::lift(in[p * pitch + l * lane_pitch]);
-  }
-}
-
-template <class R>
-void lower_row(RowIn row, index_t, index_t lanes, const LowerParams& params, void* y, index_t pitch,
-               index_t lane_pitch) {
-  const auto* acc = static_cast<const typename R::Accumulator*>(row.value);
-  auto* out = static_cast<typename R::Output*>(y);
-  for (const RowRun* run = params.runs; run != params.runs + params.run_count; ++run) {
-    const WindowCount count{params.taps * run->taps, params.divisor_of(*run)};
-    for (index_t p = run->begin; p < run->end; ++p) {
-      for (index_t l = 0; l < lanes; ++l) out[p * pitch + l * lane_pitch] = R::lower(acc[p * lanes + l], count);
+  auto* acc = static_cast<typename R::Accumulator*>(accumulators);
+  for (index_t p = 0; p < grid.n; ++p) {
+    for (index_t l = 0; l < grid.lanes; ++l) {
+      acc[p * grid.lanes + l] = R::lift(in[p * grid.pitch + l * grid.lane_pitch]);
     }
   }
 }
 
-}  // namespace detail
-
-/// A reduction of your own as rows. R has the types Input, Accumulator (trivially copyable, at most 64 bytes) and
-/// Output (Input and Output element types of Oriel) and the static functions
-///   Accumulator identity();                           what an absent tap counts as
-///   Accumulator lift(Input x);                        one tap
-///   Accumulator combine(Accumulator a, Accumulator b);  associative; a's taps come before b's
-///   Output lower(Accumulator a, WindowCount count);   the result
-/// Folded axis by axis in the order of S8. Example: examples/user_reduction.cc.
 template <class R>
-RowReduction row_reduction() {
+void lower_grid(const void* accumulators, WindowCount count, void* y, const ElementGrid& grid) {
+  const auto* acc = static_cast<const typename R::Accumulator*>(accumulators);
+  auto* out = static_cast<typename R::Output*>(y);
+  for (index_t p = 0; p < grid.n; ++p) {
+    for (index_t l = 0; l < grid.lanes; ++l) {
+      out[p * grid.pitch + l * grid.lane_pitch] = R::lower(acc[p * grid.lanes + l], count);
+    }
+  }
+}
+
+template <Reduction R>
+ErasedReduction erase() {
   using A = typename R::Accumulator;
-  static_assert(std::is_trivially_copyable_v<A> && sizeof(A) <= 64);
-  RowReduction r;
-  r.in_bytes = sizeof(typename R::Input);
-  r.value_bytes = sizeof(A);
-  r.out_bytes = sizeof(typename R::Output);
+  ErasedReduction r;
+  r.input = dtype_v<typename R::Input>;
+  r.output = dtype_v<typename R::Output>;
+  r.accumulator_bytes = sizeof(A);
   const A identity = R::identity();
   std::memcpy(r.identity.data(), &identity, sizeof(A));
-  r.fold = {&detail::fold_rows<R>, &detail::fold_left<R>, nullptr};
-  r.lift = &detail::lift_row<R>;
-  r.lower = &detail::lower_row<R>;
+  r.fold_rows = &fold_rows<R>;
+  r.fold_left = &fold_left<R>;
+  r.lift = &lift_grid<R>;
+  r.lower = &lower_grid<R>;
   return r;
 }
 
+}  // namespace detail
 }  // namespace oriel

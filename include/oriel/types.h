@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <initializer_list>
 #include <limits>
+#include <memory>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -35,10 +36,37 @@ inline constexpr int kMaxRank = 16;
 inline constexpr int kMaxPooledAxes = 8;
 
 /// What every function of the library throws for a call it cannot carry out. The text reads
-/// `max_pool: stride must be >= 1, but axis 1 has 0`: the function, the argument, its value, what is allowed.
+/// `max_pool: stride must be >= 1, but axis 1 has 0`: the function, the argument, what is allowed, what was given.
 class ORIEL_API Error : public std::runtime_error {
  public:
-  using std::runtime_error::runtime_error;
+  /// The parts of that text, for programs that give functions and arguments names of their own.
+  struct Fields {
+    std::string function;  ///< `max_pool`
+    std::string argument;  ///< `stride`
+    std::string allowed;   ///< `must be >= 1`
+    std::string value;     ///< `axis 1 has 0`; empty if the rest says it all
+  };
+
+  explicit Error(const std::string& text) : std::runtime_error(text) {}
+  explicit Error(const char* text) : std::runtime_error(text) {}
+  /// The text is `function: argument allowed, but value`, without what is empty.
+  explicit Error(const Fields& fields)
+      : std::runtime_error(text_of(fields)), fields_(std::make_shared<const Fields>(fields)) {}
+
+  /// The parts of the text; null for an error that was given as a text.
+  const Fields* fields() const noexcept { return fields_.get(); }
+
+  /// The text that an error of these fields has.
+  static std::string text_of(const Fields& fields) {
+    std::string text = fields.function.empty() ? std::string() : fields.function + ": ";
+    text += fields.argument;
+    if (!fields.argument.empty() && !fields.allowed.empty()) text += ' ';
+    text += fields.allowed;
+    return fields.value.empty() ? text : text + ", but " + fields.value;
+  }
+
+ private:
+  std::shared_ptr<const Fields> fields_;  // shared, since copies of an exception must not throw
 };
 
 /// IEEE 754 binary16, stored as bits. Conversions round to nearest, ties to even.
@@ -162,8 +190,11 @@ class Extents {
   constexpr Extents(std::initializer_list<index_t> values) {
     for (index_t v : values) push_back(v);
   }
-  constexpr Extents(int count, index_t value) {
-    for (int i = 0; i < count; ++i) push_back(value);
+  /// `count` times the same value. Example: Extents::filled(3, 2) is {2, 2, 2}.
+  static constexpr Extents filled(int count, index_t value) {
+    Extents extents;
+    for (int i = 0; i < count; ++i) extents.push_back(value);
+    return extents;
   }
 
   constexpr int size() const { return size_; }

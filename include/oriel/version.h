@@ -2,7 +2,7 @@
 #pragma once
 
 #define ORIEL_VERSION_MAJOR 0
-#define ORIEL_VERSION_MINOR 1
+#define ORIEL_VERSION_MINOR 2
 #define ORIEL_VERSION_PATCH 0
 
 /// A version as one number that grows, e.g. for `#if ORIEL_VERSION >= ORIEL_VERSION_NUMBER(0, 2, 0)`.

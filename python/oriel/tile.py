@@ -2,7 +2,7 @@
 
 Each function runs a kernel that was written in Oriel's tile language, with the arithmetic that it has there: every
 instruction computes in float32 and rounds once to its result's dtype. For pools that only have to be right and quick
-there are `oriel.avg_pool` and its likes; these are for who works on a kernel, or compares one with a device.
+there are `oriel.avg_pool` and its likes; use these to develop a kernel, or to compare one with a device.
 
 Kernels take arrays [planes, height, width], batch and channels together. Dense arrays are read where they lie; others
 are copied first. The result is of the input's kind: a tensor for a tensor, a JAX array for a JAX array.

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "faults.h"
-#include "fmt/format.h"
+#include "text.h"
 
 namespace oriel::python {
 namespace {
@@ -66,9 +66,9 @@ void read_padding_word(std::string_view function, nb::handle object, Pool& pool)
   std::string word = nb::cast<std::string>(object);
   for (char& c : word) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
   if (word == "same" || word == "same_upper") {
-    pool.padding = Padding::same_upper;
+    pool.windows.padding = Padding::same_upper;
   } else if (word == "same_lower") {
-    pool.padding = Padding::same_lower;
+    pool.windows.padding = Padding::same_lower;
   } else if (word != "valid") {
     throw Error(fmt::format("{}: padding must be 'valid', 'same' or 'same_lower' where it is a word, but is {}",
                             function, shown(object)));
@@ -78,7 +78,7 @@ void read_padding_word(std::string_view function, nb::handle object, Pool& pool)
 void read_padding(std::string_view function, nb::handle object, Pool& pool) {
   if (is_int(object)) {
     const index_t value = read_int(function, "padding", object);
-    if (value != 0) pool.pad_lo = {value};
+    if (value != 0) pool.windows.pad_lo = {value};
     return;
   }
   if (PyUnicode_Check(object.ptr()) != 0) return read_padding_word(function, object, pool);
@@ -87,14 +87,14 @@ void read_padding(std::string_view function, nb::handle object, Pool& pool) {
   for_each_item(object, [&](nb::handle item) {
     if (is_int(item)) {
       if (pairs) refuse_padding(function, object);
-      return append(function, "padding", pool.pad_lo, read_int(function, "padding", item));
+      return append(function, "padding", pool.windows.pad_lo, read_int(function, "padding", item));
     }
-    if (!is_sequence(item) || (!pairs && !pool.pad_lo.empty())) refuse_padding(function, object);
+    if (!is_sequence(item) || (!pairs && !pool.windows.pad_lo.empty())) refuse_padding(function, object);
     pairs = true;
     const Extents pair = read_ints(function, "padding", item);
     if (pair.size() != 2) refuse_padding(function, object);
-    append(function, "padding", pool.pad_lo, pair[0]);
-    append(function, "padding", pool.pad_hi, pair[1]);
+    append(function, "padding", pool.windows.pad_lo, pair[0]);
+    append(function, "padding", pool.windows.pad_hi, pair[1]);
   });
 }
 
@@ -115,14 +115,14 @@ double read_number(std::string_view function, const char* argument, nb::handle o
 
 void read_window(std::string_view function, nb::handle kernel_size, nb::handle stride, nb::handle padding,
                  nb::handle dilation, Pool& pool) {
-  pool.kernel = read_ints(function, "kernel_size", kernel_size);
-  if (pool.kernel.empty()) {
+  pool.windows.kernel = read_ints(function, "kernel_size", kernel_size);
+  if (pool.windows.kernel.empty()) {
     throw Error(fmt::format("{}: kernel_size must have at least one value, but is empty", function));
   }
-  pool.stride = read_optional_ints(function, "stride", stride);
+  pool.windows.stride = read_optional_ints(function, "stride", stride);
   if (!padding.is_none()) read_padding(function, padding, pool);
-  pool.dilation = read_optional_ints(function, "dilation", dilation);
-  if (pool.dilation.size() == 1 && pool.dilation[0] == 1) pool.dilation = {};
+  pool.windows.dilation = read_optional_ints(function, "dilation", dilation);
+  if (pool.windows.dilation.size() == 1 && pool.windows.dilation[0] == 1) pool.windows.dilation = {};
 }
 
 }  // namespace
@@ -246,20 +246,20 @@ PythonPool read_pool(nb::handle op, nb::handle kernel_size, nb::handle stride, n
   result.ndim = ndim;
   const std::string_view function = result.function();
   if (!output_size.is_none()) {
-    pool.kind = WindowKind::adaptive;
-    pool.output_size = read_ints(function, "output_size", output_size);
+    pool.windows.kind = WindowKind::adaptive;
+    pool.windows.output_size = read_ints(function, "output_size", output_size);
   } else if (kernel_size.is_none() && ndim == 0) {
-    pool.kind = WindowKind::global;
+    pool.windows.kind = WindowKind::global;
   } else {
     read_window(function, kernel_size, stride, padding, dilation, pool);
   }
   if (!axes.is_none()) {
-    pool.axes = read_ints(function, "axes", axes);
-    if (pool.axes.empty())
+    pool.windows.axes = read_ints(function, "axes", axes);
+    if (pool.windows.axes.empty())
       throw Error(fmt::format("{}: axes must name at least one axis, or be None for all, but is empty", function));
   }
-  for (int a = -ndim; a < 0; ++a) append(function, "axes", pool.axes, a);
-  pool.ceil_mode = read_bool(function, "ceil_mode", ceil_mode);
+  for (int a = -ndim; a < 0; ++a) append(function, "axes", pool.windows.axes, a);
+  pool.windows.ceil_mode = read_bool(function, "ceil_mode", ceil_mode);
   pool.count_include_pad = read_bool(function, "count_include_pad", count_include_pad);
   if (!divisor.is_none()) {
     pool.divisor = read_int(function, "divisor_override", divisor);
@@ -274,15 +274,16 @@ PythonPool read_pool(nb::handle op, nb::handle kernel_size, nb::handle stride, n
 
 PythonPool PythonPool::beside_channels(int rank) const {
   PythonPool result = *this;
-  if (ndim != 0 || !pool.axes.empty()) return result;
+  if (ndim != 0 || !pool.windows.axes.empty()) return result;
   int count = 1;
-  for (const Extents* list :
-       {&pool.kernel, &pool.stride, &pool.pad_lo, &pool.pad_hi, &pool.dilation, &pool.output_size})
+  for (const Extents* list : {&pool.windows.kernel, &pool.windows.stride, &pool.windows.pad_lo, &pool.windows.pad_hi,
+                              &pool.windows.dilation, &pool.windows.output_size})
     count = std::max(count, list->size());
   if (count > rank)
     throw Error(fmt::format("{}: there must be an axis for each of the {} values, but the input has rank {}",
                             function(), count, rank));
-  for (int a = count > 1 ? rank - count : rank >= 3 && rank <= 5 ? 2 : 0; a < rank; ++a) result.pool.axes.push_back(a);
+  for (int a = count > 1 ? rank - count : rank >= 3 && rank <= 5 ? 2 : 0; a < rank; ++a)
+    result.pool.windows.axes.push_back(a);
   return result;
 }
 

@@ -32,7 +32,7 @@ Dtype read_index_dtype(std::string_view function, nb::handle object);
 
 nb::tuple to_tuple(const Extents& values);
 
-/// A Pool of the door, and what Python asks beyond it.
+/// A Pool of the library, and what Python asks beyond it.
 struct PythonPool {
   Pool pool;
   int ndim = 0;  // 0, or the number of last axes that are pooled, the tensor having one or two more

@@ -8,9 +8,9 @@
 #include <utility>
 
 #include "faults.h"
-#include "fmt/format.h"
 #include "numpy_interface.h"
 #include "oriel/pool.h"
+#include "text.h"
 
 namespace oriel::python {
 namespace {
@@ -387,8 +387,8 @@ Array read_output(std::string_view function, const char* argument, nb::handle ob
   }
   check_same_framework(function, "x", like, argument, result);
   if (result.view.dtype != dtype) {
-    throw TypeFault(
-        fmt::format("{}: {} must have dtype {}, but has {}", function, argument, name(dtype), name(result.view.dtype)));
+    throw TypeFault(fmt::format("{}: {} must have dtype {}, but has {}", function, argument, numpy_name(dtype),
+                                numpy_name(result.view.dtype)));
   }
   if (!(result.view.shape == shape)) {
     throw Error(fmt::format("{}: {} must have shape {}, but has {}", function, argument, to_string(shape),

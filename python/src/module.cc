@@ -12,10 +12,10 @@
 #include "arguments.h"
 #include "array.h"
 #include "faults.h"
-#include "fmt/format.h"
 #include "oriel/pool.h"
 #include "pool_words.h"
 #include "ranks.h"
+#include "text.h"
 #include "tile.h"
 
 namespace oriel::python {
@@ -64,7 +64,7 @@ nb::object forward_array(const PythonPool& p, const Array& x, nb::handle out) {
   const Options how = options(x);
   {
     const nb::gil_scoped_release release;
-    forward(problem, x.view, y.view(), how);
+    forward(problem, {.x = x.view, .y = y.view()}, how);
   }
   return y.finish();
 }
@@ -96,7 +96,7 @@ nb::object forward_indices(const PythonPool& p, nb::handle x_object, nb::handle 
   const Options how = options(x);
   {
     const nb::gil_scoped_release release;
-    forward(p.pool, x.view, y.view(), indices.view(), space, how);
+    forward(p.pool, {.x = x.view, .y = y.view(), .indices = indices.view(), .space = space}, how);
   }
   return nb::make_tuple(y.finish(), indices.finish());
 }
@@ -114,7 +114,7 @@ nb::object forward_codes(const PythonPool& p, nb::handle x_object) {
   const Options how = options(x);
   {
     const nb::gil_scoped_release release;
-    forward(problem, x.view, y.view(), codes.view(), IndexSpace::window, how);
+    forward(problem, {.x = x.view, .y = y.view(), .indices = codes.view(), .space = IndexSpace::window}, how);
   }
   return nb::make_tuple(y.finish(), codes.finish());
 }
@@ -129,7 +129,7 @@ nb::object backward_pool(const PythonPool& p, nb::handle dy_object, nb::handle x
     const Options how = options(dy);
     {
       const nb::gil_scoped_release release;
-      backward(p.pool, dy.view, dx.view(), how);
+      backward(p.pool, {.dy = dy.view, .dx = dx.view()}, how);
     }
     return dx.finish();
   }
@@ -140,7 +140,7 @@ nb::object backward_pool(const PythonPool& p, nb::handle dy_object, nb::handle x
   const Options how = options(dy);
   {
     const nb::gil_scoped_release release;
-    backward(p.pool, x.view, dy.view, dx.view(), how);
+    backward(p.pool, {.x = x.view, .dy = dy.view, .dx = dx.view()}, how);
   }
   return dx.finish();
 }
@@ -157,7 +157,7 @@ nb::object backward_indices(const PythonPool& p, nb::handle dy_object, nb::handl
   const Options how = options(dy);
   {
     const nb::gil_scoped_release release;
-    backward(p.pool, dy.view, indices.view, space, dx.view(), how);
+    backward(p.pool, {.dy = dy.view, .indices = indices.view, .space = space, .dx = dx.view()}, how);
   }
   return dx.finish();
 }
@@ -174,7 +174,7 @@ nb::object unpool_planes(nb::handle y_object, nb::handle indices_object, nb::han
   const Options how = options(y);
   {
     const nb::gil_scoped_release release;
-    unpool(y.view, indices.view, space, pooled, x.view(), how);
+    unpool(pooled, {.y = y.view, .indices = indices.view, .space = space, .x = x.view()}, how);
   }
   return x.finish();
 }
@@ -268,22 +268,23 @@ std::string representation(const PythonPool& p) {
   const auto add = [&](const char* word, const Extents& values) {
     if (!values.empty()) text += fmt::format(", {}={}", word, to_string(values));
   };
-  if (pool.kind == WindowKind::global) text += ", global";
-  add("kernel_size", pool.kernel);
-  add("stride", pool.stride);
-  if (pool.padding != Padding::given) text += pool.padding == Padding::same_upper ? ", same" : ", same_lower";
-  add("pad_lo", pool.pad_lo);
-  add("pad_hi", pool.pad_hi);
-  add("dilation", pool.dilation);
-  add("output_size", pool.output_size);
-  if (pool.ceil_mode) text += ", ceil_mode";
+  if (pool.windows.kind == WindowKind::global) text += ", global";
+  add("kernel_size", pool.windows.kernel);
+  add("stride", pool.windows.stride);
+  if (pool.windows.padding != Padding::given)
+    text += pool.windows.padding == Padding::same_upper ? ", same" : ", same_lower";
+  add("pad_lo", pool.windows.pad_lo);
+  add("pad_hi", pool.windows.pad_hi);
+  add("dilation", pool.windows.dilation);
+  add("output_size", pool.windows.output_size);
+  if (pool.windows.ceil_mode) text += ", ceil_mode";
   if (!pool.count_include_pad) text += ", exclude";
   if (pool.divisor != 0) text += fmt::format(", divisor={}", pool.divisor);
   if (pool.op == Op::lp) text += fmt::format(", norm={}", pool.norm);
   if (pool.nan == NanPolicy::omit) text += ", omit";
-  if (!pool.axes.empty()) {
+  if (!pool.windows.axes.empty()) {
     text += ", axes=(";
-    for (index_t axis : pool.axes) text += fmt::format("{},", axis);
+    for (index_t axis : pool.windows.axes) text += fmt::format("{},", axis);
     text += ")";
   }
   return text + ")";
@@ -308,13 +309,13 @@ void bind_pool(nb::module_& m) {
   pool.def("__repr__", &representation);
   pool.def_prop_ro("op", [](const PythonPool& p) { return std::string(name(p.pool.op)); });
   pool.def_prop_ro("words", &words_tuple, "The pool as a flat tuple of 64-bit integers.");
-  pool.def_prop_ro("kernel_size", [](const PythonPool& p) { return to_tuple(p.pool.kernel); });
-  pool.def_prop_ro("stride", [](const PythonPool& p) { return to_tuple(p.pool.stride); });
-  pool.def_prop_ro("pad_lo", [](const PythonPool& p) { return to_tuple(p.pool.pad_lo); });
-  pool.def_prop_ro("pad_hi", [](const PythonPool& p) { return to_tuple(p.pool.pad_hi); });
-  pool.def_prop_ro("dilation", [](const PythonPool& p) { return to_tuple(p.pool.dilation); });
-  pool.def_prop_ro("output_size", [](const PythonPool& p) { return to_tuple(p.pool.output_size); });
-  pool.def_prop_ro("axes", [](const PythonPool& p) { return to_tuple(p.pool.axes); });
+  pool.def_prop_ro("kernel_size", [](const PythonPool& p) { return to_tuple(p.pool.windows.kernel); });
+  pool.def_prop_ro("stride", [](const PythonPool& p) { return to_tuple(p.pool.windows.stride); });
+  pool.def_prop_ro("pad_lo", [](const PythonPool& p) { return to_tuple(p.pool.windows.pad_lo); });
+  pool.def_prop_ro("pad_hi", [](const PythonPool& p) { return to_tuple(p.pool.windows.pad_hi); });
+  pool.def_prop_ro("dilation", [](const PythonPool& p) { return to_tuple(p.pool.windows.dilation); });
+  pool.def_prop_ro("output_size", [](const PythonPool& p) { return to_tuple(p.pool.windows.output_size); });
+  pool.def_prop_ro("axes", [](const PythonPool& p) { return to_tuple(p.pool.windows.axes); });
   pool.def_prop_ro("norm", [](const PythonPool& p) { return p.pool.norm; });
   pool.def_prop_ro("ndim", [](const PythonPool& p) { return p.ndim; });
   pool.def(
@@ -330,12 +331,7 @@ void bind_pool(nb::module_& m) {
       [](const PythonPool& p, nb::handle shape) {
         const Extents extents = read_shape(p.function(), "shape", shape);
         p.check_rank(extents);
-        Pool anywhere{.op = p.pool.op, .kind = WindowKind::global};  // whether the windows fit plays no part
-        anywhere.axes = default_axes(p.pool, extents.size());
-        const Problem problem = make_problem(anywhere, Dtype::f32, Extents(extents.size(), 1));
-        Extents axes;
-        for (int a = 0; a < problem.pooled; ++a) axes.push_back(problem.axes[static_cast<std::size_t>(a)]);
-        return to_tuple(axes);
+        return to_tuple(pooled_axes(p.pool, extents.size()));
       },
       "shape"_a, "The pooled axes of a tensor of that shape, counted from its first.");
   pool.def("beside_channels", &PythonPool::beside_channels, "rank"_a,
@@ -370,49 +366,6 @@ void bind_functions(nb::module_& m) {
   m.attr("version") = version();
 }
 
-// Errors of pools, with NumPy's names of dtypes in place of the engine's: float32 for f32. Quoted text stays.
-std::string with_numpy_dtypes(const std::string& text) {
-  static constexpr std::array<std::pair<std::string_view, std::string_view>, 12> kNames = {{{"f64", "float64"},
-                                                                                            {"f32", "float32"},
-                                                                                            {"f16", "float16"},
-                                                                                            {"bf16", "bfloat16"},
-                                                                                            {"i8", "int8"},
-                                                                                            {"u8", "uint8"},
-                                                                                            {"i16", "int16"},
-                                                                                            {"u16", "uint16"},
-                                                                                            {"i32", "int32"},
-                                                                                            {"u32", "uint32"},
-                                                                                            {"i64", "int64"},
-                                                                                            {"u64", "uint64"}}};
-  if (text.substr(0, text.find(':')).find("pool") == std::string::npos) return text;
-  std::string out, word;
-  bool quoted = false;
-  for (const char c : text + '\0') {
-    if ((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_') {
-      word += c;
-      continue;
-    }
-    const auto* const known =
-        std::find_if(kNames.begin(), kNames.end(), [&](const auto& n) { return n.first == word; });
-    out += known == kNames.end() || quoted ? std::string_view(word) : known->second;
-    if (c == '\'') quoted = !quoted && word.empty();  // after a word it ends a quotation, or is that of "machine's"
-    word.clear();
-    if (c != '\0') out += c;
-  }
-  return out;
-}
-
-// The door names the fields of its Pool; Python's arguments have the frameworks' names.
-std::string in_python_words(std::string text) {
-  for (const auto& [field, argument] :
-       {std::pair(": kernel must", ": kernel_size must"), {": norm must", ": norm_type must"}}) {
-    const std::size_t at = text.find(field);
-    if (at != std::string::npos) text.replace(at, std::string_view(field).size(), argument);
-  }
-  if (text.starts_with("unpool: ")) text.insert(0, "max_");
-  return with_numpy_dtypes(text);
-}
-
 void bind_eager(nb::module_& m) {
   nb::class_<EagerPool> eager(m, "EagerPool", "Pools of ordinary tensors, past a framework's dispatcher.");
   eager.def(nb::init<nb::tuple, nb::tuple, nb::dict, nb::str, nb::object>(), "types"_a, "watchers"_a, "scope"_a,
@@ -440,9 +393,9 @@ void bind_errors() {
     try {
       std::rethrow_exception(p);
     } catch (const TypeFault& e) {
-      PyErr_SetString(PyExc_TypeError, with_numpy_dtypes(e.what()).c_str());
+      PyErr_SetString(PyExc_TypeError, e.what());
     } catch (const Error& e) {
-      PyErr_SetString(PyExc_ValueError, in_python_words(e.what()).c_str());
+      PyErr_SetString(PyExc_ValueError, python_text(e).c_str());
     }
   });
 }

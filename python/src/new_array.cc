@@ -10,9 +10,9 @@
 
 #include "array.h"
 #include "faults.h"
-#include "fmt/format.h"
 #include "line_memory.h"
 #include "numpy_interface.h"
+#include "text.h"
 
 namespace oriel::python {
 namespace {

@@ -17,15 +17,15 @@ inline constexpr index_t kPoolWordsFormat = 1;  // the first word; raised when t
 inline std::vector<index_t> to_words(const Pool& pool) {
   std::vector<index_t> words = {kPoolWordsFormat,
                                 static_cast<index_t>(pool.op),
-                                static_cast<index_t>(pool.kind),
-                                static_cast<index_t>(pool.padding),
-                                pool.ceil_mode ? 1 : 0,
+                                static_cast<index_t>(pool.windows.kind),
+                                static_cast<index_t>(pool.windows.padding),
+                                pool.windows.ceil_mode ? 1 : 0,
                                 pool.count_include_pad ? 1 : 0,
                                 static_cast<index_t>(pool.nan),
                                 pool.divisor,
                                 std::bit_cast<index_t>(pool.norm)};
-  for (const Extents* list :
-       {&pool.kernel, &pool.stride, &pool.pad_lo, &pool.pad_hi, &pool.dilation, &pool.output_size, &pool.axes}) {
+  for (const Extents* list : {&pool.windows.kernel, &pool.windows.stride, &pool.windows.pad_lo, &pool.windows.pad_hi,
+                              &pool.windows.dilation, &pool.windows.output_size, &pool.windows.axes}) {
     words.push_back(list->size());
     words.insert(words.end(), list->begin(), list->end());
   }
@@ -44,15 +44,15 @@ inline Pool from_words(std::span<const index_t> words) {
   if (next(-1) != kPoolWordsFormat) throw Error("pool words: they are of another version of oriel");
   Pool pool;
   pool.op = static_cast<Op>(next(static_cast<index_t>(Op::lp)));
-  pool.kind = static_cast<WindowKind>(next(static_cast<index_t>(WindowKind::global)));
-  pool.padding = static_cast<Padding>(next(static_cast<index_t>(Padding::same_lower)));
-  pool.ceil_mode = next(1) != 0;
+  pool.windows.kind = static_cast<WindowKind>(next(static_cast<index_t>(WindowKind::global)));
+  pool.windows.padding = static_cast<Padding>(next(static_cast<index_t>(Padding::same_lower)));
+  pool.windows.ceil_mode = next(1) != 0;
   pool.count_include_pad = next(1) != 0;
   pool.nan = static_cast<NanPolicy>(next(static_cast<index_t>(NanPolicy::omit)));
   pool.divisor = next(-1);
   pool.norm = std::bit_cast<double>(next(-1));
-  for (Extents* list :
-       {&pool.kernel, &pool.stride, &pool.pad_lo, &pool.pad_hi, &pool.dilation, &pool.output_size, &pool.axes}) {
+  for (Extents* list : {&pool.windows.kernel, &pool.windows.stride, &pool.windows.pad_lo, &pool.windows.pad_hi,
+                        &pool.windows.dilation, &pool.windows.output_size, &pool.windows.axes}) {
     const index_t count = next(kMaxRank);
     for (index_t i = 0; i < count; ++i) list->push_back(next(-1));
   }

@@ -22,48 +22,48 @@ namespace oriel::python {
 namespace {
 
 using namespace nb::literals;
-using dist::Pass;
+using distributed::Pass;
 
 using Bounds = std::vector<std::vector<index_t>>;
 
 Pass parse_pass(const std::string& word) {
-  for (int p = 0; p < dist::kPasses; ++p) {
-    if (word == dist::name(static_cast<Pass>(p))) return static_cast<Pass>(p);
+  for (int p = 0; p < distributed::kPasses; ++p) {
+    if (word == distributed::name(static_cast<Pass>(p))) return static_cast<Pass>(p);
   }
   throw Error(
-      fmt::format("distributed pool: the pass must be 'forward', 'backward', 'backward_places' or 'backward_inputs', "
+      fmt::format("distributed pool: the pass must be 'forward', 'backward', 'backward_indices' or 'backward_inputs', "
                   "but is '{}'",
                   word));
 }
 
-dist::Partition partition_of(const Bounds& bounds) {
-  std::vector<dist::Cuts> cuts;
+distributed::Partition partition_of(const Bounds& bounds) {
+  std::vector<distributed::Cuts> cuts;
   for (const std::vector<index_t>& b : bounds) cuts.emplace_back(b);
-  return dist::Partition(std::move(cuts));
+  return distributed::Partition(std::move(cuts));
 }
 
-Bounds bounds_of(const dist::Partition& partition) {
+Bounds bounds_of(const distributed::Partition& partition) {
   Bounds bounds;
   for (int d = 0; d < partition.rank(); ++d) bounds.push_back(partition.along(d).bounds());
   return bounds;
 }
 
-nb::tuple box_tuple(const dist::Box& box) {
+nb::tuple box_tuple(const distributed::Box& box) {
   nb::list ranges;
   for (int d = 0; d < box.begin.size(); ++d) ranges.append(nb::make_tuple(box.begin[d], box.end[d]));
   return nb::tuple(ranges);
 }
 
-nb::list pieces(const std::vector<dist::Piece>& list) {
+nb::list pieces(const std::vector<distributed::Piece>& list) {
   nb::list result;
-  for (const dist::Piece& piece : list) result.append(nb::make_tuple(piece.rank, box_tuple(piece.box)));
+  for (const distributed::Piece& piece : list) result.append(nb::make_tuple(piece.rank, box_tuple(piece.box)));
   return result;
 }
 
 // The arrays that a pass works on between its first and its last step.
 struct Arrays {
   std::array<Array, 5> array;  // x, y, places, dy, dx
-  dist::Operands operands;
+  distributed::Operands operands;
 };
 
 class RankPool {
@@ -72,15 +72,15 @@ class RankPool {
            index_t rank)
       : local_(make(pool, dtype, inputs, outputs, rank)) {}
 
-  dist::LocalPool& local() { return local_; }
-  const dist::HaloPlan& plan() const { return local_.plan(); }
+  distributed::LocalPool& local() { return local_; }
+  const distributed::HaloPlan& plan() const { return local_.plan(); }
 
   void begin(const std::string& word, nb::handle x, nb::handle y, nb::handle places, nb::handle dy, nb::handle dx) {
     const Pass pass = parse_pass(word);
     auto arrays = std::make_unique<Arrays>();
     const std::string function = fmt::format("distributed {}_pool {}", name(plan().problem().pool.op), word);
     const std::array<std::pair<const char*, nb::handle>, 5> given = {
-        {{"x", x}, {"y", y}, {"places", places}, {"dy", dy}, {"dx", dx}}};
+        {{"x", x}, {"y", y}, {"indices", places}, {"dy", dy}, {"dx", dx}}};
     for (std::size_t i = 0; i < given.size(); ++i) {
       if (given[i].second.is_none()) continue;
       Array& a = arrays->array[i] = read_array(function, given[i].first, given[i].second, true);
@@ -89,11 +89,11 @@ class RankPool {
         throw Error(fmt::format("{}: {} must be a writable array, but is read-only", function, given[i].first));
       }
     }
-    dist::Operands& o = arrays->operands;
+    distributed::Operands& o = arrays->operands;
     const auto& a = arrays->array;
     if (!x.is_none()) o.x = a[0].view;
     if (!y.is_none()) o.y = a[1].writable_view();
-    if (!places.is_none()) o.places = a[2].writable_view();
+    if (!places.is_none()) o.indices = a[2].writable_view();
     if (!dy.is_none()) o.dy = a[3].view;
     if (!dx.is_none()) o.dx = a[4].writable_view();
     o.space = IndexSpace::window;
@@ -108,7 +108,7 @@ class RankPool {
 
   void interior(const std::string& word, const Options& options) {
     const Pass pass = parse_pass(word);
-    const dist::Operands& operands = running(pass).operands;
+    const distributed::Operands& operands = running(pass).operands;
     const nb::gil_scoped_release release;
     local_.interior(pass, operands, options);
   }
@@ -122,20 +122,20 @@ class RankPool {
   }
 
   void globalise(nb::handle object, nb::handle space) const {
-    const Array places = read_array("globalise", "places", object);
+    const Array places = read_array("globalise", "indices", object);
     if (!places.writable || !places.object.is(object)) {
-      throw Error("globalise: places must be a writable array, but is read-only");
+      throw Error("globalise: indices must be a writable array, but is read-only");
     }
-    dist::globalise(plan(), local_.outputs(), places.writable_view(), read_space("globalise", space));
+    distributed::globalise(plan(), local_.outputs(), places.writable_view(), read_space("globalise", space));
   }
 
  private:
-  static dist::LocalPool make(const PythonPool& pool, const std::string& dtype, const Bounds& inputs,
-                              const std::optional<Bounds>& outputs, index_t rank) {
-    const dist::Partition in = partition_of(inputs);
+  static distributed::LocalPool make(const PythonPool& pool, const std::string& dtype, const Bounds& inputs,
+                                     const std::optional<Bounds>& outputs, index_t rank) {
+    const distributed::Partition in = partition_of(inputs);
     pool.check_rank(in.shape());
     const Problem problem = make_problem(pool.pool, parse_dtype(dtype), in.shape());
-    dist::Partition out = outputs ? partition_of(*outputs) : centred_outputs(problem, in);
+    distributed::Partition out = outputs ? partition_of(*outputs) : centred_outputs(problem, in);
     return {problem, in, std::move(out), rank};
   }
 
@@ -143,13 +143,13 @@ class RankPool {
     Arrays* arrays = running_[static_cast<std::size_t>(pass)].get();
     if (arrays == nullptr) {
       throw Error(fmt::format("distributed {}_pool {}: begin must be called first, but was not",
-                              name(plan().problem().pool.op), dist::name(pass)));
+                              name(plan().problem().pool.op), distributed::name(pass)));
     }
     return *arrays;
   }
 
-  dist::LocalPool local_;
-  std::array<std::unique_ptr<Arrays>, dist::kPasses> running_;
+  distributed::LocalPool local_;
+  std::array<std::unique_ptr<Arrays>, distributed::kPasses> running_;
 };
 
 // The messages of a pass as (peer, bytes): views of the pool's memory, which they keep.
@@ -157,25 +157,25 @@ nb::tuple buffers(nb::handle self, const std::string& word) {
   auto& pool = nb::cast<RankPool&>(self);
   const Pass pass = parse_pass(word);
   pool.local().allocate(pass);
-  const auto views = [&](const std::vector<dist::Message>& messages) {
+  const auto views = [&](const std::vector<distributed::Message>& messages) {
     nb::list list;
-    for (const dist::Message& m : messages) {
+    for (const distributed::Message& m : messages) {
       const auto bytes = static_cast<std::size_t>(m.bytes);
       list.append(nb::make_tuple(
           m.peer, nb::ndarray<nb::numpy, std::uint8_t>(reinterpret_cast<std::uint8_t*>(m.data), {bytes}, self)));
     }
     return list;
   };
-  const dist::Buffers& all = pool.local().buffers(pass);
+  const distributed::Buffers& all = pool.local().buffers(pass);
   return nb::make_tuple(views(all.send), views(all.receive));
 }
 
 nb::dict exchange(const RankPool& pool, const std::string& word, index_t rank) {
   const Pass pass = parse_pass(word);
-  const dist::HaloPlan& plan = pool.plan();
-  const dist::Exchange e = pass == Pass::forward           ? plan.forward(rank)
-                           : pass == Pass::backward_inputs ? plan.backward_inputs(rank)
-                                                           : plan.backward(rank);
+  const distributed::HaloPlan& plan = pool.plan();
+  const distributed::Exchange e = pass == Pass::forward           ? plan.forward(rank)
+                                  : pass == Pass::backward_inputs ? plan.backward_inputs(rank)
+                                                                  : plan.backward(rank);
   nb::dict result;
   result["owned"] = box_tuple(e.owned);
   result["made"] = box_tuple(e.made);
@@ -188,7 +188,7 @@ nb::dict exchange(const RankPool& pool, const std::string& word, index_t rank) {
 }
 
 nb::tuple traffic(RankPool& pool, const std::string& word) {
-  const dist::Traffic t = pool.local().traffic(parse_pass(word));
+  const distributed::Traffic t = pool.local().traffic(parse_pass(word));
   return nb::make_tuple(t.messages_sent, t.messages_received, t.bytes_sent, t.bytes_received);
 }
 
@@ -202,7 +202,7 @@ void bind_numbers(nb::class_<RankPool>& pool) {
   pool.def_prop_ro("input_cuts", [](const RankPool& p) { return bounds_of(p.plan().inputs()); });
   pool.def_prop_ro("output_cuts", [](const RankPool& p) { return bounds_of(p.plan().outputs()); });
   pool.def_prop_ro(
-      "gradient", [](RankPool& p) { return std::string(dist::name(p.local().gradient())); },
+      "gradient", [](RankPool& p) { return std::string(distributed::name(p.local().gradient())); },
       "The pass that moves least for the gradient.");
   pool.def(
       "has", [](RankPool& p, const std::string& word) { return p.local().has(parse_pass(word)); }, "pass_"_a);
@@ -222,7 +222,7 @@ void bind_ranks(nb::module_& m, Options (*options)()) {
       "buffers", [](nb::handle_t<RankPool> self, const std::string& word) { return buffers(self, word); }, "pass_"_a,
       "Lists (send, receive) of (peer, bytes), the bytes being views of the pool's memory.");
   pool.def("begin", &RankPool::begin, "pass_"_a, "x"_a.none() = nb::none(), "y"_a.none() = nb::none(),
-           "places"_a.none() = nb::none(), "dy"_a.none() = nb::none(), "dx"_a.none() = nb::none(),
+           "indices"_a.none() = nb::none(), "dy"_a.none() = nb::none(), "dx"_a.none() = nb::none(),
            "Checks the arrays, keeps them until finish, and fills the messages to be sent.");
   pool.def(
       "interior", [options](RankPool& p, const std::string& word) { p.interior(word, options()); }, "pass_"_a,
@@ -230,7 +230,7 @@ void bind_ranks(nb::module_& m, Options (*options)()) {
   pool.def(
       "finish", [options](RankPool& p, const std::string& word) { p.finish(word, options()); }, "pass_"_a,
       "Computes the rest from the messages that were received.");
-  pool.def("globalise", &RankPool::globalise, "places"_a, "space"_a,
+  pool.def("globalise", &RankPool::globalise, "indices"_a, "space"_a,
            "Turns places that count taps of the window into indices of another space, in place.");
   m.def("dtype_of", [](nb::handle x) { return std::string(name(read_array("pool", "x", x, true).view.dtype)); });
 }

@@ -185,8 +185,8 @@ nb::object run_kernel(const std::string& function, const std::string& kernel, co
   if (inputs.size() != program->parameters.size())
     throw TypeFault(fmt::format("{}: dy must be given, but is not", function));
   if (inputs.size() > 1 && inputs[1].view.dtype != x.view.dtype)
-    throw TypeFault(fmt::format("{}: dy must have x's dtype {}, but has {}", function, name(x.view.dtype),
-                                name(inputs[1].view.dtype)));
+    throw TypeFault(fmt::format("{}: dy must have x's dtype {}, but has {}", function, numpy_name(x.view.dtype),
+                                numpy_name(inputs[1].view.dtype)));
   if (inputs.size() > 1 && inputs[1].view.shape != program->tensor(program->parameters[1]).shape)
     throw Error(fmt::format("{}: dy must have shape {}, but has {}", function,
                             to_string(program->tensor(program->parameters[1]).shape), to_string(inputs[1].view.shape)));

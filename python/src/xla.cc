@@ -1,5 +1,5 @@
-// The functions that programs compiled by XLA call on the CPU: the door, behind XLA's foreign function interface. There
-// is nothing of Python here.
+// The functions that programs compiled by XLA call on the CPU: those of the library, behind XLA's foreign function
+// interface. There is nothing of Python here.
 #include <algorithm>
 #include <cstring>
 #include <memory>
@@ -13,7 +13,7 @@ namespace {
 constexpr index_t kScratchElements = index_t{1} << 18;  // 2 MiB of indices: they stay in cache until they are used
 constexpr Place kHere;
 
-// Integer sums that wrap, as XLA's do; those of the door saturate (S7). Signed and unsigned sums have the same bits.
+// Integer sums that wrap, as XLA's do; those of the library saturate (S7). Signed and unsigned sums have the same bits.
 template <class T>
 struct WrappedSum {
   using Input = T;
@@ -28,7 +28,7 @@ struct WrappedSum {
 template <class T>
 void wrapped_sum_as(const Pool& pool, ConstTensor x, Tensor y) {
   x.dtype = y.dtype = dtype_v<T>;
-  forward<WrappedSum<T>>(pool, x, y);
+  forward<WrappedSum<T>>(pool.windows, {.x = x, .y = y});
 }
 
 ffi::Error wrapped_sum(ffi::AnyBuffer x, Out y, Words words) {
@@ -45,7 +45,8 @@ ffi::Error wrapped_sum(ffi::AnyBuffer x, Out y, Words words) {
       case ffi::U32:
         return wrapped_sum_as<std::uint32_t>(pool, input(x, kHere.device), output(y, kHere.device));
       default:
-        return forward(pool, input(x, kHere.device), output(y, kHere.device));  // 64-bit sums wrap at the door
+        return forward(pool,
+                       {.x = input(x, kHere.device), .y = output(y, kHere.device)});  // 64-bit sums wrap in the library
     }
   });
 }
@@ -57,7 +58,8 @@ void for_each_run(const Pool& pool, const Tensor& y, Prepare prepare, Work work)
   const index_t all = element_count(y.shape);
   if (all == 0) return;
   const index_t rows = y.shape[0];
-  const bool whole = std::find(pool.axes.begin(), pool.axes.end(), -y.rank()) != pool.axes.end();
+  const bool whole =
+      std::find(pool.windows.axes.begin(), pool.windows.axes.end(), -y.rank()) != pool.windows.axes.end();
   const index_t step = whole ? rows : std::clamp<index_t>(kScratchElements / (all / rows), 1, rows);
   prepare(step * (all / rows));
   for (index_t first = 0; first < rows; first += step) work(first, std::min(step, rows - first));
@@ -103,7 +105,7 @@ void pick_into(const Pool& pool, const ConstTensor& x, const ConstTensor& t, con
         const ConstTensor from = rows_of(t, first, count == picked.shape[0] ? t.shape[0] : count);
         const ConstTensor seen = rows_of(x, first, from.shape[0]);
         // The values go to where the picked elements are written next.
-        forward(pool, seen, to, Tensor(places.get(), to.shape), IndexSpace::tensor);
+        forward(pool, {.x = seen, .y = to, .indices = Tensor(places.get(), to.shape), .space = IndexSpace::tensor});
         gather(places.get(), element_count(to.shape), from, to);
       });
 }
@@ -123,7 +125,7 @@ ffi::Error forward_indices(ffi::AnyBuffer x, Out y, Out indices, Words words, st
     const ConstTensor from = input(x, kHere.device);
     const Tensor to = output(y, kHere.device);
     const Tensor places = output(indices, kHere.device);
-    if (places.dtype == Dtype::i64) return forward(pool, from, to, places, counted);
+    if (places.dtype == Dtype::i64) return forward(pool, {.x = from, .y = to, .indices = places, .space = counted});
     // Without 64-bit types in JAX; the caller has seen to it that indices fit.
     std::unique_ptr<index_t[]> wide;
     for_each_run(
@@ -131,7 +133,7 @@ ffi::Error forward_indices(ffi::AnyBuffer x, Out y, Out indices, Words words, st
         [&](index_t first, index_t count) {
           const Tensor run = rows_of(to, first, count);
           const ConstTensor seen = rows_of(from, first, count == to.shape[0] ? from.shape[0] : count);
-          forward(pool, seen, run, Tensor(wide.get(), run.shape), counted);
+          forward(pool, {.x = seen, .y = run, .indices = Tensor(wide.get(), run.shape), .space = counted});
           std::copy_n(wide.get(), element_count(run.shape),
                       static_cast<std::int32_t*>(rows_of(places, first, count).data));
         });

@@ -1,4 +1,4 @@
-// What handlers of XLA's foreign function interface share, wherever their buffers are: XLA's words as the door's.
+// What handlers of XLA's foreign function interface share, wherever their buffers are: XLA's words as the library's.
 //
 // Buffers are dense and row-major. A pool comes as the attribute `words` (pool_words.h), its axes counted from the end.
 // Where a handler takes an input x beside a tangent or gradient, x may have extent 1 along an axis that is not pooled:
@@ -86,7 +86,8 @@ inline Pool pool_of(Words words) { return from_words({words.begin(), words.size(
 inline ConstTensor broadcast(const Pool& pool, ConstTensor x, const Extents& like) {
   if (x.rank() != like.size()) throw Error(std::string(name(pool.op)) + "_pool: x and its gradient differ in rank");
   for (int a = 0; a < x.rank(); ++a) {
-    const bool pooled = std::find(pool.axes.begin(), pool.axes.end(), a - x.rank()) != pool.axes.end();
+    const bool pooled =
+        std::find(pool.windows.axes.begin(), pool.windows.axes.end(), a - x.rank()) != pool.windows.axes.end();
     if (pooled || x.shape[a] == like[a] || x.shape[a] != 1) continue;
     x.shape[a] = like[a];
     x.pitch[a] = 0;
@@ -110,18 +111,20 @@ ffi::Error guarded(Call call) {
 }
 
 inline ffi::Error forward_pool(Place at, ffi::AnyBuffer x, Out y, Words words) {
-  return guarded([&] { forward(pool_of(words), input(x, at.device), output(y, at.device), at.options()); });
+  return guarded([&] { forward(pool_of(words), {.x = input(x, at.device), .y = output(y, at.device)}, at.options()); });
 }
 
 inline ffi::Error backward_linear(Place at, ffi::AnyBuffer dy, Out dx, Words words) {
-  return guarded([&] { backward(pool_of(words), input(dy, at.device), output(dx, at.device), at.options()); });
+  return guarded(
+      [&] { backward(pool_of(words), {.dy = input(dy, at.device), .dx = output(dx, at.device)}, at.options()); });
 }
 
 inline ffi::Error backward_at(Place at, ffi::AnyBuffer x, ffi::AnyBuffer dy, Out dx, Words words) {
   return guarded([&] {
     const Pool pool = pool_of(words);
     const Tensor to = output(dx, at.device);
-    backward(pool, broadcast(pool, input(x, at.device), to.shape), input(dy, at.device), to, at.options());
+    backward(pool, {.x = broadcast(pool, input(x, at.device), to.shape), .dy = input(dy, at.device), .dx = to},
+             at.options());
   });
 }
 

@@ -32,11 +32,13 @@ inline ffi::Error wrapped_sum(void* stream, ffi::AnyBuffer x, Out y, Words words
     const ConstTensor from = input(x, at.device);
     const Tensor to = output(y, at.device);
     const index_t bytes = size_bytes(to.dtype), n = element_count(from.shape), made = element_count(to.shape);
-    if (bytes == 8) return oriel::forward(pool, from, to, at.options());  // these wrap at the door
+    if (bytes == 8) return oriel::forward(pool, {.x = from, .y = to}, at.options());  // these wrap in the library
     const DeviceScratch terms(n * 8, stream), sums(made * 8, stream);
     widen_on_device(from.data, from.dtype, n, terms.data<std::int64_t>(), stream);
-    oriel::forward(pool, dense(terms.data<void>(), Dtype::i64, from.shape),
-                   dense(sums.data<void>(), Dtype::i64, to.shape), at.options());
+    oriel::forward(
+        pool,
+        {.x = dense(terms.data<void>(), Dtype::i64, from.shape), .y = dense(sums.data<void>(), Dtype::i64, to.shape)},
+        at.options());
     wrap_on_device(sums.data<std::int64_t>(), made, to.data, bytes, stream);
   });
 }
@@ -51,8 +53,12 @@ inline ffi::Error pick(void* stream, ffi::AnyBuffer x, ffi::AnyBuffer t, Out pic
     const index_t n = element_count(to.shape);
     const DeviceScratch places(n * 8, stream);
     // The values go to where the picked elements are written next.
-    oriel::forward(pool, broadcast(pool, input(x, at.device), from.shape), to,
-                   dense(places.data<void>(), Dtype::i64, to.shape), IndexSpace::tensor, at.options());
+    oriel::forward(pool,
+                   {.x = broadcast(pool, input(x, at.device), from.shape),
+                    .y = to,
+                    .indices = dense(places.data<void>(), Dtype::i64, to.shape),
+                    .space = IndexSpace::tensor},
+                   at.options());
     pick_on_device(places.data<index_t>(), n, from.data, to.data, size_bytes(to.dtype), stream);
   });
 }
@@ -64,11 +70,14 @@ inline ffi::Error forward_indices(void* stream, ffi::AnyBuffer x, Out y, Out ind
     const Pool pool = pool_of(words);
     const ConstTensor from = input(x, at.device);
     const Tensor to = output(y, at.device), places = output(indices, at.device);
-    if (places.dtype == Dtype::i64) return oriel::forward(pool, from, to, places, counted, at.options());
+    if (places.dtype == Dtype::i64)
+      return oriel::forward(pool, {.x = from, .y = to, .indices = places, .space = counted}, at.options());
     // Without 64-bit types in JAX; the caller has seen to it that indices fit.
     const index_t n = element_count(to.shape);
     const DeviceScratch wide(n * 8, stream);
-    oriel::forward(pool, from, to, dense(wide.data<void>(), Dtype::i64, to.shape), counted, at.options());
+    oriel::forward(pool,
+                   {.x = from, .y = to, .indices = dense(wide.data<void>(), Dtype::i64, to.shape), .space = counted},
+                   at.options());
     narrow_on_device(wide.data<index_t>(), n, static_cast<std::int32_t*>(places.data), stream);
   });
 }

@@ -1,7 +1,7 @@
 #include "xla_kernels.h"
 
-#include "cuda/launch.cuh"
-#include "cuda/memory.cuh"
+#include "cuda/device/launch.cuh"
+#include "cuda/device/memory.cuh"
 
 namespace oriel::python {
 namespace {

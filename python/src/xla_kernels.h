@@ -1,4 +1,4 @@
-// What the handlers for CUDA devices need beside the door: elements of dense arrays on a device, put on a stream.
+// What the handlers for CUDA devices need beside the library: elements of dense arrays on a device, put on a stream.
 #pragma once
 
 #include "oriel/types.h"

@@ -13,7 +13,7 @@ std::vector<std::string> supported_targets() { return {}; }
 std::string active_target() { return "none"; }
 void set_target(std::string_view) { refuse(); }
 void run(const Problem&, const ConstTensor&, const Tensor&, const Tensor*, IndexSpace, int) { refuse(); }
-void run(const Problem&, const RowReduction&, const ConstTensor&, const Tensor&, int) { refuse(); }
+void run_user(const Problem&, const detail::ErasedReduction&, const ConstTensor&, const Tensor&, int) { refuse(); }
 Choice choice_for(const Problem&) { refuse(); }
 bool codes_pay(const Problem&) { return false; }
 void run_sum_backward(const Problem&, const ConstTensor*, const ConstTensor&, const Tensor&, int) { refuse(); }

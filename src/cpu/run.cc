@@ -5,7 +5,7 @@
 #include <optional>
 #include <span>
 
-#include "cpu/argmax/register_argmax.h"
+#include "cpu/argmax/argmax.h"
 #include "cpu/code_gradient/gather.h"
 #include "cpu/plan/fold.h"
 #include "cpu/recipe/recipe.h"
@@ -102,6 +102,11 @@ void run(const Problem& problem, const RowReduction& reduction, const ConstTenso
                     .x = x.data,
                     .y = y.data};
   run_fold(job, threads);
+}
+
+void run_user(const Problem& problem, const detail::ErasedReduction& reduction, const ConstTensor& x, const Tensor& y,
+              int threads) {
+  run(problem, user_recipe(reduction), x, y, threads);
 }
 
 void run_fold(const FoldJob& job, int threads) {

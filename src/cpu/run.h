@@ -1,4 +1,4 @@
-// The CPU backend, as the door sees it. Everything here trusts its arguments: the door has checked them.
+// The CPU backend, as src/pool.cc sees it. Everything here trusts its arguments, which are checked there.
 #pragma once
 
 #include <string_view>
@@ -16,6 +16,10 @@ struct Choice {
   double combinations = 0;  // of two accumulators
 };
 Choice choice_for(const Problem& problem);
+
+/// y = the pool of x with a user's reduction.
+void run_user(const Problem& problem, const detail::ErasedReduction& reduction, const ConstTensor& x, const Tensor& y,
+              int threads);
 
 /// See oriel::codes_pay.
 bool codes_pay(const Problem& problem);

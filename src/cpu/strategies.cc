@@ -6,8 +6,7 @@
 #include <mutex>
 #include <set>
 
-#include "cpu/argmax/box_argmax.h"
-#include "cpu/argmax/register_argmax.h"
+#include "cpu/argmax/argmax.h"
 #include "cpu/box_gradient/box_gradient.h"
 #include "cpu/channels/channels.h"
 #include "cpu/code_gradient/gather.h"
@@ -26,7 +25,6 @@
 #include "cpu/rewrite/transposed.h"
 #include "cpu/rewrite/transposed_gradient.h"
 #include "cpu/rows/rows.h"
-#include "cpu/sliding/running.h"
 #include "cpu/sliding/sliding.h"
 #include "cpu/sum_gradient/adjoint_rows.h"
 #include "cpu/sum_gradient/shares.h"

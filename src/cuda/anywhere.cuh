@@ -2,7 +2,7 @@
 // All lanes of a warp call.
 #pragma once
 
-#include "cuda/memory.cuh"
+#include "cuda/device/memory.cuh"
 #include "cuda/neighbours.cuh"
 
 namespace oriel::cuda {

@@ -3,9 +3,10 @@
 // are found again from x.
 #pragma once
 
-#include "cuda/divider.h"
+#include "cuda/device/divider.h"
+#include "cuda/device/reductions.cuh"
 #include "cuda/groups.cuh"
-#include "cuda/reductions.cuh"
+#include "oriel/window.h"
 
 namespace oriel::cuda {
 

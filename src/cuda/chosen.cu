@@ -1,6 +1,6 @@
 #include "cuda/chosen.cuh"
 
-#include "cuda/launch.cuh"
+#include "cuda/device/launch.cuh"
 #include "cuda/staged_call.h"
 #include "cuda/ways.h"
 

@@ -90,6 +90,31 @@ __device__ __forceinline__ void name_places(const StagedGeometry& g, const Stage
   __syncthreads();
 }
 
+/// Adds to `columns` sums of dx, `lanes` apart, the first of which is at place `here` of its plane, what the outputs
+/// from `begin` to `end` of a row send there, in ascending order.
+template <class R, class A>
+__device__ __forceinline__ void add_chosen(const R& total, const A* gradients, const int* places, int begin, int end,
+                                           int lanes, int here, int columns, A* sum) {
+  for (int o = begin; o < end; ++o) {
+    const int distance = places[o * lanes] - here;
+    if (distance >= 0 && distance < columns)
+      sum[distance * lanes] = total.combine(sum[distance * lanes], gradients[o * lanes]);
+  }
+}
+
+/// Stores the tile's sums, `rows` rows of them, from `to` on; `out` are the tile's extents.
+template <class R, class A, class T>
+__device__ __forceinline__ void store_sums(const StagedGeometry& g, const R& total, const A* sums, int rows,
+                                           const int (&out)[3], T* to) {
+  const int row = out[2] * g.lanes;
+  const SmallDivider by_elements(row), by_lanes(g.lanes), by_row(out[1]), by_depth(out[0]);
+  for (int n = static_cast<int>(threadIdx.x); n < rows * row; n += kStagedThreads) {
+    int unit = n, w = by_elements.take(unit);
+    const int h = by_row.take(unit), d = by_depth.take(unit), lane = by_lanes.take(w);
+    store(to + unit * g.y.plane + d * g.y.depth + h * g.y.row + w * g.y.column + lane, total.lower(sums[n], 1));
+  }
+}
+
 /// dx of a maximum or minimum. I: what indices are stored as.
 template <class T, class I>
 __global__ void __launch_bounds__(kStagedThreads)
@@ -139,24 +164,14 @@ __global__ void __launch_bounds__(kStagedThreads)
     for (int od = by_d.begin; od < by_d.end; ++od) {
       for (int oh = by_h.begin; oh < by_h.end; ++oh) {
         const int from = (((unit * in[0] + od) * in[1] + oh) * in[2]) * g.lanes + lane;
-        for (int o = begin; o < end; ++o) {
-          const int at = from + o * g.lanes, distance = places[at] - here;
-          if (distance >= 0 && distance < columns) {
-            sum[distance * g.lanes] = total.combine(sum[distance * g.lanes], gradients[at]);
-          }
-        }
+        add_chosen(total, gradients + from, places + from, begin, end, g.lanes, here, columns, sum);
       }
     }
   }
   __syncthreads();
-  const SmallDivider by_elements(row);
-  T* const to = dx + plane * g.y.plane + tile.out[0].begin * g.y.depth + tile.out[1].begin * g.y.row +
-                tile.out[2].begin * g.y.column;
-  for (int n = static_cast<int>(threadIdx.x); n < rows * row; n += kStagedThreads) {
-    int unit = n, w = by_elements.take(unit);
-    const int h = by_row.take(unit), d = by_depth.take(unit), lane = by_lanes.take(w);
-    store(to + unit * g.y.plane + d * g.y.depth + h * g.y.row + w * g.y.column + lane, total.lower(sums[n], 1));
-  }
+  store_sums(g, total, sums, rows, out,
+             dx + plane * g.y.plane + tile.out[0].begin * g.y.depth + tile.out[1].begin * g.y.row +
+                 tile.out[2].begin * g.y.column);
 }
 
 }  // namespace oriel::cuda

@@ -1,7 +1,7 @@
 // Folds of one window by one thread: the tree of S8 for sums, the scan of S3 and S4 for extrema. Any rank, any window.
 #pragma once
 
-#include "cuda/numbers.cuh"
+#include "cuda/device/numbers.cuh"
 #include "cuda/places.cuh"
 
 namespace oriel::cuda {

@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "cuda/launch.cuh"
+#include "cuda/device/launch.cuh"
 #include "cuda/rules.h"
 #include "cuda/ways.h"
 

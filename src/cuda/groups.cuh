@@ -1,7 +1,7 @@
 // Groups of neighbouring elements of a row, some of which may not be there.
 #pragma once
 
-#include "cuda/memory.cuh"
+#include "cuda/device/memory.cuh"
 
 namespace oriel::cuda {
 

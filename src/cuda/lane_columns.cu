@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "cuda/launch.cuh"
+#include "cuda/device/launch.cuh"
 #include "cuda/staged_call.h"
 #include "cuda/ways.h"
 

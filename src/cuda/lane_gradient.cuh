@@ -3,8 +3,8 @@
 #pragma once
 
 #include "cuda/counted.cuh"
-#include "cuda/divider.h"
-#include "cuda/reductions.cuh"
+#include "cuda/device/divider.h"
+#include "cuda/device/reductions.cuh"
 
 namespace oriel::cuda {
 

@@ -4,9 +4,9 @@
 #pragma once
 
 #include "cuda/counted.cuh"
-#include "cuda/divider.h"
+#include "cuda/device/divider.h"
+#include "cuda/device/reductions.cuh"
 #include "cuda/plane_indices.cuh"
-#include "cuda/reductions.cuh"
 
 namespace oriel::cuda {
 
@@ -28,6 +28,45 @@ inline constexpr int kLaneRows = S == 0 || S >= K || kOut > 8 ? 1
                                  : S == 1                     ? 4
                                                               : 2;
 
+/// The inputs of a thread, kRows rows of K columns in packs of kOut channels, and which of them exist.
+template <class R, class T, int kRows, int K, int kOut>
+struct LaneTaps {
+  using A = typename R::A;
+  Pack<T, kOut> taps[kRows][K];
+  bool there[kRows][K];
+
+  /// The first largest of channel l in the window that begins `above` rows down (S4): its tap, or -1.
+  __device__ __forceinline__ int code(const R& r, int above, int l, A& best) const {
+    best = r.none();
+    int tap = -1;
+#pragma unroll
+    for (int t = 0; t < K * K; ++t) {
+      const A v = r.lift(taps[above + t / K][t % K].at[l]);
+      if (there[above + t / K][t % K] && (tap < 0 || beats(v, best))) {
+        best = v;
+        tap = t;
+      }
+    }
+    return tap;
+  }
+
+  /// That window's fold, row by row, or (S8) column by column.
+  __device__ __forceinline__ A fold(const R& r, int above, int l) const {
+    A folded[K];
+#pragma unroll
+    for (int i = 0; i < K; ++i) {
+      A line[K];
+#pragma unroll
+      for (int j = 0; j < K; ++j) {
+        const int row = above + (R::kRowsFirst ? i : j), column = R::kRowsFirst ? j : i;
+        line[j] = there[row][column] ? r.lift(taps[row][column].at[l]) : r.none();
+      }
+      folded[i] = fold_values<K>(r, line);
+    }
+    return fold_values<K>(r, folded);
+  }
+};
+
 template <class R, class T, int K, int S, int kOut, bool kCodes>
 __global__ void __launch_bounds__(256, 1)
     lanes(const __grid_constant__ LaneGeometry g, const T* __restrict__ x, T* __restrict__ y, const R r) {
@@ -40,15 +79,14 @@ __global__ void __launch_bounds__(256, 1)
   const int top = first * (S > 0 ? S : g.row_step) + g.first_row, left = o_column * g.column_step + g.first_column;
   const auto plane = static_cast<index_t>(n);
   const T* from = x + plane * g.x_plane + lane;
-  Pack<T, kOut> taps[kInputRows][K];
-  bool there[kInputRows][K];
+  LaneTaps<R, T, kInputRows, K, kOut> in;
 #pragma unroll
   for (int i = 0; i < kInputRows; ++i) {
 #pragma unroll
     for (int j = 0; j < K; ++j) {
       const int row = top + i, column = left + j;
-      there[i][j] = row >= 0 && row < g.in_rows && column >= 0 && column < g.in_columns;
-      taps[i][j] = there[i][j] ? load_pack<kOut>(from + row * g.x_row + column * g.x_column) : Pack<T, kOut>{};
+      in.there[i][j] = row >= 0 && row < g.in_rows && column >= 0 && column < g.in_columns;
+      in.taps[i][j] = in.there[i][j] ? load_pack<kOut>(from + row * g.x_row + column * g.x_column) : Pack<T, kOut>{};
     }
   }
 #pragma unroll
@@ -61,18 +99,9 @@ __global__ void __launch_bounds__(256, 1)
       int code[kOut];
 #pragma unroll
       for (int l = 0; l < kOut; ++l) {
-        A best = r.none();
-        int tap = -1;
-#pragma unroll
-        for (int t = 0; t < K * K; ++t) {
-          const A v = r.lift(taps[above + t / K][t % K].at[l]);
-          if (there[above + t / K][t % K] && (tap < 0 || beats(v, best))) {
-            best = v;
-            tap = t;
-          }
-        }
+        A best;
+        code[l] = in.code(r, above, l, best);
         result.at[l] = r.lower(best, 1);
-        code[l] = tap;
       }
       if (y != nullptr) store_pack<kOut>(y + at, result);
       const PlanePitches &to = g.index.pitch, &step = g.index.number;
@@ -87,20 +116,7 @@ __global__ void __launch_bounds__(256, 1)
         divisor = g.divisor > 0 ? g.divisor : g.counted_rows.taps<K>(top + above) * g.counted_columns.taps<K>(left);
       }
 #pragma unroll
-      for (int l = 0; l < kOut; ++l) {
-        A folded[K];
-#pragma unroll
-        for (int i = 0; i < K; ++i) {  // row by row, or (S8) column by column
-          A line[K];
-#pragma unroll
-          for (int j = 0; j < K; ++j) {
-            const int row = above + (R::kRowsFirst ? i : j), column = R::kRowsFirst ? j : i;
-            line[j] = there[row][column] ? r.lift(taps[row][column].at[l]) : r.none();
-          }
-          folded[i] = fold_values<K>(r, line);
-        }
-        result.at[l] = r.lower(fold_values<K>(r, folded), divisor);
-      }
+      for (int l = 0; l < kOut; ++l) result.at[l] = r.lower(in.fold(r, above, l), divisor);
       store_pack<kOut>(y + at, result);
     }
   }

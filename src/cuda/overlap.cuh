@@ -6,9 +6,10 @@
 
 #include "cuda/anywhere.cuh"
 #include "cuda/counted.cuh"
-#include "cuda/divider.h"
+#include "cuda/device/divider.h"
+#include "cuda/device/reductions.cuh"
+#include "cuda/extremum_rows.cuh"
 #include "cuda/groups.cuh"
-#include "cuda/reductions.cuh"
 
 namespace oriel::cuda {
 
@@ -108,6 +109,48 @@ struct Overlap {
     if constexpr (kPast == 1) span[0] = from_lane_before(own[kOut - 1]);
     if constexpr (kNext == 1) span[kSpan - 1] = from_lane_after(own[0]);
   }
+
+  /// Adds to the rows of own columns what the outputs of the span send there, in ascending order: the share of each to
+  /// the place that its code names.
+  template <class A>
+  static __device__ __forceinline__ void add(int (&code)[kSpan], const A (&share)[kSpan], int first, int end,
+                                             A (&sum)[K][kOwn]) {
+#pragma unroll
+    for (int c = 0; c < kSpan; ++c) {
+      const int o = first + c - kPast;
+      if (o < 0 || o >= end) code[c] = -1;
+#pragma unroll
+      for (int k = 0; k < K; ++k) {
+#pragma unroll
+        for (int j = 0; j < kOwn; ++j) {
+          const int t = tap(c, j);
+          if (t >= 0 && code[c] == k * K + t) sum[k][j] = sum[k][j] + share[c];
+        }
+      }
+    }
+  }
+
+  /// The rows of dx that the next outputs may add to: those that they share with these, and new ones.
+  template <class A, int kWidth>
+  static __device__ __forceinline__ void advance(A (&sum)[K][kWidth], A fresh) {
+#pragma unroll
+    for (int k = 0; k < K; ++k) {
+#pragma unroll
+      for (int j = 0; j < kWidth; ++j) sum[k][j] = k + S < K ? sum[k + S][j] : fresh;
+    }
+  }
+
+  /// What the outputs of the span that exist and read own column j add up to; none: -0.0.
+  template <class A>
+  static __device__ __forceinline__ A total(const A (&span)[kSpan], int j, int first, int end) {
+    A sum = A(-0.0);
+#pragma unroll
+    for (int c = 0; c < kSpan; ++c) {
+      const int o = first + c - kPast;
+      if (tap(c, j) >= 0 && o >= 0 && o < end) sum = sum + span[c];
+    }
+    return sum;
+  }
 };
 
 template <int S>
@@ -127,58 +170,6 @@ __device__ __forceinline__ OverlapPlace overlap_place(const OverlapGeometry& g) 
   return place;
 }
 
-/// The extrema of outputs, row after row.
-template <class T, class Shape, int K, int S, int kOut>
-struct OverlapExtrema {
-  using A = computed_t<T>;
-  A best[K][kOut];   // of each of the window's rows
-  int tap[K][kOut];  // -1: the row has no tap
-
-  __device__ __forceinline__ void read(const Extreme<T>& r, const Readable<T>& from, const OverlapPlace& place, int k,
-                                       const T* row, bool there, int left, int width) {
-    A v[Shape::kColumns];
-    Shape::read(r, from, place, row, there, left, width, v);
-#pragma unroll
-    for (int o = 0; o < kOut; ++o) {
-      tap[k][o] = -1;
-      best[k][o] = r.none();
-#pragma unroll
-      for (int t = 0; t < K; ++t) {
-        const int c = left + o * S + t;
-        if (there && c >= 0 && c < width && (tap[k][o] < 0 || beats(v[o * S + t], best[k][o]))) {
-          best[k][o] = v[o * S + t];
-          tap[k][o] = t;
-        }
-      }
-    }
-  }
-
-  __device__ __forceinline__ int code(int o) const {
-    A b = best[0][o];
-    int t = tap[0][o];
-#pragma unroll
-    for (int k = 1; k < K; ++k) {
-      if (tap[k][o] >= 0 && (t < 0 || beats(best[k][o], b))) {
-        b = best[k][o];
-        t = k * K + tap[k][o];
-      }
-    }
-    return t;
-  }
-
-  /// The next output's rows: those that it shares with this one.
-  __device__ __forceinline__ void advance() {
-#pragma unroll
-    for (int k = 0; k + S < K; ++k) {
-#pragma unroll
-      for (int o = 0; o < kOut; ++o) {
-        best[k][o] = best[k + S][o];
-        tap[k][o] = tap[k + S][o];
-      }
-    }
-  }
-};
-
 /// dx of a max or min: an input adds what the outputs send that chose it, in ascending order.
 template <class T, int K, int S, int PL, int kOut, bool kAnywhere>
 __global__ void __launch_bounds__(256, 2)
@@ -196,12 +187,14 @@ __global__ void __launch_bounds__(256, 2)
   T* out = dx + place.plane * g.dx_plane + left + PL;
 
   A sum[K][kOwn] = {};  // rows of dx that the outputs of this row may add to
-  OverlapExtrema<T, Shape, K, S, kOut> extrema;
+  ExtremumRows<T, K, S, kOut> extrema;
   int o_row = place.first_step - Shape::kPast, row = o_row * S + g.first_row;
   const auto read = [&](int k) {
     const bool there = row + k >= 0 && row + k < height;
     const T* at = in + static_cast<index_t>(row + k) * g.x_row;
-    extrema.read(r, readable(g.x_run, x, at, width), place, k, at, there, left, width);
+    A v[Shape::kColumns];
+    Shape::read(r, readable(g.x_run, x, at, width), place, at, there, left, width, v);
+    extrema.take(r, k, v, there, left, width);
   };
 #pragma unroll
   for (int k = 0; k < K - S; ++k) read(k);
@@ -217,24 +210,13 @@ __global__ void __launch_bounds__(256, 2)
     A own[kOut], share[kSpan];
 #pragma unroll
     for (int o = 0; o < kOut; ++o) {
-      own_code[o] = there ? extrema.code(o) : -1;
+      A value;
+      own_code[o] = there ? extrema.code(o, value) : -1;
       own[o] = value_of(sent.at[o]);
     }
     Shape::share(own_code, code);
     Shape::share(own, share);
-#pragma unroll
-    for (int c = 0; c < kSpan; ++c) {
-      const int o = first + c - Shape::kPast;
-      if (o < 0 || o >= end) code[c] = -1;
-#pragma unroll
-      for (int k = 0; k < K; ++k) {
-#pragma unroll
-        for (int j = 0; j < kOwn; ++j) {
-          const int t = Shape::tap(c, j);
-          if (t >= 0 && code[c] == k * K + t) sum[k][j] = sum[k][j] + share[c];
-        }
-      }
-    }
+    Shape::add(code, share, first, end, sum);
 #pragma unroll
     for (int k = 0; k < S; ++k) {
       Pack<T, kOwn> result;
@@ -244,11 +226,7 @@ __global__ void __launch_bounds__(256, 2)
       Shape::store(place, out + static_cast<index_t>(row + k) * g.dx_row, made, left + PL, width, result);
     }
     extrema.advance();
-#pragma unroll
-    for (int k = 0; k < K; ++k) {
-#pragma unroll
-      for (int j = 0; j < kOwn; ++j) sum[k][j] = k + S < K ? sum[k + S][j] : A{0};
-    }
+    Shape::advance(sum, A{0});
   }
 }
 
@@ -304,22 +282,10 @@ __global__ void __launch_bounds__(256, 2)
       const bool made = row + k >= row_begin && row + k < row_end;
       Pack<T, kOwn> result;
 #pragma unroll
-      for (int j = 0; j < kOwn; ++j) {
-        A total = kAbsent;
-#pragma unroll
-        for (int c = 0; c < kSpan; ++c) {
-          const int o = first + c - Shape::kPast;
-          if (Shape::tap(c, j) >= 0 && o >= 0 && o < end) total = total + span[c];
-        }
-        result.at[j] = element_of<T>(total + A{0});
-      }
+      for (int j = 0; j < kOwn; ++j) result.at[j] = element_of<T>(Shape::total(span, j, first, end) + A{0});
       Shape::store(place, out + static_cast<index_t>(row + k) * g.dx_row, made, own_column, width, result);
     }
-#pragma unroll
-    for (int k = 0; k < K; ++k) {
-#pragma unroll
-      for (int o = 0; o < kOut; ++o) sum[k][o] = k + S < K ? sum[k + S][o] : kAbsent;
-    }
+    Shape::advance(sum, kAbsent);
   }
 }
 

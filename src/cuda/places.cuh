@@ -1,8 +1,8 @@
 // Where things are: the geometry of a launch as kernels take it, for tensors of any rank and pitch.
 #pragma once
 
-#include "cuda/divider.h"
-#include "cuda/memory.cuh"
+#include "cuda/device/divider.h"
+#include "cuda/device/memory.cuh"
 #include "oriel/problem.h"
 #include "oriel/tensor.h"
 

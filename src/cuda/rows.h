@@ -2,6 +2,7 @@
 // fast kernels ask of a call.
 #pragma once
 
+#include "cuda/device/aligned.h"
 #include "cuda/ways.h"
 
 namespace oriel::cuda {
@@ -42,12 +43,5 @@ inline bool are_plain(const Planes& planes) { return is_plain(planes.d) && is_pl
 
 /// Whether every window of an axis reads an input.
 inline bool all_have_taps(const Axis& axis) { return !axis.taps(0).empty() && !axis.taps(axis.out - 1).empty(); }
-
-/// Whether `p` and every sum of multiples of the pitches are multiples of `bytes`.
-inline bool is_aligned(const void* p, index_t bytes, index_t element, std::initializer_list<index_t> pitches) {
-  bool aligned = reinterpret_cast<std::uintptr_t>(p) % static_cast<std::uintptr_t>(bytes) == 0;
-  for (index_t pitch : pitches) aligned = aligned && pitch * element % bytes == 0;
-  return aligned;
-}
 
 }  // namespace oriel::cuda

@@ -1,7 +1,7 @@
 #include "cuda/run.h"
 
+#include "cuda/device/launch.cuh"
 #include "cuda/index.cuh"
-#include "cuda/launch.cuh"
 #include "cuda/ways.h"
 
 namespace oriel::cuda {

@@ -1,4 +1,4 @@
-// The CUDA backend, as the door sees it: the functions of cpu/run.h on device memory, put on a stream. Nothing waits
+// The CUDA backend, as src/pool.cc sees it: the functions of cpu/run.h on device memory, put on a stream. Nothing waits
 // for the device. Everything but where pointers lead has been checked.
 #pragma once
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "cuda/launch.cuh"
+#include "cuda/device/launch.cuh"
 #include "cuda/ways.h"
 
 namespace oriel::cuda {

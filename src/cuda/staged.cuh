@@ -3,9 +3,9 @@
 // shared memory, by reads of 16 bytes, and folds it there, one axis after the other.
 #pragma once
 
-#include "cuda/divider.h"
+#include "cuda/device/divider.h"
+#include "cuda/device/reductions.cuh"
 #include "cuda/plane_indices.cuh"
-#include "cuda/reductions.cuh"
 #include "cuda/tree.cuh"
 
 namespace oriel::cuda {

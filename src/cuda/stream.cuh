@@ -4,8 +4,9 @@
 // of k + log2(k) rows are kept in shared memory, each column by one thread; along rows threads exchange them.
 #pragma once
 
-#include "cuda/divider.h"
-#include "cuda/reductions.cuh"
+#include "cuda/device/divider.h"
+#include "cuda/device/reductions.cuh"
+#include "oriel/window.h"
 
 namespace oriel::cuda {
 
@@ -119,6 +120,26 @@ __device__ __forceinline__ A join_levels(const R& r, const A* levels, int k, int
   return sum;
 }
 
+/// Level 0 of a batch of rows: the elements, or where rows are not folded first, the folds of k rows of each column.
+template <class R, class A, class Element>
+__device__ __forceinline__ void take_batch(const R& r, int batch, int k, int columns, A* kept, A* levels,
+                                           const Element& element) {
+  for (int c = static_cast<int>(threadIdx.x); c < columns; c += kStreamThreads) {
+    if constexpr (!R::kRowsFirst) {
+      A value[kBatch];
+#pragma unroll
+      for (int b = 0; b < kBatch; ++b) value[b] = element(batch + b, c);
+#pragma unroll
+      for (int b = 0; b < kBatch; ++b) {
+        levels[b * columns + c] = ColumnFold<R>::take(r, kept + c, columns, k, batch + b, value[b]);
+      }
+    } else {
+#pragma unroll
+      for (int b = 0; b < kBatch; ++b) levels[b * columns + c] = element(batch + b, c);
+    }
+  }
+}
+
 template <class T>
 __device__ __forceinline__ index_t taps_along(const Axis& axis, const StreamGeometry& g, index_t o) {
   return axis.full().contains(o) ? axis.kernel : axis.divisor(o, g.count_include_pad);
@@ -159,22 +180,7 @@ __global__ void __launch_bounds__(kStreamThreads, 2)
   };
 
   for (int batch = 0; batch < rows; batch += kBatch) {
-    if constexpr (!R::kRowsFirst) {
-      for (int c = static_cast<int>(threadIdx.x); c < g.columns; c += kStreamThreads) {
-        A value[kBatch];
-#pragma unroll
-        for (int b = 0; b < kBatch; ++b) value[b] = element(batch + b, c);
-#pragma unroll
-        for (int b = 0; b < kBatch; ++b) {
-          levels[b * g.columns + c] = ColumnFold<R>::take(r, kept + c, kept_columns, kh, batch + b, value[b]);
-        }
-      }
-    } else {
-      for (int c = static_cast<int>(threadIdx.x); c < g.columns; c += kStreamThreads) {
-#pragma unroll
-        for (int b = 0; b < kBatch; ++b) levels[b * g.columns + c] = element(batch + b, c);
-      }
-    }
+    take_batch(r, batch, kh, g.columns, kept, levels, element);
     __syncthreads();
     double_rows(r, levels, kw, g.columns);
     for (int o = static_cast<int>(threadIdx.x); o < outs; o += kStreamThreads) {

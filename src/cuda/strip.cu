@@ -1,6 +1,6 @@
 #include "cuda/strip.cuh"
 
-#include "cuda/launch.cuh"
+#include "cuda/device/launch.cuh"
 #include "cuda/rows.h"
 #include "cuda/ways.h"
 

@@ -5,10 +5,11 @@
 
 #include "cuda/anywhere.cuh"
 #include "cuda/counted.cuh"
-#include "cuda/divider.h"
+#include "cuda/device/divider.h"
+#include "cuda/device/reductions.cuh"
+#include "cuda/extremum_rows.cuh"
 #include "cuda/groups.cuh"
 #include "cuda/plane_indices.cuh"
-#include "cuda/reductions.cuh"
 
 namespace oriel::cuda {
 
@@ -120,36 +121,93 @@ struct StripRow {
   }
 };
 
+/// The rows of KD planes that the windows of a thread's row of outputs read: of each what is kept, its folds where rows
+/// are folded first, else its elements.
+template <class R, int KD, int K, int S, int kOut, int kColumns>
+struct StripWindow {
+  using A = typename R::A;
+  static constexpr int kKept = R::kRowsFirst ? kOut : kColumns;
+  A rows[KD][K][kKept];
+
+  /// Takes the columns of row k of plane d.
+  __device__ __forceinline__ void take(const R& r, int d, int k, const A (&v)[kColumns]) {
+    A(&kept)[kKept] = rows[d][k];
+    if constexpr (R::kRowsFirst) {
+#pragma unroll
+      for (int o = 0; o < kOut; ++o) {
+        A a = v[o * S];
+#pragma unroll
+        for (int t = 1; t < K; ++t) a = r.combine(a, v[o * S + t]);
+        kept[o] = a;
+      }
+    } else {
+#pragma unroll
+      for (int i = 0; i < kColumns; ++i) kept[i] = v[i];
+    }
+  }
+
+  /// The rows into one: where rows are folded first, plane after plane.
+  __device__ __forceinline__ A fold(const R& r, int c) const {
+    if constexpr (R::kRowsFirst) {
+      A a = rows[0][0][c];
+#pragma unroll
+      for (int dk = 1; dk < KD * K; ++dk) a = r.combine(a, rows[dk / K][dk % K][c]);
+      return a;
+    } else {
+      A column[K];
+#pragma unroll
+      for (int k = 0; k < K; ++k) {
+        A a = rows[0][k][c];
+#pragma unroll
+        for (int d = 1; d < KD; ++d) a = r.combine(a, rows[d][k][c]);
+        column[k] = a;
+      }
+      return fold_values<K>(r, column);
+    }
+  }
+
+  /// Output o of the rows' folds.
+  static __device__ __forceinline__ A output(const R& r, const A (&folded)[kKept], int o) {
+    A a = folded[R::kRowsFirst ? o : o * S];
+    if constexpr (!R::kRowsFirst) {
+#pragma unroll
+      for (int k = 1; k < K; ++k) a = r.combine(a, folded[o * S + k]);
+    }
+    return a;
+  }
+
+  /// The next row of outputs: the rows that it shares with this one.
+  __device__ __forceinline__ void advance() {
+#pragma unroll
+    for (int d = 0; d < KD; ++d) {
+#pragma unroll
+      for (int k = 0; k + S < K; ++k) {
+#pragma unroll
+        for (int c = 0; c < kKept; ++c) rows[d][k][c] = rows[d][k + S][c];
+      }
+    }
+  }
+};
+
 template <class R, class T, int KD, int K, int S, int PL, int kOut, bool kAnywhere>
 __global__ void __launch_bounds__(256, kStripBlocks<kOut>)
     strip(const __grid_constant__ StripGeometry g, const T* __restrict__ x, T* __restrict__ y, const R r) {
   using Row = StripRow<T, K, S, PL, kOut, kAnywhere>;
   using A = typename R::A;
-  constexpr int kKept = R::kRowsFirst ? kOut : Row::kColumns;  // of a row: its folds, or its elements
+  using Window = StripWindow<R, KD, K, S, kOut, Row::kColumns>;
   const StripPlace place = strip_place<S>(g);
   const int first = place.group * kOut, left = first * S - PL;
   const int width = g.in_columns, height = g.in_rows;
   const T* volume = x + place.plane * g.x_plane + static_cast<index_t>(place.depth) * KD * g.x_depth;
   T* out = y + place.plane * g.y_plane + place.depth * g.y_depth + first;
 
-  A rows[KD][K][kKept];  // of the window's rows, what is kept
-  const auto read = [&](int d, int row, A(&kept)[kKept]) {
+  Window window;
+  const auto read = [&](int d, int row, int k) {
     A v[Row::kColumns];
     const bool there = row >= 0 && row < height;
     const T* at = volume + d * g.x_depth + static_cast<index_t>(row) * g.x_row;
     Row::read(r, readable(g.x_run, x, at, width), place, at, there, left, width, v);
-    if constexpr (R::kRowsFirst) {
-#pragma unroll
-      for (int o = 0; o < kOut; ++o) {
-        A a = v[o * S];
-#pragma unroll
-        for (int k = 1; k < K; ++k) a = r.combine(a, v[o * S + k]);
-        kept[o] = a;
-      }
-    } else {
-#pragma unroll
-      for (int i = 0; i < Row::kColumns; ++i) kept[i] = v[i];
-    }
+    window.take(r, d, k, v);
   };
   index_t along[kOut] = {};
 #pragma unroll
@@ -159,7 +217,7 @@ __global__ void __launch_bounds__(256, kStripBlocks<kOut>)
 #pragma unroll
   for (int d = 0; d < KD; ++d) {
 #pragma unroll
-    for (int k = 0; k < K - S; ++k) read(d, row + k, rows[d][k]);
+    for (int k = 0; k < K - S; ++k) read(d, row + k, k);
   }
 #pragma unroll 2  // loads of two rows of outputs are under way together
   for (int i = 0; i < kStripRows<S>; ++i, row += S) {
@@ -167,49 +225,20 @@ __global__ void __launch_bounds__(256, kStripBlocks<kOut>)
 #pragma unroll
     for (int d = 0; d < KD; ++d) {
 #pragma unroll
-      for (int k = K - S < 0 ? 0 : K - S; k < K; ++k) read(d, row + k, rows[d][k]);
+      for (int k = K - S < 0 ? 0 : K - S; k < K; ++k) read(d, row + k, k);
     }
-    A folded[kKept];  // the window's rows into one
+    A folded[Window::kKept];
 #pragma unroll
-    for (int c = 0; c < kKept; ++c) {
-      if constexpr (R::kRowsFirst) {  // plane after plane
-        A a = rows[0][0][c];
-#pragma unroll
-        for (int dk = 1; dk < KD * K; ++dk) a = r.combine(a, rows[dk / K][dk % K][c]);
-        folded[c] = a;
-      } else {
-        A column[K];
-#pragma unroll
-        for (int k = 0; k < K; ++k) {
-          A a = rows[0][k][c];
-#pragma unroll
-          for (int d = 1; d < KD; ++d) a = r.combine(a, rows[d][k][c]);
-          column[k] = a;
-        }
-        folded[c] = fold_values<K>(r, column);
-      }
-    }
+    for (int c = 0; c < Window::kKept; ++c) folded[c] = window.fold(r, c);
     const index_t across = g.divisor > 0 ? 1 : g.rows.taps<K>(row);
     Pack<T, kOut> result;
 #pragma unroll
     for (int o = 0; o < kOut; ++o) {
-      A a = folded[R::kRowsFirst ? o : o * S];
-      if constexpr (!R::kRowsFirst) {
-#pragma unroll
-        for (int k = 1; k < K; ++k) a = r.combine(a, folded[o * S + k]);
-      }
-      result.at[o] = r.lower(a, max(index_t{1}, along[o] * across));
+      result.at[o] = r.lower(Window::output(r, folded, o), max(index_t{1}, along[o] * across));
     }
     Row::store(g, place, out + static_cast<index_t>(o_row) * g.y_row, first, place.active && o_row < g.out_rows,
                result);
-#pragma unroll
-    for (int d = 0; d < KD; ++d) {
-#pragma unroll
-      for (int k = 0; k + S < K; ++k) {
-#pragma unroll
-        for (int c = 0; c < kKept; ++c) rows[d][k][c] = rows[d][k + S][c];
-      }
-    }
+    window.advance();
   }
 }
 
@@ -224,50 +253,29 @@ __global__ void __launch_bounds__(256, kStripBlocks<kOut>)
   const int first = place.group * kOut, left = first * S - PL;
   const int width = g.in_columns, height = g.in_rows;
   const T* plane = x + place.plane * g.x_plane;
-  A best[K][kOut];   // of each of the window's rows
-  int tap[K][kOut];  // -1: the row has no tap
-  const auto read = [&](int row, A(&b)[kOut], int(&t)[kOut]) {
+  ExtremumRows<T, K, S, kOut> extrema;
+  const auto read = [&](int row, int k) {
     A v[Row::kColumns];
     const bool there = row >= 0 && row < height;
     const T* at = plane + static_cast<index_t>(row) * g.x_row;
     Row::read(r, readable(g.x_run, x, at, width), place, at, there, left, width, v);
-#pragma unroll
-    for (int o = 0; o < kOut; ++o) {
-      t[o] = -1;
-      b[o] = r.none();
-#pragma unroll
-      for (int k = 0; k < K; ++k) {
-        const int c = left + o * S + k;
-        if (there && c >= 0 && c < width && (t[o] < 0 || beats(v[o * S + k], b[o]))) {
-          b[o] = v[o * S + k];
-          t[o] = k;
-        }
-      }
-    }
+    extrema.take(r, k, v, there, left, width);
   };
   int row = place.first_row * S + g.first_row;
 #pragma unroll
-  for (int k = 0; k < K - S; ++k) read(row + k, best[k], tap[k]);
+  for (int k = 0; k < K - S; ++k) read(row + k, k);
 #pragma unroll 2  // loads of two rows of outputs are under way together
   for (int i = 0; i < kStripRows<S>; ++i, row += S) {
     const int o_row = place.first_row + i;
 #pragma unroll
-    for (int k = K - S < 0 ? 0 : K - S; k < K; ++k) read(row + k, best[k], tap[k]);
+    for (int k = K - S < 0 ? 0 : K - S; k < K; ++k) read(row + k, k);
     Pack<T, kOut> result;
     int code[kOut];  // of the tap, row-major in the window
 #pragma unroll
     for (int o = 0; o < kOut; ++o) {
-      A b = best[0][o];
-      int t = tap[0][o];
-#pragma unroll
-      for (int k = 1; k < K; ++k) {
-        if (tap[k][o] >= 0 && (t < 0 || beats(best[k][o], b))) {
-          b = best[k][o];
-          t = k * K + tap[k][o];
-        }
-      }
-      result.at[o] = r.lower(b, 1);
-      code[o] = t;
+      A value;
+      code[o] = extrema.code(o, value);
+      result.at[o] = r.lower(value, 1);
     }
     const bool made = place.active && o_row < g.out_rows;
     const index_t at = place.plane * g.y_plane + static_cast<index_t>(o_row) * g.y_row + first;
@@ -279,14 +287,7 @@ __global__ void __launch_bounds__(256, kStripBlocks<kOut>)
         return place.plane * step.plane + (row + code[o] / K) * step.row + (left + o * S + code[o] % K) * step.column;
       });
     }
-#pragma unroll
-    for (int k = 0; k + S < K; ++k) {
-#pragma unroll
-      for (int o = 0; o < kOut; ++o) {
-        best[k][o] = best[k + S][o];
-        tap[k][o] = tap[k + S][o];
-      }
-    }
+    extrema.advance();
   }
 }
 

@@ -1,6 +1,6 @@
 #include "cuda/unpool.cuh"
 
-#include "cuda/launch.cuh"
+#include "cuda/device/launch.cuh"
 #include "cuda/run.h"
 #include "cuda/ways.h"
 

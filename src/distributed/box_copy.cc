@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-namespace oriel::dist {
+namespace oriel::distributed {
 namespace {
 
 std::size_t size(index_t n) { return static_cast<std::size_t>(n); }
@@ -14,7 +14,7 @@ void each_row(const Extents& shape, const Extents& a, const Extents& b, const Ro
     if (n == 0) return;
   }
   const int last = shape.size() - 1;
-  Extents at(shape.size(), 0);
+  Extents at = Extents::filled(shape.size(), 0);
   index_t at_a = 0, at_b = 0;
   while (true) {
     row(at_a, at_b);
@@ -156,7 +156,7 @@ void unpack_codes(const std::byte* codes, index_t bytes, const Box& whole, const
 }
 
 void fill(const Tensor& to, const void* value) {
-  const Extents still(to.rank(), 0);
+  const Extents still = Extents::filled(to.rank(), 0);
   const index_t bytes = size_bytes(to.dtype);
   const int last = to.rank() - 1;
   each_row(to.shape, to.pitch, still, [&](index_t o, index_t) {
@@ -165,4 +165,4 @@ void fill(const Tensor& to, const void* value) {
   });
 }
 
-}  // namespace oriel::dist
+}  // namespace oriel::distributed

@@ -6,7 +6,7 @@
 #include "oriel/distributed.h"
 #include "oriel/tensor.h"
 
-namespace oriel::dist {
+namespace oriel::distributed {
 
 /// The view of `part` in a tensor that holds `whole`, in which `part` lies.
 Tensor view_of(const Tensor& t, const Box& whole, const Box& part);
@@ -26,4 +26,4 @@ void unpack_codes(const std::byte* codes, index_t bytes, const Box& whole, const
 /// Every element of `to` = the element at `value`.
 void fill(const Tensor& to, const void* value);
 
-}  // namespace oriel::dist
+}  // namespace oriel::distributed

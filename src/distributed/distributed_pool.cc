@@ -4,7 +4,7 @@
 
 #include "oriel/distributed/transport.h"
 
-namespace oriel::dist {
+namespace oriel::distributed {
 
 struct DistributedPool::State {
   State(LocalPool p, std::unique_ptr<Transport> t) : pool(std::move(p)), transport(std::move(t)) {}
@@ -132,47 +132,15 @@ void DistributedPool::run(Pass pass, const Operands& operands, const Options& op
   finish(pass);
 }
 
-void DistributedPool::forward(const ConstTensor& x, const Tensor& y, const Options& options) {
-  Operands operands;
-  operands.x = x;
-  operands.y = y;
+void DistributedPool::forward(const Operands& operands, const Options& options) {
   run(Pass::forward, operands, options);
 }
 
-void DistributedPool::forward(const ConstTensor& x, const Tensor& y, const Tensor& places, IndexSpace space,
-                              const Options& options) {
-  Operands operands;
-  operands.x = x;
-  operands.y = y;
-  operands.places = places;
-  operands.space = space;
-  run(Pass::forward, operands, options);
+void DistributedPool::backward(const Operands& operands, const Options& options) {
+  run(operands.indices.given() ? Pass::backward_indices
+      : operands.x.given()     ? Pass::backward_inputs
+                               : Pass::backward,
+      operands, options);
 }
 
-void DistributedPool::backward(const ConstTensor& dy, const Tensor& dx, const Options& options) {
-  Operands operands;
-  operands.dy = dy;
-  operands.dx = dx;
-  run(Pass::backward, operands, options);
-}
-
-void DistributedPool::backward_places(const ConstTensor& dy, const Tensor& places, const Tensor& dx,
-                                      const Options& options) {
-  Operands operands;
-  operands.dy = dy;
-  operands.places = places;
-  operands.space = IndexSpace::window;
-  operands.dx = dx;
-  run(Pass::backward_places, operands, options);
-}
-
-void DistributedPool::backward_inputs(const ConstTensor& x, const ConstTensor& dy, const Tensor& dx,
-                                      const Options& options) {
-  Operands operands;
-  operands.x = x;
-  operands.dy = dy;
-  operands.dx = dx;
-  run(Pass::backward_inputs, operands, options);
-}
-
-}  // namespace oriel::dist
+}  // namespace oriel::distributed

@@ -7,7 +7,7 @@
 
 #include "oriel/distributed.h"
 
-namespace oriel::dist {
+namespace oriel::distributed {
 namespace {
 
 // One direction: `made` is computed from the tensor that `travels`. A null axis is not pooled: one to one.
@@ -251,4 +251,4 @@ Problem HaloPlan::part(const Box& outputs) const {
   return problem;
 }
 
-}  // namespace oriel::dist
+}  // namespace oriel::distributed

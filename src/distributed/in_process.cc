@@ -9,7 +9,7 @@
 #include "distributed/patience.h"
 #include "oriel/distributed/transport.h"
 
-namespace oriel::dist {
+namespace oriel::distributed {
 
 Channel::~Channel() = default;
 Transport::~Transport() = default;
@@ -118,4 +118,4 @@ std::unique_ptr<Transport> InProcess::transport(index_t rank) const {
   return std::make_unique<MailTransport<Group>>(group_, rank);
 }
 
-}  // namespace oriel::dist
+}  // namespace oriel::distributed

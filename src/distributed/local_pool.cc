@@ -8,32 +8,73 @@
 #include <optional>
 
 #include "distributed/box_copy.h"
+#include "distributed/index_spaces.h"
 #include "distributed/memory.h"
-#include "distributed/places.h"
 #include "distributed/schedule.h"
 
-namespace oriel::dist {
+namespace oriel::distributed {
 namespace {
 
-template <class... Values>
-[[noreturn]] void fail(const Problem& problem, Pass pass, fmt::format_string<Values...> text, Values&&... values) {
-  throw Error(fmt::format("distributed {}_pool {}: ", name(problem.pool.op), name(pass)) +
-              fmt::format(text, std::forward<Values>(values)...));
+[[noreturn]] void fail(const Problem& problem, Pass pass, std::string argument, std::string allowed,
+                       std::string value) {
+  throw Error(Error::Fields{.function = fmt::format("distributed {}_pool {}", name(problem.pool.op), name(pass)),
+                            .argument = std::move(argument),
+                            .allowed = std::move(allowed),
+                            .value = std::move(value)});
 }
+
+// What the operands of a pass must be.
+struct OperandChecks {
+  const Problem& problem;
+  Pass pass;
+  index_t rank;
+
+  void fits(const char* what, const ConstTensor& t, Dtype dtype, const Box& box) const {
+    if (t.device != Device::cpu) fail(problem, pass, what, "must be on the CPU", "is on a CUDA device");
+    if (t.dtype != dtype) {
+      fail(problem, pass, what, fmt::format("must have dtype {}", name(dtype)), fmt::format("has {}", name(t.dtype)));
+    }
+    if (!(t.shape == box.shape())) {
+      fail(problem, pass, what, fmt::format("must have the shape of rank {}'s part, {}", rank, to_string(box.shape())),
+           "has " + to_string(t.shape));
+    }
+    if (t.pitch.size() != t.shape.size()) {
+      fail(problem, pass, what, "must have one pitch per axis",
+           fmt::format("has {} for {} axes", t.pitch.size(), t.shape.size()));
+    }
+    if (t.data == nullptr && !box.empty()) {
+      fail(problem, pass, what, fmt::format("must point to its {} elements", box.element_count()), "its data is null");
+    }
+  }
+
+  void fits_and_is_writable(const char* what, const Tensor& t, Dtype dtype, const Box& box) const {
+    fits(what, t, dtype, box);
+    if (may_self_overlap(t)) {
+      fail(problem, pass, what, "is written, so its elements must not share memory",
+           fmt::format("its pitches {} make them", to_string(t.pitch)));
+    }
+  }
+
+  void apart(const char* a_name, const ConstTensor& a, const char* b_name, const ConstTensor& b) const {
+    if (may_overlap(a, b)) {
+      fail(problem, pass, fmt::format("{} and {}", a_name, b_name), "must not share memory", "they overlap");
+    }
+  }
+};
 
 // What a window without a tap gives (S6).
 void no_tap_value(const Problem& problem, std::byte* value) {
   const std::array<double, 1> x{};  // room for any dtype
   std::array<double, 1> y{};
-  forward(blind_problem(problem, {1}), ConstTensor(x.data(), problem.dtype, {1}), Tensor(y.data(), problem.dtype, {1}),
-          {.threads = 1});
+  forward(blind_problem(problem, {1}),
+          {.x = ConstTensor(x.data(), problem.dtype, {1}), .y = Tensor(y.data(), problem.dtype, {1})}, {.threads = 1});
   std::memcpy(value, y.data(), static_cast<std::size_t>(size_bytes(problem.dtype)));
 }
 
 }  // namespace
 
 std::string_view name(Pass pass) {
-  constexpr std::string_view kNames[] = {"forward", "backward", "backward_places", "backward_inputs"};
+  constexpr std::string_view kNames[] = {"forward", "backward", "backward_indices", "backward_inputs"};
   return kNames[static_cast<int>(pass)];
 }
 
@@ -94,7 +135,7 @@ bool LocalPool::State::has(Pass pass) const {
       return true;
     case Pass::backward:
       return differentiable && !omits && (op == Op::sum || op == Op::avg);
-    case Pass::backward_places:
+    case Pass::backward_indices:
       return op == Op::max || op == Op::min;
     case Pass::backward_inputs:
       return differentiable;
@@ -105,8 +146,8 @@ bool LocalPool::State::has(Pass pass) const {
 void LocalPool::State::require(Pass pass) const {
   if (has(pass)) return;
   const Problem& problem = plan.problem();
-  fail(problem, pass, "a pool of {} with dtype {} must use another pass, but this one is asked for",
-       name(problem.pool.op), name(problem.dtype));
+  fail(problem, pass, fmt::format("a pool of {} with dtype {}", name(problem.pool.op), name(problem.dtype)),
+       "must use another pass", "this one is asked for");
 }
 
 const Translation& LocalPool::State::translation(IndexSpace space) {
@@ -132,7 +173,7 @@ IndexSpace LocalPool::State::engine_space(const Operands& operands) const {
 
 void LocalPool::State::gather(PassState& p, const Task& task, const Operands& operands) const {
   for (const Ghost& ghost : task.ghosts) {
-    const bool places = ghost.stream == Stream::places;
+    const bool places = ghost.stream == Stream::indices;
     const Dtype dtype = places ? Dtype::i64 : plan.problem().dtype;
     const Tensor whole(p.scratch + ghost.offset, dtype, ghost.box.shape());
     for (const Copy& c : ghost.copies) {
@@ -140,7 +181,7 @@ void LocalPool::State::gather(PassState& p, const Task& task, const Operands& op
       if (c.message < 0) {
         const ConstTensor own = ghost.stream == Stream::x    ? operands.x
                                 : ghost.stream == Stream::dy ? operands.dy
-                                                             : ConstTensor(operands.places);
+                                                             : ConstTensor(operands.indices);
         copy(view_of(own, c.from, c.part), to);
         continue;
       }
@@ -157,18 +198,18 @@ void LocalPool::State::gather(PassState& p, const Task& task, const Operands& op
 ConstTensor LocalPool::State::source(const PassState& p, const Task& task, const Ghost* ghost, Stream stream,
                                      const Operands& operands) const {
   if (ghost != nullptr) {
-    const Dtype dtype = stream == Stream::places ? Dtype::i64 : plan.problem().dtype;
+    const Dtype dtype = stream == Stream::indices ? Dtype::i64 : plan.problem().dtype;
     return ConstTensor(p.scratch + ghost->offset, dtype, ghost->box.shape());
   }
   if (stream == Stream::x) return view_of(operands.x, forward_exchange.owned, task.inputs);
-  const ConstTensor own = stream == Stream::dy ? operands.dy : ConstTensor(operands.places);
+  const ConstTensor own = stream == Stream::dy ? operands.dy : ConstTensor(operands.indices);
   return view_of(own, forward_exchange.made, task.outputs);
 }
 
 void LocalPool::State::run_forward(PassState& p, const Task& task, const Operands& operands, const Options& options) {
   const Tensor y = view_of(operands.y, forward_exchange.made, task.made);
-  const bool indexed = operands.places.rank() != 0;
-  const Tensor places = indexed ? view_of(operands.places, forward_exchange.made, task.made) : Tensor();
+  const bool indexed = operands.indices.rank() != 0;
+  const Tensor places = indexed ? view_of(operands.indices, forward_exchange.made, task.made) : Tensor();
   if (task.nothing) {
     fill(y, absent.data());
     const std::int64_t none = -1;
@@ -177,9 +218,9 @@ void LocalPool::State::run_forward(PassState& p, const Task& task, const Operand
   }
   gather(p, task, operands);
   const ConstTensor x = source(p, task, task.in_place ? nullptr : &task.ghosts[0], Stream::x, operands);
-  if (!indexed) return forward(task.problem, x, y, options);
+  if (!indexed) return forward(task.problem, {.x = x, .y = y}, options);
   const IndexSpace space = engine_space(operands);
-  forward(task.problem, x, y, places, space, options);
+  forward(task.problem, {.x = x, .y = y, .indices = places, .space = space}, options);
   if (space != operands.space) translation(operands.space).run(task.outputs, places);
 }
 
@@ -190,8 +231,9 @@ void LocalPool::State::run_backward(PassState& p, Pass pass, const Task& task, c
     const double zero = 0;
     if (pass != Pass::backward_inputs) return fill(own, &zero);
     const Extents& shape = task.problem.output_shape;
-    const ConstTensor no_dy(&zero, own.dtype, shape, Extents(shape.size(), 0));
-    return backward(task.problem, view_of(operands.x, forward_exchange.owned, task.made), no_dy, own, options);
+    const ConstTensor no_dy(&zero, own.dtype, shape, Extents::filled(shape.size(), 0));
+    return backward(task.problem, {.x = view_of(operands.x, forward_exchange.owned, task.made), .dy = no_dy, .dx = own},
+                    options);
   }
   gather(p, task, operands);
   std::array<ConstTensor, kStreams> from;
@@ -203,11 +245,12 @@ void LocalPool::State::run_backward(PassState& p, Pass pass, const Task& task, c
   const ConstTensor dy = read(Stream::dy);
   const Tensor made = task.result >= 0 ? Tensor(p.scratch + task.result, own.dtype, task.inputs.shape()) : own;
   if (pass == Pass::backward)
-    backward(task.problem, dy, made, options);
-  else if (pass == Pass::backward_places)
-    backward(task.problem, dy, read(Stream::places), IndexSpace::window, made, options);
+    backward(task.problem, {.dy = dy, .dx = made}, options);
+  else if (pass == Pass::backward_indices)
+    backward(task.problem, {.dy = dy, .indices = read(Stream::indices), .space = IndexSpace::window, .dx = made},
+             options);
   else
-    backward(task.problem, read(Stream::x), dy, made, options);
+    backward(task.problem, {.x = read(Stream::x), .dy = dy, .dx = made}, options);
   if (task.result >= 0) copy(view_of(ConstTensor(made), task.inputs, task.made), own);
 }
 
@@ -238,7 +281,7 @@ const Box& LocalPool::outputs() const { return state_->forward_exchange.made; }
 bool LocalPool::has(Pass pass) const { return state_->has(pass); }
 
 Pass LocalPool::gradient() const {
-  if (has(Pass::backward_places)) return Pass::backward_places;
+  if (has(Pass::backward_indices)) return Pass::backward_indices;
   return has(Pass::backward) ? Pass::backward : Pass::backward_inputs;
 }
 
@@ -269,59 +312,36 @@ void LocalPool::allocate(Pass pass) {
 void LocalPool::keep_memory() { state_->keep = true; }
 
 void LocalPool::check(Pass pass, const Operands& operands) const {
-  const Problem& problem = state_->plan.problem();
   state_->require(pass);
-  const auto checked = [&](const char* what, const ConstTensor& t, Dtype dtype, const Box& box) {
-    if (t.device != Device::cpu) fail(problem, pass, "{} must be on the CPU, but is on a CUDA device", what);
-    if (t.dtype != dtype) fail(problem, pass, "{} must have dtype {}, but has {}", what, name(dtype), name(t.dtype));
-    if (!(t.shape == box.shape())) {
-      fail(problem, pass, "{} must have the shape of rank {}'s part, {}, but has {}", what, state_->rank,
-           to_string(box.shape()), to_string(t.shape));
-    }
-    if (t.pitch.size() != t.shape.size()) {
-      fail(problem, pass, "{} must have one pitch per axis, but has {} for {} axes", what, t.pitch.size(),
-           t.shape.size());
-    }
-    if (t.data == nullptr && !box.empty()) {
-      fail(problem, pass, "{} must point to its {} elements, but its data is null", what, box.element_count());
-    }
-  };
-  const auto written = [&](const char* what, const Tensor& t, Dtype dtype, const Box& box) {
-    checked(what, t, dtype, box);
-    if (may_self_overlap(t)) {
-      fail(problem, pass, "{} is written, so its elements must not share memory, but its pitches {} make them", what,
-           to_string(t.pitch));
-    }
-  };
-  const auto apart = [&](const char* a_name, const ConstTensor& a, const char* b_name, const ConstTensor& b) {
-    if (may_overlap(a, b)) fail(problem, pass, "{} and {} must not share memory, but they overlap", a_name, b_name);
-  };
-  const bool indexed = operands.places.rank() != 0;
+  const Problem& problem = state_->plan.problem();
+  const OperandChecks check{problem, pass, state_->rank};
+  const bool indexed = operands.indices.given();
   if (pass == Pass::forward) {
-    checked("x", operands.x, problem.dtype, inputs());
-    written("y", operands.y, problem.dtype, outputs());
-    apart("x", operands.x, "y", operands.y);
+    check.fits("x", operands.x, problem.dtype, inputs());
+    check.fits_and_is_writable("y", operands.y, problem.dtype, outputs());
+    check.apart("x", operands.x, "y", operands.y);
     if (!indexed) return;
-    if (!has(Pass::backward_places)) {
-      fail(problem, pass, "places must be empty but for max and min, but the op is {}", name(problem.pool.op));
+    if (!has(Pass::backward_indices)) {
+      fail(problem, pass, "indices", "must be empty for other ops than max and min",
+           fmt::format("the op is {}", name(problem.pool.op)));
     }
-    written("places", operands.places, Dtype::i64, outputs());
-    apart("x", operands.x, "places", operands.places);
-    apart("y", operands.y, "places", operands.places);
+    check.fits_and_is_writable("indices", operands.indices, Dtype::i64, outputs());
+    check.apart("x", operands.x, "indices", operands.indices);
+    check.apart("y", operands.y, "indices", operands.indices);
     return;
   }
-  checked("dy", operands.dy, problem.dtype, outputs());
-  written("dx", operands.dx, problem.dtype, inputs());
-  apart("dy", operands.dy, "dx", operands.dx);
-  if (pass == Pass::backward_places) {
-    checked("places", operands.places, Dtype::i64, outputs());
-    apart("places", operands.places, "dx", operands.dx);
+  check.fits("dy", operands.dy, problem.dtype, outputs());
+  check.fits_and_is_writable("dx", operands.dx, problem.dtype, inputs());
+  check.apart("dy", operands.dy, "dx", operands.dx);
+  if (pass == Pass::backward_indices) {
+    check.fits("indices", operands.indices, Dtype::i64, outputs());
+    check.apart("indices", operands.indices, "dx", operands.dx);
     if (operands.space != IndexSpace::window) {
-      fail(problem, pass, "places must count taps of the window, but count those of another space");
+      fail(problem, pass, "indices", "must count taps of the window", "count those of another space");
     }
   } else if (pass == Pass::backward_inputs) {
-    checked("x", operands.x, problem.dtype, inputs());
-    apart("x", operands.x, "dx", operands.dx);
+    check.fits("x", operands.x, problem.dtype, inputs());
+    check.apart("x", operands.x, "dx", operands.dx);
   }
 }
 
@@ -330,8 +350,8 @@ void LocalPool::pack(Pass pass, const Operands& operands) {
   for (std::size_t m = 0; m < p.schedule.send.size(); ++m) {
     for (const Parcel& parcel : p.schedule.send[m].parcels) {
       std::byte* to = p.buffers.send[m].data + parcel.offset;
-      if (parcel.stream == Stream::places) {
-        pack_codes(view_of(ConstTensor(operands.places), outputs(), parcel.box), p.schedule.code_bytes, to);
+      if (parcel.stream == Stream::indices) {
+        pack_codes(view_of(ConstTensor(operands.indices), outputs(), parcel.box), p.schedule.code_bytes, to);
         continue;
       }
       const bool x = parcel.stream == Stream::x;
@@ -350,4 +370,4 @@ void LocalPool::finish(Pass pass, const Operands& operands, const Options& optio
   state_->run(pass, false, operands, options, nullptr, nullptr);
 }
 
-}  // namespace oriel::dist
+}  // namespace oriel::distributed

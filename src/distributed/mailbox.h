@@ -4,7 +4,7 @@
 #include <atomic>
 #include <cstdint>
 
-namespace oriel::dist {
+namespace oriel::distributed {
 
 /// Counts of the times that a message was packed and that it was read; they lie in memory that both sides see. Each has
 /// a line of its own: one side writes it, the other waits for it.
@@ -19,4 +19,4 @@ struct Mailbox {
 };
 static_assert(std::atomic_ref<std::uint64_t>::is_always_lock_free, "processes share no locks");
 
-}  // namespace oriel::dist
+}  // namespace oriel::distributed

@@ -8,7 +8,7 @@
 
 #include "oriel/types.h"
 
-namespace oriel::dist {
+namespace oriel::distributed {
 
 /// Memory from a multiple of 64 on, zero at first: where windows leave gaps, gathered copies have holes that nobody
 /// fills.
@@ -31,4 +31,4 @@ class Memory {
   std::vector<Block> blocks_;
 };
 
-}  // namespace oriel::dist
+}  // namespace oriel::distributed

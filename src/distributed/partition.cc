@@ -5,7 +5,7 @@
 #include "oriel/distributed.h"
 #include "oriel/tensor.h"
 
-namespace oriel::dist {
+namespace oriel::distributed {
 
 Cuts::Cuts(std::vector<index_t> bounds) : bounds_(std::move(bounds)) {
   if (bounds_.size() < 2)
@@ -126,8 +126,8 @@ Extents Partition::grid() const {
   return grid;
 }
 
-Extents Partition::place(index_t r) const {
-  Extents place(rank(), 0);
+Extents Partition::coordinates(index_t r) const {
+  Extents place = Extents::filled(rank(), 0);
   for (int a = rank() - 1; a >= 0; --a) {
     place[a] = r % along(a).parts();
     r /= along(a).parts();
@@ -135,14 +135,14 @@ Extents Partition::place(index_t r) const {
   return place;
 }
 
-index_t Partition::rank_at(const Extents& place) const {
+index_t Partition::rank_at(const Extents& coordinates) const {
   index_t r = 0;
-  for (int a = 0; a < rank(); ++a) r = r * along(a).parts() + place[a];
+  for (int a = 0; a < rank(); ++a) r = r * along(a).parts() + coordinates[a];
   return r;
 }
 
 Box Partition::part(index_t r) const {
-  const Extents at = place(r);
+  const Extents at = coordinates(r);
   Box box;
   for (int a = 0; a < rank(); ++a) {
     const Range range = along(a).part(at[a]);
@@ -162,4 +162,4 @@ Partition centred_outputs(const Problem& problem, const Partition& inputs) {
   return Partition(std::move(cuts));
 }
 
-}  // namespace oriel::dist
+}  // namespace oriel::distributed

@@ -4,7 +4,7 @@
 #include <chrono>
 #include <thread>
 
-namespace oriel::dist {
+namespace oriel::distributed {
 
 class Patience {
  public:
@@ -25,4 +25,4 @@ class Patience {
   unsigned calls_ = 0;
 };
 
-}  // namespace oriel::dist
+}  // namespace oriel::distributed

@@ -4,7 +4,7 @@
 
 #include "distributed/box_copy.h"
 
-namespace oriel::dist {
+namespace oriel::distributed {
 namespace {
 
 constexpr index_t kLine = 64;                       // what memory is aligned to
@@ -23,12 +23,12 @@ class Builder {
       : plan_(plan), pass_(pass), rank_(rank), forward_(pass == Pass::forward) {
     const Problem& problem = plan.problem();
     const index_t bytes = size_bytes(problem.dtype);
-    made_.code_bytes = dist::code_bytes(problem.taps());
-    made_.places = pass == Pass::backward_places;
+    made_.code_bytes = distributed::code_bytes(problem.taps());
+    made_.indices = pass == Pass::backward_indices;
     if (forward_) travelling_.push_back({Stream::x, plan.forward(rank), bytes});
     if (pass == Pass::backward_inputs) travelling_.push_back({Stream::x, plan.backward_inputs(rank), bytes});
     if (!forward_) travelling_.push_back({Stream::dy, plan.backward(rank), bytes});
-    if (made_.places) travelling_.push_back({Stream::places, travelling_.back().exchange, made_.code_bytes});
+    if (made_.indices) travelling_.push_back({Stream::indices, travelling_.back().exchange, made_.code_bytes});
   }
 
   Schedule build() {
@@ -64,7 +64,7 @@ class Builder {
   // A copy of `box` from what is owned and what comes.
   Ghost gather(const Travelling& t, const Box& box) {
     Ghost ghost{t.stream, box, 0, {}};
-    ghost.offset = take(box, t.stream == Stream::places ? size_bytes(Dtype::i64) : t.bytes);
+    ghost.offset = take(box, t.stream == Stream::indices ? size_bytes(Dtype::i64) : t.bytes);
     const Box own = intersect(box, t.exchange.owned);
     if (!own.empty()) ghost.copies.push_back({.from = t.exchange.owned, .part = own});
     for (std::size_t m = 0; m < made_.receive.size(); ++m) {
@@ -189,16 +189,16 @@ class Builder {
 
 Problem blind_problem(const Problem& problem, const Extents& shape) {
   Pool pool = problem.pool;
-  pool.kind = WindowKind::uniform;
-  pool.kernel = pool.dilation = pool.pad_lo = {1};
-  pool.stride = {shape[0] + 1};
-  pool.pad_hi = pool.axes = {0};
-  pool.output_size = {};
-  pool.padding = Padding::given;
-  pool.ceil_mode = false;
+  pool.windows.kind = WindowKind::uniform;
+  pool.windows.kernel = pool.windows.dilation = pool.windows.pad_lo = {1};
+  pool.windows.stride = {shape[0] + 1};
+  pool.windows.pad_hi = pool.windows.axes = {0};
+  pool.windows.output_size = {};
+  pool.windows.padding = Padding::given;
+  pool.windows.ceil_mode = false;
   return make_problem(pool, problem.dtype, shape);
 }
 
 Schedule make_schedule(const HaloPlan& plan, Pass pass, index_t rank) { return Builder(plan, pass, rank).build(); }
 
-}  // namespace oriel::dist
+}  // namespace oriel::distributed

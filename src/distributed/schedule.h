@@ -6,10 +6,10 @@
 
 #include "oriel/distributed/local_pool.h"
 
-namespace oriel::dist {
+namespace oriel::distributed {
 
 /// A tensor that travels.
-enum class Stream : std::uint8_t { x, dy, places };
+enum class Stream : std::uint8_t { x, dy, indices };
 inline constexpr int kStreams = 3;
 
 /// A box of one stream, dense, from byte `offset` of a message on.
@@ -54,7 +54,7 @@ struct Task {
 
 struct Schedule {
   bool ready = false;
-  bool places = false;  // whether tasks read them (forward they are written on request)
+  bool indices = false;  // whether tasks read them (forward they are written on request)
   std::vector<MessagePlan> send, receive;
   std::vector<Task> tasks;
   index_t scratch_bytes = 0;
@@ -67,4 +67,4 @@ Problem blind_problem(const Problem& problem, const Extents& shape);
 /// The messages and tasks of rank's pass.
 Schedule make_schedule(const HaloPlan& plan, Pass pass, index_t rank);
 
-}  // namespace oriel::dist
+}  // namespace oriel::distributed

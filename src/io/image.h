@@ -6,6 +6,7 @@
 #include <string>
 
 #include "io/array.h"
+#include "io/bytes.h"
 
 namespace oriel::io {
 

@@ -11,6 +11,7 @@
 #include <cstring>
 
 #include "io/memory_bound.h"
+#include "oriel/types.h"
 
 namespace oriel::io {
 namespace {

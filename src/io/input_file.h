@@ -1,10 +1,12 @@
 // Reading bytes: mapped files and standard input.
 #pragma once
 
+#include <memory>
 #include <span>
 #include <string>
+#include <vector>
 
-#include "io/array.h"
+#include "io/bytes.h"
 
 namespace oriel::io {
 

@@ -79,7 +79,7 @@ class GrowingMemory {
  private:
   static std::size_t size(index_t bytes) { return static_cast<std::size_t>(bytes); }
   void* check(void* data) const {
-    if (data == MAP_FAILED) throw Error(fmt::format("{}: memory: there is not enough for it", file_));
+    if (data == MAP_FAILED) throw Error(fmt::format("{}: out of memory", file_));
     return data;
   }
 

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "io/array.h"
+#include "io/bytes.h"
 
 namespace oriel::io {
 

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "io/npy.h"
+#include "quoted.h"
 
 namespace oriel::io {
 namespace {
@@ -47,13 +48,6 @@ std::string entry_name(zip_t* archive, zip_int64_t i) {
   return text == nullptr ? "" : text;
 }
 
-// A name from an archive may hold anything; an error is one line.
-std::string shown(std::string name) {
-  for (char& c : name)
-    if (static_cast<unsigned char>(c) < ' ' || c == '\x7f') c = '?';
-  return name;
-}
-
 // The names of an archive's arrays, as many as a line holds.
 std::string list_arrays(zip_t* archive) {
   constexpr zip_int64_t listed = 10;
@@ -62,7 +56,7 @@ std::string list_arrays(zip_t* archive) {
   for (zip_int64_t i = 0; i < std::min(count, listed); ++i) {
     std::string name = entry_name(archive, i);
     if (name.ends_with(kNpyEnding)) name.resize(name.size() - kNpyEnding.size());
-    known += (known.empty() ? "" : ", ") + shown(name);
+    known += (known.empty() ? "" : ", ") + detail::printable(name);
   }
   return count > listed ? known + ", …" : known;
 }
@@ -89,7 +83,7 @@ Array read_npz(std::span<const std::byte> bytes, const std::string& array, const
   const Archive archive =
       open_archive(zip_source_buffer_create(bytes.data(), bytes.size(), 0, &error), ZIP_RDONLY, file);
   const zip_int64_t index = find_entry(archive.get(), array, file);
-  const std::string label = fmt::format("{}:{}", file, shown(entry_name(archive.get(), index)));
+  const std::string label = fmt::format("{}:{}", file, detail::printable(entry_name(archive.get(), index)));
   const Entry entry(zip_fopen_index(archive.get(), static_cast<zip_uint64_t>(index), 0));
   if (!entry) throw Error(fmt::format("{}: cannot read: {}", label, zip_strerror(archive.get())));
   const ReadBytes read = [&](void* to, std::size_t count) {

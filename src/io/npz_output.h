@@ -8,6 +8,7 @@
 
 #include "io/output_file.h"
 #include "io/writer_lock.h"
+#include "oriel/tensor.h"
 
 namespace oriel::io {
 

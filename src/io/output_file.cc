@@ -16,6 +16,7 @@
 
 #include "io/file_identity.h"
 #include "io/temporary_name.h"
+#include "oriel/types.h"
 
 namespace oriel::io {
 namespace {

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-#include "io/array.h"
+#include "io/bytes.h"
 
 namespace oriel::io {
 

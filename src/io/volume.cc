@@ -68,7 +68,7 @@ void for_each_run(const Extents& shape, const Extents& order, const Extents& beg
   }
   index_t at = 0;
   for (int a = 0; a < shape.size(); ++a) at += begin[a] * pitch[a];
-  Extents step(shape.size(), 0);
+  Extents step = Extents::filled(shape.size(), 0);
   for (index_t done = 0;; done += count) {
     run(at, done, count);
     int d = outer - 1;

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "io/output_file.h"
+#include "oriel/types.h"
 
 namespace oriel::io {
 

@@ -1,6 +1,5 @@
 #include "oriel/nn/unet.h"
 
-#include <fmt/format.h>
 #include <sched.h>
 
 #include <algorithm>
@@ -8,6 +7,7 @@
 
 #include "nn/cpu/engine.h"
 #include "nn/cuda/engine.h"
+#include "text.h"
 
 namespace oriel::nn {
 namespace {

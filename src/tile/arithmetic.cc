@@ -244,7 +244,7 @@ tensor where(const tensor& condition, const operand& x, const operand& y, const 
   const Dtype dtype = options.dtype.value_or(promote(dtype_of_operand(x), dtype_of_operand(y)));
   const auto as_tile = [&](const operand& v) {  // a number becomes a tile of one element a partition
     if (v.tile) return *v.tile;
-    Extents shape(static_cast<int>(condition.shape().size()), 1);
+    Extents shape = Extents::filled(static_cast<int>(condition.shape().size()), 1);
     shape[0] = condition.shape()[0];
     return full(shape, v.number, {.dtype = dtype}, v.where);
   };

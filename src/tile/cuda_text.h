@@ -21,7 +21,7 @@ std::string cuda_comment(std::string text);
 /// What every text begins with: elements and arithmetic.
 std::string_view cuda_prelude();
 
-/// Names that a text cannot give to what is a program's.
+/// UniqueNames that a text cannot give to what is a program's.
 std::set<std::string> cuda_words();
 
 }  // namespace oriel::tile

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "tile/names.h"
+#include "tile/unique_names.h"
 
 namespace oriel::tile {
 
@@ -54,11 +54,11 @@ std::string python_string(const std::string& text) {
 }
 
 Program with_python_names(Program program) {
-  Names names({"nki",  "nisa",   "nl",       "picked",  "other", "flags", "row",    "False",    "None",   "True",
-               "and",  "as",     "assert",   "async",   "await", "break", "class",  "continue", "def",    "del",
-               "elif", "else",   "except",   "finally", "for",   "from",  "global", "if",       "import", "in",
-               "is",   "lambda", "nonlocal", "not",     "or",    "pass",  "raise",  "return",   "try",    "while",
-               "with", "yield",  "max",      "min",     "range", "float"});
+  UniqueNames names({"nki",  "nisa",   "nl",       "picked",  "other", "flags", "row",    "False",    "None",   "True",
+                     "and",  "as",     "assert",   "async",   "await", "break", "class",  "continue", "def",    "del",
+                     "elif", "else",   "except",   "finally", "for",   "from",  "global", "if",       "import", "in",
+                     "is",   "lambda", "nonlocal", "not",     "or",    "pass",  "raise",  "return",   "try",    "while",
+                     "with", "yield",  "max",      "min",     "range", "float"});
   program.name = names.unique(program.name);
   for (Counter& c : program.counters) c.name = names.unique(c.name);
   for (int a = 0; a < 16; ++a)

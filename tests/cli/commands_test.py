@@ -12,7 +12,7 @@ import pytest
 
 from conftest import COMMAND
 
-COMMANDS = ["pool", "check", "explain", "bench", "plan", "tile", "info", "completion"]
+COMMANDS = ["pool", "check", "explain", "bench", "scale", "tile", "info", "completion"]
 
 
 def test_info(oriel):
@@ -90,7 +90,7 @@ def test_every_example_of_the_help_is_understood(oriel, tmp_path):
     with h5py.File(tmp_path / "v.h5", "w") as file:
         file["data"] = np.zeros((8, 8, 8), "f4")
     examples = []
-    for command in ["pool", "explain", "check", "plan"]:
+    for command in ["pool", "explain", "check", "scale"]:
         text = oriel(command, "--help").stdout.decode()
         examples += re.findall(r"^  ((?:cat x.npy \| )?oriel .*)", text, re.MULTILINE)
     assert len(examples) >= 10

@@ -108,12 +108,12 @@ def test_json_lists_every_window(oriel):
 
 
 def test_the_plan_says_bytes_and_operations(oriel):
-    plan = json.loads(text_of(oriel, "max:f32:2x3x8x8:k2x2", "--plan", "--json"))
+    plan = json.loads(text_of(oriel, "max:f32:2x3x8x8:k2x2", "--strategy", "--json"))
     assert plan["strategy"] and plan["why"] and plan["target"]
     assert (plan["bytes_read"], plan["bytes_written"]) == (2 * 3 * 64 * 4, 2 * 3 * 16 * 4)
     assert plan["combinations"] == 2 * 3 * (4 * 8 + 4 * 4)  # one for each column of 4 rows, one for each of 16 results
     assert plan["direct_combinations"] == 2 * 3 * 16 * 3
-    text = text_of(oriel, "max:f32:2x3x8x8:k2x2", "--plan")
+    text = text_of(oriel, "max:f32:2x3x8x8:k2x2", "--strategy")
     assert plan["strategy"] in text and "1536 read, 384 written" in text
 
 
@@ -124,7 +124,7 @@ def test_the_plan_says_bytes_and_operations(oriel):
     ("avg:f32:4x6:k2:omit:backward", 96 + 24, 96),
 ])
 def test_the_plan_counts_every_operand(oriel, name, read, written):
-    plan = json.loads(text_of(oriel, name, "--plan", "--json"))
+    plan = json.loads(text_of(oriel, name, "--strategy", "--json"))
     assert (plan["bytes_read"], plan["bytes_written"]) == (read, written)
 
 

@@ -2,6 +2,7 @@
 
 import io
 import json
+import os
 import re
 
 import ml_dtypes
@@ -97,6 +98,8 @@ def test_padding_before_and_after(oriel, tmp_path):
     np.testing.assert_array_equal(y, sliding_window_view(padded, (3, 3)).sum(axis=(2, 3)))
     spaced = pooled(oriel, tmp_path, x, "--op", "sum", "--kernel", 3, "--stride", 1, "--padding", "0:1 x 2:1")
     np.testing.assert_array_equal(spaced, y)
+    as_in_names = pooled(oriel, tmp_path, x, "--op", "sum", "--kernel", 3, "--stride", 1, "--padding", "0+1x2+1")
+    np.testing.assert_array_equal(as_in_names, y)
 
 
 def test_same_puts_the_odd_place_after_or_before(oriel, tmp_path):
@@ -181,6 +184,14 @@ def test_fewer_numbers_than_axes_need_named_axes(oriel, refusal, tmp_path):
     assert text.endswith("has 2; no axes are named, so all 3 are pooled (axes -2, -1 are the last 2)")
     assert "so all 3 are pooled" in refusal("pool", "x.npy", "y.npy", "-k", "4", code=2)
     assert pooled(oriel, tmp_path, sample((6, 8, 3), "u1"), "-k", "2x2", "--axes", "0,1").shape == (3, 4, 3)
+
+
+@pytest.mark.parametrize("memory", [[], ["--memory", "1GiB"]])
+def test_names_that_are_no_text_are_still_json(oriel, tmp_path, memory):
+    name = os.fsdecode(b'a"\n\xff.npy')
+    np.save(tmp_path / name, sample((8, 8), "f4"))
+    report = oriel("pool", name, "y.npy", "-k", 2, *memory, "--json").stdout
+    assert report.count(b"\n") == 1 and json.loads(report.decode())["in"] == 'a"\n\ufffd.npy'
 
 
 def test_the_report(oriel, tmp_path):

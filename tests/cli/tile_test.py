@@ -12,7 +12,7 @@ def test_all_parts(oriel):
     for part in ("ir", "picture", "checks", "report", "nki", "cuda"):
         assert f"== {part}\n" in text
     assert "[[36,2],[12,3],[2,3],[6,2],[1,2]]" in text
-    assert "trn2: nothing to complain of" in text
+    assert "trn2: no issues found" in text
     assert "exact   hbm->sbuf 144 B in 1 dma" in text
 
 
@@ -48,7 +48,7 @@ def test_a_machine_that_cannot(oriel):
         text = text_of(oriel, *large, "--machine", machine, code=code)
         assert ("error SBUF1: " in text) == (code == 1)
     banded = ["tile", "avg_pool2d", "--shape", "2x224x224", "--set", "kernel=2", "--only", "checks", "--machine", "trn1"]
-    assert text_of(oriel, *banded) == "trn1: nothing to complain of\n"
+    assert text_of(oriel, *banded) == "trn1: no issues found\n"
 
 
 def test_list_and_bad_input(oriel, refusal):

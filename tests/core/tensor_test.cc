@@ -5,19 +5,14 @@
 #include <random>
 #include <set>
 
+#include "support.h"
+
 namespace oriel {
 namespace {
 
 constexpr index_t kHuge = std::numeric_limits<index_t>::max();
 
-std::string message(auto&& call) {
-  try {
-    call();
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "(no error)";
-}
+using test::message;
 
 TEST(MemoryOrder, IsThatOfPitchesFromTheLargestOn) {
   EXPECT_EQ(memory_order({12, 4, 1}), Extents({0, 1, 2}));
@@ -62,7 +57,7 @@ TEST(Tensor, S12_ElementCounts) {
 TEST(Tensor, ByteSpans) {
   float x[24] = {};
   EXPECT_EQ(byte_span(ConstTensor(x, {2, 3, 4})).end, 96);
-  EXPECT_EQ(byte_span(ConstTensor(x, {0, 3})).end, 0);
+  EXPECT_EQ(byte_span(ConstTensor(&x[0], {0, 3})).end, 0);
   const ByteSpan reversed = byte_span({x + 23, Dtype::f32, {2, 12}, {-12, -1}});
   EXPECT_EQ(reversed.begin, -92);
   EXPECT_EQ(reversed.end, 4);
@@ -85,7 +80,7 @@ TEST(Tensor, ByteSpans) {
 
 TEST(Tensor, Overlaps) {
   float x[24] = {};
-  const ConstTensor whole(x, {24}), head(x, {12}), tail(x + 12, {12}), none(x, {0});
+  const ConstTensor whole(x, {24}), head(&x[0], {12}), tail(x + 12, {12}), none(&x[0], {0});
   EXPECT_TRUE(may_overlap(whole, tail));
   EXPECT_TRUE(may_overlap(head, head));
   EXPECT_FALSE(may_overlap(head, tail));

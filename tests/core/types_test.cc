@@ -6,8 +6,12 @@
 #include <cstring>
 #include <random>
 
+#include "support.h"
+
 namespace oriel {
 namespace {
+
+using test::message;
 
 static_assert(half(1.0).bits == 0x3c00 && half(-2.0).bits == 0xc000 && half(65520.0).bits == 0x7c00);
 static_assert(half(5.9604644775390625e-8).bits == 1, "the least subnormal");
@@ -166,19 +170,10 @@ TEST(Types, NamesReturn) {
   EXPECT_FALSE(is_floating(Dtype::boolean));
 }
 
-std::string message(auto&& call) {
-  try {
-    call();
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "(no error)";
-}
-
 TEST(Types, ErrorsNameTheValueAndWhatIsAllowed) {
   EXPECT_EQ(message([] { parse_dtype("f31"); }),
-            "dtype: must be one of f64, f32, f16, bf16, i8, u8, i16, u16, i32, u32, i64, u64, bool, but is 'f31'");
-  EXPECT_EQ(message([] { parse_op("mux\n"); }), "op: must be one of max, min, avg, sum, lp, but is 'mux?'");
+            "dtype must be one of f64, f32, f16, bf16, i8, u8, i16, u16, i32, u32, i64, u64, bool, but is 'f31'");
+  EXPECT_EQ(message([] { parse_op("mux\n"); }), "op must be one of max, min, avg, sum, lp, but is 'mux?'");
   EXPECT_LE(message([] { parse_op(std::string(100000, 'x')); }).size(), 100U);
   EXPECT_EQ(message([] { name(static_cast<Dtype>(99)); }), "dtype: the value 99 names no element type");
   EXPECT_EQ(message([] { name(static_cast<Op>(99)); }), "op: the value 99 names no reduction");
@@ -193,7 +188,7 @@ TEST(Extents, HoldUpToSixteenValues) {
   for (int i = 3; i < kMaxRank; ++i) e.push_back(i);
   EXPECT_EQ(e.size(), 16);
   EXPECT_EQ(message([&] { e.push_back(0); }), "extents: at most 16 axes are supported");
-  EXPECT_EQ(Extents(2, 7), (Extents{7, 7}));
+  EXPECT_EQ(Extents::filled(2, 7), (Extents{7, 7}));
   EXPECT_FALSE((Extents{1, 2} == Extents{1, 2, 0}));
 }
 

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "cuda/device_tensor.h"
-#include "from_problem.h"
 #include "oriel/pool.h"
+#include "reference/from_problem.h"
 
 namespace oriel::test {
 
@@ -59,13 +59,13 @@ class DeviceCheck {
   std::string forward() {
     DeviceTensor x(dtype(), c_.problem.shape, in_, c_.x.data(), c_.problem.order);
     DeviceTensor y(dtype(), c_.out_shape(), out_, nullptr, c_.problem.order);
-    oriel::forward(c_.problem.pool, x.view(), y.view());
+    oriel::forward(c_.problem.pool, {.x = x.view(), .y = y.view()});
     if (std::string wrong = judge("forward", c_.y, y, c_.exact_powers()); !wrong.empty()) return wrong;
     if (!c_.picks()) return {};
     for (IndexSpace space : {IndexSpace::plane, IndexSpace::tensor, IndexSpace::window}) {
       DeviceTensor z(dtype(), c_.out_shape(), out_, nullptr, c_.problem.order);
       DeviceTensor index(Dtype::i64, c_.out_shape(), out_, nullptr);
-      oriel::forward(c_.problem.pool, x.view(), z.view(), index.view(), space);
+      oriel::forward(c_.problem.pool, {.x = x.view(), .y = z.view(), .indices = index.view(), .space = space});
       if (std::string wrong = judge("forward with indices", c_.y, z, true); !wrong.empty()) return wrong;
       const std::vector<index_t>& expected = indices(space);
       const std::vector<std::byte> got = index.fetch().dense();
@@ -93,14 +93,16 @@ class DeviceCheck {
       DeviceTensor x(dtype(), c_.problem.shape, in_, c_.x.data(), c_.problem.order);
       DeviceTensor y(dtype(), c_.out_shape(), out_, nullptr, c_.problem.order);
       DeviceTensor index(code, c_.out_shape(), out_, nullptr, c_.problem.order);
-      oriel::forward(c_.problem.pool, x.view(), y.view(), index.view(), IndexSpace::window);
+      oriel::forward(c_.problem.pool,
+                     {.x = x.view(), .y = y.view(), .indices = index.view(), .space = IndexSpace::window});
       if (std::string wrong = judge("forward with small codes", c_.y, y, true); !wrong.empty()) return wrong;
       if (index.fetch().dense() != expected) return text("small codes") + " differ (" + std::string(name(code)) + ")";
       if (!c_.backward) continue;
       DeviceTensor codes(code, c_.out_shape(), in_, expected.data(), c_.problem.order);
       DeviceTensor dy(dtype(), c_.out_shape(), in_, c_.dy.data(), c_.problem.order);
       DeviceTensor dx(dtype(), c_.problem.shape, out_, nullptr, c_.problem.order);
-      oriel::backward(c_.problem.pool, dy.view(), codes.view(), IndexSpace::window, dx.view());
+      oriel::backward(c_.problem.pool,
+                      {.dy = dy.view(), .indices = codes.view(), .space = IndexSpace::window, .dx = dx.view()});
       if (std::string wrong = judge("backward from small codes", c_.dx, dx, true); !wrong.empty()) return wrong;
     }
     return {};
@@ -113,18 +115,18 @@ class DeviceCheck {
     DeviceTensor x(dtype(), c_.problem.shape, in_, c_.x.data(), c_.problem.order);
     DeviceTensor dy(dtype(), c_.out_shape(), in_, c_.dy.data(), c_.problem.order);
     DeviceTensor dx(dtype(), c_.problem.shape, out_, nullptr, c_.problem.order);
-    oriel::backward(pool, x.view(), dy.view(), dx.view());
+    oriel::backward(pool, {.x = x.view(), .dy = dy.view(), .dx = dx.view()});
     if (std::string wrong = judge("backward", c_.dx, dx, exact); !wrong.empty()) return wrong;
     if ((pool.op == Op::sum || pool.op == Op::avg) && pool.nan != NanPolicy::omit) {
       DeviceTensor without(dtype(), c_.problem.shape, out_, nullptr, c_.problem.order);
-      oriel::backward(pool, dy.view(), without.view());
+      oriel::backward(pool, {.dy = dy.view(), .dx = without.view()});
       if (std::string wrong = judge("backward without x", c_.dx, without, exact); !wrong.empty()) return wrong;
     }
     if (!c_.picks()) return {};
     for (IndexSpace space : {IndexSpace::plane, IndexSpace::tensor, IndexSpace::window}) {
       DeviceTensor index(Dtype::i64, c_.out_shape(), in_, indices(space).data());
       DeviceTensor stored(dtype(), c_.problem.shape, out_, nullptr, c_.problem.order);
-      oriel::backward(pool, dy.view(), index.view(), space, stored.view());
+      oriel::backward(pool, {.dy = dy.view(), .indices = index.view(), .space = space, .dx = stored.view()});
       if (std::string wrong = judge("backward from indices", c_.dx, stored, exact); !wrong.empty()) return wrong;
     }
     return {};
@@ -139,7 +141,7 @@ class DeviceCheck {
     for (IndexSpace space : {IndexSpace::plane, IndexSpace::tensor}) {
       DeviceTensor index(Dtype::i64, c_.out_shape(), in_, indices(space).data());
       DeviceTensor x(dtype(), c_.problem.shape, out_, nullptr, c_.problem.order);
-      oriel::unpool(y.view(), index.view(), space, axes, x.view());
+      oriel::unpool(axes, {.y = y.view(), .indices = index.view(), .space = space, .x = x.view()});
       if (std::string wrong = judge("unpool", expected, x, true); !wrong.empty()) return wrong;
     }
     return {};

@@ -4,7 +4,7 @@
 
 #include <numeric>
 
-#include "cuda/memory.cuh"
+#include "cuda/device/memory.cuh"
 #include "emulator/grid.h"
 
 namespace oriel::cuda {

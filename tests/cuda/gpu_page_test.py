@@ -45,7 +45,7 @@ def test_padding_at_one_end_is_not_pytorchs(bridge):
 
 
 def test_errors_reach_python(bridge):
-    with pytest.raises(ValueError, match="dtype: must be one of"):
+    with pytest.raises(ValueError, match="dtype must be one of"):
         bridge.describe("max:f3:8:k2")
     x, error = torch.randn(1, 1, 4, 4), ctypes.create_string_buffer(500)
     pointers = [ctypes.c_void_p(t.data_ptr()) for t in (x, torch.zeros(1, 1, 2, 2))]

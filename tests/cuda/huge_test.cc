@@ -66,17 +66,17 @@ void call(Way way, const Problem& p, const Sides& s) {
   const bool sums = p.pool.op == Op::sum || p.pool.op == Op::avg;
   switch (way) {
     case Way::forward:
-      return forward(p.pool, s.x, s.y);
+      return forward(p.pool, {.x = s.x, .y = s.y});
     case Way::indices:
-      return forward(p.pool, s.x, s.y, s.index, IndexSpace::tensor);
+      return forward(p.pool, {.x = s.x, .y = s.y, .indices = s.index, .space = IndexSpace::tensor});
     case Way::backward:
-      return sums ? backward(p.pool, s.y, s.x) : backward(p.pool, s.kept, s.y, s.x);
+      return sums ? backward(p.pool, {.dy = s.y, .dx = s.x}) : backward(p.pool, {.x = s.kept, .dy = s.y, .dx = s.x});
     case Way::from_indices:
-      return backward(p.pool, s.y, s.index, IndexSpace::tensor, s.x);
+      return backward(p.pool, {.dy = s.y, .indices = s.index, .space = IndexSpace::tensor, .dx = s.x});
     case Way::unpool: {
       Extents axes;
       for (int a = 0; a < p.pooled; ++a) axes.push_back(p.axes[static_cast<std::size_t>(a)]);
-      return unpool(s.y, s.index, IndexSpace::tensor, axes, s.x);
+      return unpool(axes, {.y = s.y, .indices = s.index, .space = IndexSpace::tensor, .x = s.x});
     }
   }
 }

@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-FILES = [*(ROOT / "src/cuda").glob("*.cu*"), *(ROOT / "src/cuda").glob("*.h"), *(ROOT / "python/src").glob("xla_*"),
+FILES = [*(ROOT / "src/cuda").glob("*.cu*"), *(ROOT / "src/cuda").glob("*.h"), *(ROOT / "src/cuda/device").iterdir(), *(ROOT / "python/src").glob("xla_*"),
          *(ROOT / "src/nn/cuda").iterdir(),
          *(ROOT / "cli").glob("device_cuda.cc")]  # fmt: skip
 # Calls that give no code, and those of destructors and deleters, which cannot throw: the next call reports what went wrong.

@@ -55,13 +55,14 @@ class Call {
     c.bound = sectors(x.view()) + sectors(y.view()) + (p_.indices ? sectors(index.view()) : 0);
     grid::reset();
     if (!backward_) {
-      p_.indices ? oriel::forward(p_, x.view(), y.view(), index.view()) : oriel::forward(p_, x.view(), y.view());
+      p_.indices ? oriel::forward(p_, {.x = x.view(), .y = y.view(), .indices = index.view()})
+                 : oriel::forward(p_, {.x = x.view(), .y = y.view()});
       c.kernel = cuda::kernel_of(p_, x.view(), y.view(), places);
     } else if (picks_) {
-      oriel::backward(p_, x.view(), y.view(), dx.view());
+      oriel::backward(p_, {.x = x.view(), .dy = y.view(), .dx = dx.view()});
       c.bound += sectors(dx.view());
     } else {
-      oriel::backward(p_, y.view(), dx.view());
+      oriel::backward(p_, {.dy = y.view(), .dx = dx.view()});
     }
     const grid::Report& r = grid::report();
     EXPECT_TRUE(r.failures.empty()) << r.failures[0];

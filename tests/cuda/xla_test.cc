@@ -75,7 +75,8 @@ class CudaXla : public testing::Test {
   }
 
   static std::vector<index_t> words(Op op) {
-    return python::to_words({.op = op, .kernel = {3, 3}, .stride = {2, 2}, .pad_lo = {1, 1}, .axes = {-2, -1}});
+    return python::to_words(
+        {.op = op, .windows = {.kernel = {3, 3}, .stride = {2, 2}, .pad_lo = {1, 1}, .axes = {-2, -1}}});
   }
   static python::Words span(const std::vector<index_t>& words) { return {words.data(), words.size()}; }
   static void expect_done(const ffi::Error& error) { EXPECT_TRUE(error.success()) << error.message(); }
@@ -94,7 +95,7 @@ TEST_F(CudaXla, IndicesOf32And64Bits) {
   std::vector<float> y(150);
   std::vector<index_t> places(150);
   const ConstTensor in(x.data(), Dtype::f32, in_);
-  forward(pool_, in, Tensor(y.data(), out_), Tensor(places.data(), out_), IndexSpace::plane);
+  forward(pool_, {.x = in, .y = Tensor(y.data(), out_), .indices = Tensor(places.data(), out_)});
   const std::vector<index_t> words = CudaXla::words(Op::max);
   Buffer from(Dtype::f32, in_, x.data());
   for (const Dtype dtype : {Dtype::i32, Dtype::i64}) {
@@ -123,11 +124,14 @@ TEST_F(CudaXla, PickedElementsAndTheirTranspose) {
     seen.shape = in_;
     seen.pitch[0] = 0;
     std::vector<index_t> places(150);
-    forward(pool_, seen, Tensor(values.data(), dtype, out_), Tensor(places.data(), out_), IndexSpace::tensor);
+    forward(pool_, {.x = seen,
+                    .y = Tensor(values.data(), dtype, out_),
+                    .indices = Tensor(places.data(), out_),
+                    .space = IndexSpace::tensor});
     for (std::size_t i = 0; i < 150; ++i) {
       std::memcpy(&expected[i * size], &t[static_cast<std::size_t>(places[i]) * size], size);
     }
-    oriel::backward(pool_, seen, ConstTensor(dy.data(), dtype, out_), Tensor(dx.data(), dtype, in_));
+    oriel::backward(pool_, {.x = seen, .dy = ConstTensor(dy.data(), dtype, out_), .dx = Tensor(dx.data(), dtype, in_)});
 
     Buffer on_x(dtype, one, x.data()), on_t(dtype, in_, t.data()), on_dy(dtype, out_, dy.data());
     Buffer picked(dtype, out_), gradient(dtype, in_);
@@ -143,8 +147,8 @@ TEST_F(CudaXla, SumsAndTheirTranspose) {
   const Pool pool = python::from_words(words);
   const auto x = random(Dtype::f32, in_, 5), dy = random(Dtype::f32, out_, 6);
   std::vector<float> y(150), dx(540);
-  forward(pool, ConstTensor(x.data(), Dtype::f32, in_), Tensor(y.data(), out_));
-  oriel::backward(pool, ConstTensor(dy.data(), Dtype::f32, out_), Tensor(dx.data(), in_));
+  forward(pool, {.x = ConstTensor(x.data(), Dtype::f32, in_), .y = Tensor(y.data(), out_)});
+  oriel::backward(pool, {.dy = ConstTensor(dy.data(), Dtype::f32, out_), .dx = Tensor(dx.data(), in_)});
   Buffer on_x(Dtype::f32, in_, x.data()), on_dy(Dtype::f32, out_, dy.data()), to(Dtype::f32, out_);
   Buffer gradient(Dtype::f32, in_);
   expect_done(python::on_device::forward(nullptr, on_x.get(), to.get(), span(words)));
@@ -159,7 +163,7 @@ TEST_F(CudaXla, IntegerSumsWrap) {
     std::vector<T> x(540);
     for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<T>(first - static_cast<T>(i % 7));
     std::vector<std::int64_t> wide(x.begin(), x.end()), sums(150);
-    forward(python::from_words(words), ConstTensor(wide.data(), in_), Tensor(sums.data(), out_));
+    forward(python::from_words(words), {.x = ConstTensor(wide.data(), in_), .y = Tensor(sums.data(), out_)});
     Buffer from(dtype_v<T>, in_, x.data()), to(dtype_v<T>, out_);
     expect_done(wrapped_sum(nullptr, from.get(), to.get(), span(words)));
     std::vector<T> expected;

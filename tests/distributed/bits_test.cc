@@ -10,11 +10,11 @@
 namespace oriel::test {
 namespace {
 
-using dist::Cuts;
-using dist::InProcess;
-using dist::LocalPool;
-using dist::Partition;
-using dist::Pass;
+using distributed::Cuts;
+using distributed::InProcess;
+using distributed::LocalPool;
+using distributed::Partition;
+using distributed::Pass;
 
 void check_all_partitions(const Problem& problem, index_t parts, std::mt19937_64& random) {
   const Whole whole(problem, kAllData[random() % 4], random);
@@ -47,14 +47,14 @@ TEST(DistributedBits, EveryPartitionOfSmallUniformPools) {
       for (index_t s : {1, 2, 4}) {
         for (const auto& [low, high] : {std::pair<index_t, index_t>{0, 0}, {1, 1}, {3, 1}}) {
           Pool pool = all[turn++ % all.size()];
-          pool.kernel = {k};
-          pool.stride = {s};
-          pool.pad_lo = {low};
-          pool.pad_hi = {high};
-          pool.dilation = {turn % 3 == 0 ? 2 : 1};
-          pool.ceil_mode = turn % 2 == 0;
-          pool.axes = {0};
-          if (n + low + high < pool.dilation[0] * (k - 1) + 1) continue;
+          pool.windows.kernel = {k};
+          pool.windows.stride = {s};
+          pool.windows.pad_lo = {low};
+          pool.windows.pad_hi = {high};
+          pool.windows.dilation = {turn % 3 == 0 ? 2 : 1};
+          pool.windows.ceil_mode = turn % 2 == 0;
+          pool.windows.axes = {0};
+          if (n + low + high < pool.windows.dilation[0] * (k - 1) + 1) continue;
           const Dtype dtype = turn % 5 == 0 && pool.op == Op::max ? Dtype::i8
                               : turn % 4 == 0                     ? Dtype::bf16
                                                                   : Dtype::f32;
@@ -71,9 +71,9 @@ TEST(DistributedBits, EveryPartitionOfSmallAdaptivePools) {
   for (const Pool& kind : kinds()) {
     for (const auto& [n, m] : {std::pair<index_t, index_t>{5, 3}, {3, 5}, {6, 3}, {5, 1}}) {
       Pool pool = kind;
-      pool.kind = WindowKind::adaptive;
-      pool.output_size = {m};
-      pool.axes = {0};
+      pool.windows.kind = WindowKind::adaptive;
+      pool.windows.output_size = {m};
+      pool.windows.axes = {0};
       check_all_partitions(make_problem(pool, Dtype::f32, {n}), 3, random);
       if (HasFatalFailure()) return;
     }
@@ -128,10 +128,11 @@ TEST(DistributedBits, RanksOnThreads) {
         threads.emplace_back([&, r] {
           std::string& mine = wrong[static_cast<std::size_t>(r)];
           try {
-            dist::DistributedPool pool(LocalPool(problem, inputs, outputs, r), group.transport(r), passes_of(whole));
+            distributed::DistributedPool pool(LocalPool(problem, inputs, outputs, r), group.transport(r),
+                                              passes_of(whole));
             RankParts parts(whole, pool.local(), false);
             for (int repeat = 0; repeat < 3 && mine.empty(); ++repeat) {
-              mine = check_passes(whole, parts, [&](Pass pass, const dist::Operands& operands) {
+              mine = check_passes(whole, parts, [&](Pass pass, const distributed::Operands& operands) {
                 pool.run(pass, operands, {.threads = 1});
               });
             }

@@ -10,7 +10,7 @@
 #include "distributed/partitions.h"
 #include "oriel/distributed/transport.h"
 #include "pool/fill.h"
-#include "reference.h"
+#include "reference/reference.h"
 
 namespace oriel::test {
 
@@ -21,7 +21,7 @@ inline Bytes room(Dtype dtype, const Extents& shape) {
 }
 
 /// The elements of a box of a dense row-major tensor, dense; and back.
-inline void walk_box(const Extents& shape, const dist::Box& box, index_t bytes, auto&& body) {
+inline void walk_box(const Extents& shape, const distributed::Box& box, index_t bytes, auto&& body) {
   const Extents pitch = dense_pitch(shape), part = box.shape();
   const index_t count = box.element_count();
   for (index_t i = 0; i < count; ++i) {
@@ -34,7 +34,7 @@ inline void walk_box(const Extents& shape, const dist::Box& box, index_t bytes, 
   }
 }
 
-inline Bytes part_of(const Bytes& whole, Dtype dtype, const Extents& shape, const dist::Box& box) {
+inline Bytes part_of(const Bytes& whole, Dtype dtype, const Extents& shape, const distributed::Box& box) {
   Bytes part = room(dtype, box.shape());
   const std::size_t bytes = static_cast<std::size_t>(size_bytes(dtype));
   walk_box(shape, box, size_bytes(dtype),
@@ -46,7 +46,7 @@ inline Bytes part_of(const Bytes& whole, Dtype dtype, const Extents& shape, cons
 struct Whole {
   Problem problem;
   Bytes x, dy, y, places[3], dx, dx_places, dx_inputs;
-  bool has[dist::kPasses] = {};
+  bool has[distributed::kPasses] = {};
 
   Whole(const Problem& p, Data data, std::mt19937_64& random) : problem(p) {
     const Dtype t = p.dtype;
@@ -55,10 +55,11 @@ struct Whole {
     y = room(t, p.output_shape);
     const Options one{.threads = 1};
     const ConstTensor x_view(x.data(), t, p.shape), dy_view(dy.data(), t, p.output_shape);
-    forward(p.pool, x_view, Tensor(y.data(), t, p.output_shape), one);
-    const dist::LocalPool alone(p, dist::Partition::balanced(p.shape, Extents(p.shape.size(), 1)),
-                                dist::Partition::balanced(p.output_shape, Extents(p.shape.size(), 1)), 0);
-    for (int i = 0; i < dist::kPasses; ++i) has[i] = alone.has(static_cast<dist::Pass>(i));
+    forward(p.pool, {.x = x_view, .y = Tensor(y.data(), t, p.output_shape)}, one);
+    const distributed::LocalPool alone(
+        p, distributed::Partition::balanced(p.shape, Extents::filled(p.shape.size(), 1)),
+        distributed::Partition::balanced(p.output_shape, Extents::filled(p.shape.size(), 1)), 0);
+    for (int i = 0; i < distributed::kPasses; ++i) has[i] = alone.has(static_cast<distributed::Pass>(i));
     const auto gradient = [&](Bytes& out, auto&& call) {
       out = room(t, p.shape);
       call(Tensor(out.data(), t, p.shape));
@@ -66,26 +67,35 @@ struct Whole {
     if (picks()) {
       for (int s = 0; s < 3; ++s) {
         places[s] = room(Dtype::i64, p.output_shape);
-        forward(p.pool, x_view, Tensor(y.data(), t, p.output_shape),
-                Tensor(places[s].data(), Dtype::i64, p.output_shape), static_cast<IndexSpace>(s), one);
+        forward(p.pool,
+                {.x = x_view,
+                 .y = Tensor(y.data(), t, p.output_shape),
+                 .indices = Tensor(places[s].data(), Dtype::i64, p.output_shape),
+                 .space = static_cast<IndexSpace>(s)},
+                one);
       }
       const ConstTensor taps(places[static_cast<int>(IndexSpace::window)].data(), Dtype::i64, p.output_shape);
-      gradient(dx_places, [&](const Tensor& d) { backward(p.pool, dy_view, taps, IndexSpace::window, d, one); });
+      gradient(dx_places, [&](const Tensor& d) {
+        backward(p.pool, {.dy = dy_view, .indices = taps, .space = IndexSpace::window, .dx = d}, one);
+      });
     }
-    if (has[1]) gradient(dx, [&](const Tensor& d) { backward(p.pool, dy_view, d, one); });
-    if (has[3]) gradient(dx_inputs, [&](const Tensor& d) { backward(p.pool, x_view, dy_view, d, one); });
+    if (has[1]) gradient(dx, [&](const Tensor& d) { backward(p.pool, {.dy = dy_view, .dx = d}, one); });
+    if (has[3])
+      gradient(dx_inputs, [&](const Tensor& d) { backward(p.pool, {.x = x_view, .dy = dy_view, .dx = d}, one); });
   }
 
-  bool picks() const { return has[static_cast<int>(dist::Pass::backward_places)]; }
-  const Bytes& gradient(dist::Pass pass) const {
-    return pass == dist::Pass::backward ? dx : pass == dist::Pass::backward_places ? dx_places : dx_inputs;
+  bool picks() const { return has[static_cast<int>(distributed::Pass::backward_indices)]; }
+  const Bytes& gradient(distributed::Pass pass) const {
+    return pass == distributed::Pass::backward           ? dx
+           : pass == distributed::Pass::backward_indices ? dx_places
+                                                         : dx_inputs;
   }
 };
 
 /// One rank's parts. `sparse`: its tensors are views of every other element of larger ones.
 class RankParts {
  public:
-  RankParts(const Whole& whole, const dist::LocalPool& pool, bool sparse)
+  RankParts(const Whole& whole, const distributed::LocalPool& pool, bool sparse)
       : whole_(whole), in_(pool.inputs()), out_(pool.outputs()), pitch_(sparse ? 2 : 1) {
     const Dtype t = whole.problem.dtype;
     put(x_, part_of(whole.x, t, whole.problem.shape, in_), t);
@@ -96,16 +106,16 @@ class RankParts {
   }
 
   /// What a pass works on; with `space`, forward gives places too.
-  dist::Operands operands(dist::Pass pass, int space = -1) {
-    dist::Operands o;
+  distributed::Operands operands(distributed::Pass pass, int space = -1) {
+    distributed::Operands o;
     const Dtype t = whole_.problem.dtype;
-    if (pass == dist::Pass::forward || pass == dist::Pass::backward_inputs) o.x = view(x_, t, in_);
-    if (pass == dist::Pass::forward) o.y = view(y_, t, out_);
-    if (pass == dist::Pass::backward_places || space >= 0) {
-      o.places = view(places_, Dtype::i64, out_);
+    if (pass == distributed::Pass::forward || pass == distributed::Pass::backward_inputs) o.x = view(x_, t, in_);
+    if (pass == distributed::Pass::forward) o.y = view(y_, t, out_);
+    if (pass == distributed::Pass::backward_indices || space >= 0) {
+      o.indices = view(places_, Dtype::i64, out_);
       o.space = space >= 0 ? static_cast<IndexSpace>(space) : IndexSpace::window;
     }
-    if (pass != dist::Pass::forward) {
+    if (pass != distributed::Pass::forward) {
       o.dy = view(dy_, t, out_);
       o.dx = view(dx_, t, in_);
     }
@@ -113,15 +123,15 @@ class RankParts {
   }
 
   /// Makes what is written unlike every result, before a pass.
-  void spoil(dist::Pass pass) {
+  void spoil(distributed::Pass pass) {
     for (Bytes* b : {&y_, &dx_}) std::fill(b->begin(), b->end(), std::byte{0x5a});
-    if (pass == dist::Pass::forward) std::fill(places_.begin(), places_.end(), std::byte{0x5a});
+    if (pass == distributed::Pass::forward) std::fill(places_.begin(), places_.end(), std::byte{0x5a});
   }
 
   /// Empty, or what is wrong with the results of a pass.
-  std::string judge(dist::Pass pass, int space = -1) const {
+  std::string judge(distributed::Pass pass, int space = -1) const {
     const Problem& p = whole_.problem;
-    if (pass != dist::Pass::forward) return compare("dx", dx_, whole_.gradient(pass), p.dtype, p.shape, in_);
+    if (pass != distributed::Pass::forward) return compare("dx", dx_, whole_.gradient(pass), p.dtype, p.shape, in_);
     std::string wrong = compare("y", y_, whole_.y, p.dtype, p.output_shape, out_);
     if (!wrong.empty() || space < 0) return wrong;
     return compare("place", places_, whole_.places[space], Dtype::i64, p.output_shape, out_);
@@ -135,13 +145,13 @@ class RankParts {
       std::memcpy(to.data() + i * bytes * pitch, elements.data() + i * bytes, bytes);
     }
   }
-  Tensor view(Bytes& b, Dtype dtype, const dist::Box& box) const {
+  Tensor view(Bytes& b, Dtype dtype, const distributed::Box& box) const {
     Extents pitch = dense_pitch(box.shape());
     for (index_t& p : pitch) p *= pitch_;
     return Tensor(b.data(), dtype, box.shape(), pitch);
   }
   std::string compare(const char* what, const Bytes& got, const Bytes& whole, Dtype dtype, const Extents& shape,
-                      const dist::Box& box) const {
+                      const distributed::Box& box) const {
     const Bytes expected = part_of(whole, dtype, shape, box);
     Bytes dense = expected;
     const std::size_t bytes = static_cast<std::size_t>(size_bytes(dtype)), pitch = static_cast<std::size_t>(pitch_);
@@ -155,7 +165,7 @@ class RankParts {
   }
 
   const Whole& whole_;
-  dist::Box in_, out_;
+  distributed::Box in_, out_;
   index_t pitch_;
   Bytes x_, dy_, y_, dx_, places_;
 };
@@ -163,29 +173,29 @@ class RankParts {
 /// All passes of one rank, one after another: empty, or what differs from the undivided call. `each(pass, operands)`
 /// runs a pass.
 inline std::string check_passes(const Whole& whole, RankParts& parts, auto&& each) {
-  const auto one = [&](dist::Pass pass, int space) -> std::string {
+  const auto one = [&](distributed::Pass pass, int space) -> std::string {
     parts.spoil(pass);
     each(pass, parts.operands(pass, space));
     const std::string wrong = parts.judge(pass, space);
-    return wrong.empty() ? wrong : fmt::format("{}: {}", dist::name(pass), wrong);
+    return wrong.empty() ? wrong : fmt::format("{}: {}", distributed::name(pass), wrong);
   };
-  std::string wrong = one(dist::Pass::forward, -1);
+  std::string wrong = one(distributed::Pass::forward, -1);
   if (whole.picks()) {
     for (int space : {0, 1, 2}) {  // the last counts taps, for the gradient
-      if (wrong.empty()) wrong = one(dist::Pass::forward, space);
+      if (wrong.empty()) wrong = one(distributed::Pass::forward, space);
     }
   }
-  for (int i = 1; i < dist::kPasses; ++i) {
-    if (whole.has[i] && wrong.empty()) wrong = one(static_cast<dist::Pass>(i), -1);
+  for (int i = 1; i < distributed::kPasses; ++i) {
+    if (whole.has[i] && wrong.empty()) wrong = one(static_cast<distributed::Pass>(i), -1);
   }
   return wrong;
 }
 
 /// The passes that a problem has.
-inline std::vector<dist::Pass> passes_of(const Whole& whole) {
-  std::vector<dist::Pass> passes;
-  for (int i = 0; i < dist::kPasses; ++i) {
-    if (whole.has[i]) passes.push_back(static_cast<dist::Pass>(i));
+inline std::vector<distributed::Pass> passes_of(const Whole& whole) {
+  std::vector<distributed::Pass> passes;
+  for (int i = 0; i < distributed::kPasses; ++i) {
+    if (whole.has[i]) passes.push_back(static_cast<distributed::Pass>(i));
   }
   return passes;
 }

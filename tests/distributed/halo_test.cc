@@ -7,8 +7,9 @@
 #include <string>
 
 #include "distributed/partitions.h"
+#include "support.h"
 
-namespace oriel::dist {
+namespace oriel::distributed {
 namespace {
 
 using test::all_cuts;
@@ -102,13 +103,13 @@ TEST(HaloPlan, EveryPartitionOfSmallUniformPools) {
         for (index_t d = 1; d <= 2; ++d) {
           for (const auto& [low, high] : {std::pair<index_t, index_t>{0, 0}, {1, 1}, {2, 0}, {0, 3}}) {
             for (const bool ceil : {false, true}) {
-              const Pool pool{.kernel = {k},
-                              .stride = {s},
-                              .pad_lo = {low},
-                              .pad_hi = {high},
-                              .dilation = {d},
-                              .axes = {0},
-                              .ceil_mode = ceil};
+              const Pool pool{.windows = {.kernel = {k},
+                                          .stride = {s},
+                                          .pad_lo = {low},
+                                          .pad_hi = {high},
+                                          .dilation = {d},
+                                          .axes = {0},
+                                          .ceil_mode = ceil}};
               if (n + low + high < d * (k - 1) + 1) continue;
               check_all_partitions(make_problem(pool, Dtype::f32, {n}), n <= 3 ? 4 : 3);
             }
@@ -122,7 +123,7 @@ TEST(HaloPlan, EveryPartitionOfSmallUniformPools) {
 TEST(HaloPlan, EveryPartitionOfSmallAdaptivePools) {
   for (index_t n = 1; n <= 6; ++n) {
     for (index_t m = 1; m <= 5; ++m) {
-      const Pool pool{.kind = WindowKind::adaptive, .output_size = {m}, .axes = {0}};
+      const Pool pool{.windows = {.kind = WindowKind::adaptive, .output_size = {m}, .axes = {0}}};
       check_all_partitions(make_problem(pool, Dtype::f32, {n}), 3);
     }
   }
@@ -201,11 +202,11 @@ TEST(HaloPlan, RandomPartitionsOfSeveralAxes) {
     }
     Pool pool;
     for (int a = 0; a < pooled; ++a) {
-      pool.axes.push_back(rank - pooled + a);
-      pool.kernel.push_back(pick(1, shape[rank - pooled + a]));
-      pool.stride.push_back(pick(1, 3));
-      pool.pad_lo.push_back(pick(0, 2));
-      pool.pad_hi.push_back(pick(0, 2));
+      pool.windows.axes.push_back(rank - pooled + a);
+      pool.windows.kernel.push_back(pick(1, shape[rank - pooled + a]));
+      pool.windows.stride.push_back(pick(1, 3));
+      pool.windows.pad_lo.push_back(pick(0, 2));
+      pool.windows.pad_hi.push_back(pick(0, 2));
     }
     const Problem problem = make_problem(pool, Dtype::f32, shape);
     std::vector<Cuts> in, out;
@@ -220,7 +221,7 @@ TEST(HaloPlan, RandomPartitionsOfSeveralAxes) {
       backward.push_back(plan.backward(r));
     }
     bool dense = true;
-    for (int a = 0; a < pooled; ++a) dense &= pool.stride[a] <= pool.kernel[a];
+    for (int a = 0; a < pooled; ++a) dense &= pool.windows.stride[a] <= pool.windows.kernel[a];
     check_boxes(forward, plan.inputs(), dense);
     check_boxes(backward, plan.outputs(), true);
     if (testing::Test::HasFailure()) FAIL() << to_string(problem);
@@ -289,14 +290,7 @@ TEST(HaloPlan, InputsThatShareAWindow) {
 
 TEST(HaloPlan, RefusesWhatDoesNotFit) {
   const Problem problem = parse_problem("max:f32:10:k3s2p1:axes0");
-  const auto message = [](auto call) -> std::string {
-    try {
-      call();
-    } catch (const Error& e) {
-      return e.what();
-    }
-    return "";
-  };
+  using test::message;
   const Partition ten({Cuts({0, 5, 10})}), five({Cuts({0, 2, 5})}), three({Cuts({0, 2, 3, 5})});
   EXPECT_EQ(message([&] { HaloPlan(problem, five, five); }),
             "halo plan: the partition of the input must cover shape 10, but covers 5");
@@ -316,4 +310,4 @@ TEST(HaloPlan, RefusesWhatDoesNotFit) {
 }
 
 }  // namespace
-}  // namespace oriel::dist
+}  // namespace oriel::distributed

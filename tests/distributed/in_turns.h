@@ -6,16 +6,16 @@
 namespace oriel::test {
 
 /// All ranks of a partition in this process, taken in turns: empty, or what differs from the undivided call.
-inline std::string check_in_turns(const Whole& whole, const dist::Partition& inputs, const dist::Partition& outputs,
-                                  bool sparse) {
-  const dist::InProcess group(inputs.ranks(), 0.5);
-  std::vector<dist::DistributedPool> pools;
+inline std::string check_in_turns(const Whole& whole, const distributed::Partition& inputs,
+                                  const distributed::Partition& outputs, bool sparse) {
+  const distributed::InProcess group(inputs.ranks(), 0.5);
+  std::vector<distributed::DistributedPool> pools;
   std::vector<RankParts> parts;
   for (index_t r = 0; r < inputs.ranks(); ++r) {
-    pools.emplace_back(dist::LocalPool(whole.problem, inputs, outputs, r), group.transport(r), passes_of(whole));
+    pools.emplace_back(distributed::LocalPool(whole.problem, inputs, outputs, r), group.transport(r), passes_of(whole));
     parts.emplace_back(whole, pools.back().local(), sparse);
   }
-  const auto one = [&](dist::Pass pass, int space) -> std::string {
+  const auto one = [&](distributed::Pass pass, int space) -> std::string {
     for (std::size_t r = 0; r < pools.size(); ++r) {
       parts[r].spoil(pass);
       pools[r].start(pass, parts[r].operands(pass, space), {.threads = 1});
@@ -24,20 +24,20 @@ inline std::string check_in_turns(const Whole& whole, const dist::Partition& inp
     for (std::size_t r = 0; r < pools.size(); ++r) {
       const std::string wrong = parts[r].judge(pass, space);
       if (!wrong.empty()) {
-        return fmt::format("{} (space {}), rank {} of {}, inputs {} outputs {}: {}", dist::name(pass), space, r,
+        return fmt::format("{} (space {}), rank {} of {}, inputs {} outputs {}: {}", distributed::name(pass), space, r,
                            to_string(whole.problem), text(inputs), text(outputs), wrong);
       }
     }
     return {};
   };
-  std::string wrong = one(dist::Pass::forward, -1);
+  std::string wrong = one(distributed::Pass::forward, -1);
   if (whole.picks()) {
     for (const IndexSpace space : {IndexSpace::plane, IndexSpace::tensor, IndexSpace::window}) {
-      if (wrong.empty()) wrong = one(dist::Pass::forward, static_cast<int>(space));
+      if (wrong.empty()) wrong = one(distributed::Pass::forward, static_cast<int>(space));
     }
   }
-  for (int i = 1; i < dist::kPasses; ++i) {
-    if (whole.has[i] && wrong.empty()) wrong = one(static_cast<dist::Pass>(i), -1);
+  for (int i = 1; i < distributed::kPasses; ++i) {
+    if (whole.has[i] && wrong.empty()) wrong = one(static_cast<distributed::Pass>(i), -1);
   }
   return wrong;
 }

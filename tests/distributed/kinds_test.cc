@@ -6,38 +6,39 @@
 #include "distributed/partitions.h"
 #include "oriel/distributed/local_pool.h"
 #include "pool/random_problem.h"
+#include "support.h"
 
 namespace oriel::test {
 namespace {
 
-using dist::HaloPlan;
-using dist::LocalPool;
-using dist::Partition;
-using dist::Pass;
+using distributed::HaloPlan;
+using distributed::LocalPool;
+using distributed::Partition;
+using distributed::Pass;
 
 // Sizes of a rank's messages in a pass, and how far away in the grid their peers are.
 std::string description(const HaloPlan& plan, Pass pass, index_t rank, const Extents& period) {
   LocalPool pool(plan.problem(), plan.inputs(), plan.outputs(), rank);
   if (!pool.has(pass)) return "";
-  const Extents here = plan.inputs().place(rank);
+  const Extents here = plan.inputs().coordinates(rank);
   std::string text = to_string(pool.inputs().shape()) + " " + to_string(pool.outputs().shape());
   for (int d = 0; d < period.size(); ++d) text += " " + std::to_string(here[d] % period[d]);
   for (const auto* list : {&pool.buffers(pass).send, &pool.buffers(pass).receive}) {
     text += " |";
-    for (const dist::Message& m : *list) {
-      const Extents there = plan.inputs().place(m.peer);
+    for (const distributed::Message& m : *list) {
+      const Extents there = plan.inputs().coordinates(m.peer);
       text += " (";
       for (int d = 0; d < there.size(); ++d) text += std::to_string(there[d] - here[d]) + " ";
       text += std::to_string(m.bytes) + ")";
     }
   }
-  const dist::Exchange e = pass == Pass::forward ? plan.forward(rank) : plan.backward(rank);
+  const distributed::Exchange e = pass == Pass::forward ? plan.forward(rank) : plan.backward(rank);
   return text + " " + to_string(e.interior.shape()) + " " + to_string(e.needed.shape());
 }
 
 void check(const HaloPlan& plan, const Extents& period) {
   const std::vector<HaloPlan::Kind> kinds = plan.kinds(period);
-  for (const Pass pass : {Pass::forward, Pass::backward, Pass::backward_places, Pass::backward_inputs}) {
+  for (const Pass pass : {Pass::forward, Pass::backward, Pass::backward_indices, Pass::backward_inputs}) {
     std::map<std::string, index_t> every, grouped;
     for (index_t r = 0; r < plan.ranks(); ++r) ++every[description(plan, pass, r, period)];
     for (const HaloPlan::Kind& k : kinds) grouped[description(plan, pass, k.rank, period)] += k.count;
@@ -55,7 +56,7 @@ TEST(Kinds, AreWhatAVisitToEveryRankFinds) {
     if (i % 2 == 0)
       for (int d = 0; d < problem.shape.size(); ++d) period.push_back(pick(random, 1, 3));
     check(HaloPlan(problem, inputs, centred_outputs(problem, inputs)), period);
-    std::vector<dist::Cuts> cuts;
+    std::vector<distributed::Cuts> cuts;
     for (int d = 0; d < inputs.rank(); ++d)
       cuts.push_back(random_cuts(random, problem.output_shape[d], inputs.along(d).parts()));
     check(HaloPlan(problem, inputs, Partition(cuts)), period);
@@ -83,14 +84,7 @@ TEST(Kinds, OfAMillionRanks) {
 TEST(Kinds, RefuseABadPeriod) {
   const Problem problem = parse_problem("max:f32:8x8:k2");
   const HaloPlan plan(problem, Partition::balanced({8, 8}, {2, 2}), Partition::balanced({4, 4}, {2, 2}));
-  const auto error_of = [&](const Extents& period) {
-    try {
-      plan.kinds(period);
-    } catch (const Error& e) {
-      return std::string(e.what());
-    }
-    return std::string();
-  };
+  const auto error_of = [&](const Extents& period) { return test::error_of([&] { plan.kinds(period); }); };
   EXPECT_EQ(error_of({2}), "halo plan: period must have one number for each axis, 2, but has 1");
   const HaloPlan other(problem, Partition::balanced({8, 8}, {2, 2}), Partition::balanced({4, 4}, {4, 1}));
   EXPECT_THROW(other.kinds(), Error);

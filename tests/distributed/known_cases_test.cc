@@ -2,17 +2,18 @@
 #include <gtest/gtest.h>
 
 #include "distributed/in_turns.h"
+#include "support.h"
 
 namespace oriel::test {
 namespace {
 
-using dist::Cuts;
-using dist::DistributedPool;
-using dist::InProcess;
-using dist::LocalPool;
-using dist::Operands;
-using dist::Partition;
-using dist::Pass;
+using distributed::Cuts;
+using distributed::DistributedPool;
+using distributed::InProcess;
+using distributed::LocalPool;
+using distributed::Operands;
+using distributed::Partition;
+using distributed::Pass;
 
 std::string check(const char* problem_name, const Partition& inputs, const Partition& outputs) {
   std::mt19937_64 random(3);
@@ -133,7 +134,7 @@ TEST(DistributedCases, GradientsAreAdjoint) {
     std::vector<Part> parts;
     std::vector<Operands> operands;
     for (index_t r = 0; r < 6; ++r) {
-      const dist::Box in = inputs.part(r), out = outputs.part(r);
+      const distributed::Box in = inputs.part(r), out = outputs.part(r);
       pools.emplace_back(LocalPool(problem, inputs, outputs, r), group.transport(r));
       parts.push_back({part_of(whole.x, Dtype::f64, problem.shape, in), room(Dtype::f64, out.shape()),
                        room(Dtype::i64, out.shape()), part_of(whole.dy, Dtype::f64, problem.output_shape, out),
@@ -141,7 +142,7 @@ TEST(DistributedCases, GradientsAreAdjoint) {
       Operands o;
       o.x = ConstTensor(parts.back().x.data(), Dtype::f64, in.shape());
       o.y = Tensor(parts.back().y.data(), Dtype::f64, out.shape());
-      if (whole.picks()) o.places = Tensor(parts.back().places.data(), Dtype::i64, out.shape());
+      if (whole.picks()) o.indices = Tensor(parts.back().places.data(), Dtype::i64, out.shape());
       o.space = IndexSpace::window;
       o.dy = ConstTensor(parts.back().dy.data(), Dtype::f64, out.shape());
       o.dx = Tensor(parts.back().dx.data(), Dtype::f64, in.shape());
@@ -167,14 +168,7 @@ TEST(DistributedCases, GradientsAreAdjoint) {
   }
 }
 
-std::string message(auto&& call) {
-  try {
-    call();
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "";
-}
+using test::message;
 
 TEST(DistributedErrors, OperandsThatDoNotFit) {
   const Problem problem = parse_problem("max:f32:10:k3s2p1:axes0");
@@ -185,8 +179,8 @@ TEST(DistributedErrors, OperandsThatDoNotFit) {
   Operands good;
   good.x = ConstTensor(x.data(), {6});
   good.y = Tensor(y.data(), {3});
-  good.places = Tensor(places.data(), Dtype::i64, {3});
-  EXPECT_EQ(message([&] { pool.check(Pass::forward, good); }), "");
+  good.indices = Tensor(places.data(), Dtype::i64, {3});
+  EXPECT_EQ(message([&] { pool.check(Pass::forward, good); }), "(no error)");
   const auto with = [&](auto&& change, Pass pass = Pass::forward) {
     Operands o = good;
     change(o);
@@ -214,8 +208,8 @@ TEST(DistributedErrors, OperandsThatDoNotFit) {
     o.dy = ConstTensor(y.data(), {3});
     o.dx = Tensor(dx.data(), {6});
   };
-  EXPECT_EQ(with(gradient, Pass::backward_places),
-            "distributed max_pool backward_places: places must count taps of the window, but count those of another "
+  EXPECT_EQ(with(gradient, Pass::backward_indices),
+            "distributed max_pool backward_indices: indices must count taps of the window, but count those of another "
             "space");
   EXPECT_EQ(message([&] { LocalPool(problem, inputs, outputs, 2); }), "halo plan: the rank must be 0 to 1, but is 2");
 }
@@ -230,20 +224,20 @@ TEST(DistributedErrors, RanksThatDoNotCome) {
             "distributed pool: the transport of rank 1 of 2 must serve that rank, but serves 0 of 2");
   std::vector<float> x(4), y(2);
   DistributedPool second(LocalPool(problem, inputs, outputs, 1), group.transport(1));
-  EXPECT_EQ(message([&] { second.forward(ConstTensor(x.data(), {4}), Tensor(y.data(), {2})); }),
+  EXPECT_EQ(message([&] { second.forward({.x = ConstTensor(x.data(), {4}), .y = Tensor(y.data(), {2})}); }),
             "distributed pool: rank 0 must send its message within 0.05 s, but has not");
-  EXPECT_EQ(message([&] { second.forward(ConstTensor(x.data(), {4}), Tensor(y.data(), {2})); }),
+  EXPECT_EQ(message([&] { second.forward({.x = ConstTensor(x.data(), {4}), .y = Tensor(y.data(), {2})}); }),
             "distributed pool: the forward pass has failed before and must not be used");
 }
 
 TEST(DistributedErrors, IndicesOfAnotherShape) {
   const Problem problem = parse_problem("max:f32:10:k3s2p1:axes0");
-  const dist::HaloPlan plan(problem, Partition({Cuts({0, 10})}), Partition({Cuts({0, 5})}));
+  const distributed::HaloPlan plan(problem, Partition({Cuts({0, 10})}), Partition({Cuts({0, 5})}));
   std::vector<std::int64_t> places = {1, 0, 2, -1, 0};
   EXPECT_EQ(message([&] {
               globalise(plan, {{0}, {4}}, Tensor(places.data(), Dtype::i64, {5}), IndexSpace::plane);
             }),
-            "globalise: places must be an i64 tensor of shape 4, but are i64 of shape 5");
+            "globalise: indices must be an i64 tensor of shape 4, but are i64 of shape 5");
   globalise(plan, {{0}, {5}}, Tensor(places.data(), Dtype::i64, {5}), IndexSpace::plane);
   EXPECT_EQ(places, (std::vector<std::int64_t>{0, 1, 5, -1, 7}));
 }

@@ -10,21 +10,21 @@
 
 namespace oriel::test {
 
-inline std::string text(const dist::Cuts& cuts) {
+inline std::string text(const distributed::Cuts& cuts) {
   std::string s;
   for (index_t b : cuts.bounds()) s += (s.empty() ? "" : ",") + std::to_string(b);
   return "[" + s + "]";
 }
 
-inline std::string text(const dist::Partition& partition) {
+inline std::string text(const distributed::Partition& partition) {
   std::string s;
   for (int a = 0; a < partition.rank(); ++a) s += text(partition.along(a));
   return s;
 }
 
 /// Every way to cut n into `parts` parts, empty ones too.
-inline std::vector<dist::Cuts> all_cuts(index_t n, index_t parts) {
-  std::vector<dist::Cuts> all;
+inline std::vector<distributed::Cuts> all_cuts(index_t n, index_t parts) {
+  std::vector<distributed::Cuts> all;
   std::vector<index_t> bounds(static_cast<std::size_t>(parts) + 1, 0);
   bounds.back() = n;
   while (true) {
@@ -37,18 +37,18 @@ inline std::vector<dist::Cuts> all_cuts(index_t n, index_t parts) {
   }
 }
 
-inline dist::Cuts random_cuts(std::mt19937_64& random, index_t n, index_t parts) {
-  if (random() % 3 == 0) return dist::Cuts::balanced(n, parts);
+inline distributed::Cuts random_cuts(std::mt19937_64& random, index_t n, index_t parts) {
+  if (random() % 3 == 0) return distributed::Cuts::balanced(n, parts);
   std::vector<index_t> bounds = {0, n};
   for (index_t p = 1; p < parts; ++p)
     bounds.push_back(static_cast<index_t>(random() % static_cast<std::uint64_t>(n + 1)));
   std::sort(bounds.begin(), bounds.end());
-  return dist::Cuts(bounds);
+  return distributed::Cuts(bounds);
 }
 
 /// A grid of `ranks` parts over so many axes.
 inline Extents random_grid(std::mt19937_64& random, int axes, index_t ranks) {
-  Extents grid(axes, 1);
+  Extents grid = Extents::filled(axes, 1);
   for (index_t factor = 2; ranks > 1; ++factor) {
     while (ranks % factor == 0) {
       grid[static_cast<int>(random() % static_cast<std::uint64_t>(axes))] *= factor;
@@ -58,11 +58,11 @@ inline Extents random_grid(std::mt19937_64& random, int axes, index_t ranks) {
   return grid;
 }
 
-inline dist::Partition random_partition(std::mt19937_64& random, const Extents& shape, index_t ranks) {
+inline distributed::Partition random_partition(std::mt19937_64& random, const Extents& shape, index_t ranks) {
   const Extents grid = random_grid(random, shape.size(), ranks);
-  std::vector<dist::Cuts> cuts;
+  std::vector<distributed::Cuts> cuts;
   for (int a = 0; a < shape.size(); ++a) cuts.push_back(random_cuts(random, shape[a], grid[a]));
-  return dist::Partition(cuts);
+  return distributed::Partition(cuts);
 }
 
 }  // namespace oriel::test

@@ -127,13 +127,15 @@ class Runner {
     const auto count = static_cast<std::size_t>(oriel::element_count(problem_.output_shape));
     std::vector<T> y(count);
     const oriel::Tensor y_view(y.data(), problem_.output_shape);
-    oriel::forward(problem_.pool, x_view, y_view);
+    oriel::forward(problem_.pool, {.x = x_view, .y = y_view});
     EXPECT_EQ(show(y), show(parse_values<T>(value("y"))));
     for (const std::string key : {"indices", "indices tensor", "indices window"}) {
       if (!has(key)) continue;
       std::vector<std::int64_t> indices(count);
-      oriel::forward(problem_.pool, x_view, y_view, oriel::Tensor(indices.data(), problem_.output_shape),
-                     parse_space(key));
+      oriel::forward(problem_.pool, {.x = x_view,
+                                     .y = y_view,
+                                     .indices = oriel::Tensor(indices.data(), problem_.output_shape),
+                                     .space = parse_space(key)});
       EXPECT_EQ(show(indices), show(parse_values<std::int64_t>(value(key)))) << key;
     }
   }
@@ -146,9 +148,9 @@ class Runner {
     const oriel::Tensor dx_view(dx.data(), problem_.shape);
     if (has("x")) {
       const auto x = input<T>("x", problem_.shape);
-      oriel::backward(problem_.pool, oriel::ConstTensor(x.data(), problem_.shape), dy_view, dx_view);
+      oriel::backward(problem_.pool, {.x = oriel::ConstTensor(x.data(), problem_.shape), .dy = dy_view, .dx = dx_view});
     } else {
-      oriel::backward(problem_.pool, dy_view, dx_view);
+      oriel::backward(problem_.pool, {.dy = dy_view, .dx = dx_view});
     }
     EXPECT_EQ(show(dx), show(parse_values<T>(value("dx"))));
   }

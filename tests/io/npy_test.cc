@@ -4,6 +4,7 @@
 
 #include <cstring>
 
+#include "io/files.h"
 #include "io/input_file.h"
 #include "scratch.h"
 

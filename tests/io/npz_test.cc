@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "io/files.h"
 #include "io/npz_output.h"
 #include "scratch.h"
 

@@ -52,17 +52,6 @@ ReadBytes stream_of(std::string bytes, std::size_t piece) {
   };
 }
 
-std::string error_of(const std::function<void()>& f) {
-  try {
-    f();
-  } catch (const Error& e) {
-    EXPECT_EQ(std::strchr(e.what(), '\n'), nullptr) << e.what();
-    return e.what();
-  }
-  ADD_FAILURE() << "no Error was thrown";
-  return "";
-}
-
 Buffer counting(Dtype dtype, const Extents& shape) {
   Buffer out = allocate(dtype, shape);
   visit(dtype, [&]<class T>() {

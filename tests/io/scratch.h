@@ -6,8 +6,12 @@
 #include <string_view>
 
 #include "io/array.h"
+#include "io/bytes.h"
+#include "support.h"
 
 namespace oriel::io {
+
+using test::error_of;
 
 /// An empty folder that is gone when the test ends.
 class Scratch {
@@ -31,8 +35,6 @@ std::string read_text(const std::string& path);
 std::string written(const std::function<void(const WriteBytes&)>& write);
 /// A stream of `bytes` that comes in pieces of at most `piece`.
 ReadBytes stream_of(std::string bytes, std::size_t piece);
-/// The text of the Error that f throws; fails the test when it throws none.
-std::string error_of(const std::function<void()>& f);
 /// 0, 1, 2 … in C order.
 Buffer counting(Dtype dtype, const Extents& shape);
 /// Elements of both in C order, as bytes.

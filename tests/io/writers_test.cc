@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "io/file_identity.h"
+#include "io/files.h"
 #include "io/npz.h"
 #include "io/npz_output.h"
 #include "io/writer_lock.h"

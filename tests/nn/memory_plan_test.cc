@@ -1,10 +1,10 @@
-#include "nn/memory_plan.h"
+#include "nn/network/memory_plan.h"
 
 #include <gtest/gtest.h>
 
 #include <random>
 
-#include "nn/network.h"
+#include "nn/network/network.h"
 
 namespace oriel::nn {
 namespace {

@@ -1,4 +1,4 @@
-// A build without a library of convolutions: src/nn/none.cc is linked in place of the other.
+// A build without a library of convolutions: src/nn/cpu/none.cc is linked in place of the other.
 #include <gtest/gtest.h>
 
 #include "nn/naive_unet.h"

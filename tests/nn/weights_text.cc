@@ -50,17 +50,6 @@ Weights parse(const std::string& bytes) {
   return Weights::parse({memory.get(), bytes.size()}, memory, "file");
 }
 
-std::string error_of(const std::function<void()>& f) {
-  try {
-    f();
-  } catch (const Error& e) {
-    EXPECT_EQ(std::strchr(e.what(), '\n'), nullptr) << e.what();
-    return e.what();
-  }
-  ADD_FAILURE() << "nothing was thrown";
-  return "";
-}
-
 std::string error_of_file(const std::string& bytes) {
   return error_of([&] { parse(bytes); });
 }

@@ -40,17 +40,20 @@ ORIEL_API int bridge_forward(const char* name, const void* x, void* y, std::int6
     const ConstTensor from(x, p.dtype, p.shape);
     const Tensor to(y, p.dtype, p.output_shape);
     if (indices == nullptr)
-      forward(p.pool, from, to);
+      forward(p.pool, {.x = from, .y = to});
     else
-      forward(p.pool, from, to, Tensor(indices, p.output_shape), static_cast<IndexSpace>(space));
+      forward(
+          p.pool,
+          {.x = from, .y = to, .indices = Tensor(indices, p.output_shape), .space = static_cast<IndexSpace>(space)});
   });
 }
 
 ORIEL_API int bridge_backward(const char* name, const void* x, const void* dy, void* dx) {
   return guarded([&] {
     const Problem p = parse_problem(name);
-    backward(p.pool, ConstTensor(x, p.dtype, p.shape), ConstTensor(dy, p.dtype, p.output_shape),
-             Tensor(dx, p.dtype, p.shape));
+    backward(p.pool, {.x = ConstTensor(x, p.dtype, p.shape),
+                      .dy = ConstTensor(dy, p.dtype, p.output_shape),
+                      .dx = Tensor(dx, p.dtype, p.shape)});
   });
 }
 
@@ -62,8 +65,10 @@ ORIEL_API int bridge_unpool(const char* name, const std::int64_t* y_shape, const
     Extents shape, axes;
     for (int a = 0; a < p.shape.size(); ++a) shape.push_back(y_shape[a]);
     for (int a = 0; a < p.pooled; ++a) axes.push_back(p.axes[static_cast<std::size_t>(a)]);
-    unpool(ConstTensor(y, p.dtype, shape), ConstTensor(indices, shape), static_cast<IndexSpace>(space), axes,
-           Tensor(x, p.dtype, p.shape));
+    unpool(axes, {.y = ConstTensor(y, p.dtype, shape),
+                  .indices = ConstTensor(indices, shape),
+                  .space = static_cast<IndexSpace>(space),
+                  .x = Tensor(x, p.dtype, p.shape)});
   });
 }
 

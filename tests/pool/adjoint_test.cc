@@ -34,9 +34,10 @@ TEST(Adjoint, S9_SumsAndAverages) {
       const auto x = whole_numbers(element_count(p.shape), unit, random);
       const auto dy = whole_numbers(element_count(p.output_shape), unit, random);
       std::vector<double> y(dy.size()), dx(x.size());
-      forward(p.pool, ConstTensor(x.data(), p.shape), Tensor(y.data(), p.output_shape));
-      backward(p.pool, ConstTensor(x.data(), p.shape), ConstTensor(dy.data(), p.output_shape),
-               Tensor(dx.data(), p.shape));
+      forward(p.pool, {.x = ConstTensor(x.data(), p.shape), .y = Tensor(y.data(), p.output_shape)});
+      backward(p.pool, {.x = ConstTensor(x.data(), p.shape),
+                        .dy = ConstTensor(dy.data(), p.output_shape),
+                        .dx = Tensor(dx.data(), p.shape)});
       ASSERT_EQ(inner_product(y, dy), inner_product(x, dx)) << to_string(p) << " seed " << seed;
     }
   }
@@ -54,11 +55,12 @@ TEST(Adjoint, S9_MaximaPickTheSameInputsBothWays) {
       const auto x = whole_numbers(element_count(p.shape), 1, random);
       const auto dy = whole_numbers(element_count(p.output_shape), 1, random);
       std::vector<double> y(dy.size()), dx(x.size());
-      forward(p.pool, ConstTensor(x.data(), p.shape), Tensor(y.data(), p.output_shape));
+      forward(p.pool, {.x = ConstTensor(x.data(), p.shape), .y = Tensor(y.data(), p.output_shape)});
       for (double& v : y)
         if (std::isinf(v)) v = 0;  // a window without a tap picks nothing
-      backward(p.pool, ConstTensor(x.data(), p.shape), ConstTensor(dy.data(), p.output_shape),
-               Tensor(dx.data(), p.shape));
+      backward(p.pool, {.x = ConstTensor(x.data(), p.shape),
+                        .dy = ConstTensor(dy.data(), p.output_shape),
+                        .dx = Tensor(dx.data(), p.shape)});
       ASSERT_EQ(inner_product(y, dy), inner_product(x, dx)) << to_string(p) << " seed " << seed;
     }
   }
@@ -76,8 +78,8 @@ TEST(Adjoint, S9_EveryInputPatternOfASmallPool) {
         std::vector<double> y(dy.size()), dx(x.size());
         x[static_cast<std::size_t>(i)] = 1;
         dy[static_cast<std::size_t>(o)] = 1;
-        forward(p.pool, ConstTensor(x.data(), p.shape), Tensor(y.data(), p.output_shape));
-        backward(p.pool, ConstTensor(dy.data(), p.output_shape), Tensor(dx.data(), p.shape));
+        forward(p.pool, {.x = ConstTensor(x.data(), p.shape), .y = Tensor(y.data(), p.output_shape)});
+        backward(p.pool, {.dy = ConstTensor(dy.data(), p.output_shape), .dx = Tensor(dx.data(), p.shape)});
         ASSERT_EQ(y[static_cast<std::size_t>(o)], dx[static_cast<std::size_t>(i)]) << text << ' ' << i << ' ' << o;
       }
   }

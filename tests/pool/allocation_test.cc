@@ -58,9 +58,9 @@ long allocations_of(const Problem& p) {
   const Tensor index_view(indices.data(), Dtype::i64, p.output_shape, out);
   const Options one{.threads = 1};
   const auto call = [&] {
-    if (p.direction == Direction::backward) return backward(p.pool, x_view, dy_view, dx_view, one);
-    if (p.indices) return forward(p.pool, x_view, y_view, index_view, IndexSpace::plane, one);
-    forward(p.pool, x_view, y_view, one);
+    if (p.direction == Direction::backward) return backward(p.pool, {.x = x_view, .dy = dy_view, .dx = dx_view}, one);
+    if (p.indices) return forward(p.pool, {.x = x_view, .y = y_view, .indices = index_view}, one);
+    forward(p.pool, {.x = x_view, .y = y_view}, one);
   };
   call();
   call();

@@ -4,20 +4,12 @@
 #include <vector>
 
 #include "oriel/pool.h"
+#include "support.h"
 
 namespace oriel::test {
 namespace {
 
 constexpr index_t kHuge = std::numeric_limits<index_t>::max();
-
-std::string message(auto&& call) {
-  try {
-    call();
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "(no error)";
-}
 
 // The error begins with the pool's name and holds each of the words.
 void expect_error(const std::string& text, const std::string& prefix, std::initializer_list<const char*> words) {
@@ -30,8 +22,8 @@ class BadInput : public testing::Test {
  protected:
   std::vector<float> x = std::vector<float>(16, 1), y = std::vector<float>(4, 7), dx = std::vector<float>(16, 7);
   std::vector<std::int64_t> indices = std::vector<std::int64_t>(4, 0);
-  const Pool pool{.kernel = {2}};
-  const Pool average{.op = Op::avg, .kernel = {2}};
+  const Pool pool{.windows = {.kernel = {2}}};
+  const Pool average{.op = Op::avg, .windows = {.kernel = {2}}};
 
   ConstTensor input() const { return {x.data(), {4, 4}}; }
   Tensor output() { return {y.data(), {2, 2}}; }
@@ -46,24 +38,25 @@ class BadInput : public testing::Test {
 };
 
 TEST_F(BadInput, PoolsThatCannotBe) {
-  const auto call = [&](const Pool& p) { return message([&] { forward(p, input(), output()); }); };
-  expect_error(call({.kernel = {0}}), "max_pool: kernel must be >= 1", {"axis 0 has 0"});
-  expect_error(call({.kernel = {2}, .stride = {0}}), "max_pool: stride must be >= 1", {"axis 0 has 0"});
-  expect_error(call({.kernel = {2}, .pad_lo = {-1}}), "max_pool: padding must be >= 0", {"-1"});
-  expect_error(call({.kernel = {2}, .axes = {1, 1}}), "max_pool: axes", {"twice"});
-  expect_error(call({.kernel = {2}, .axes = {5}}), "max_pool: axes", {"5"});
-  expect_error(call({.kernel = {2, 2, 2}}), "max_pool: kernel must have 1 value or one per", {"(2)", "3"});
-  expect_error(call({.kernel = {9}}), "max_pool: the window must fit", {"9", "4"});
-  expect_error(call({.kernel = {2}, .pad_lo = {kHuge}}), "max_pool: ", {"2^63"});
+  const auto call = [&](const Pool& p) { return message([&] { forward(p, {.x = input(), .y = output()}); }); };
+  expect_error(call({.windows = {.kernel = {0}}}), "max_pool: kernel must be >= 1", {"axis 0 has 0"});
+  expect_error(call({.windows = {.kernel = {2}, .stride = {0}}}), "max_pool: stride must be >= 1", {"axis 0 has 0"});
+  expect_error(call({.windows = {.kernel = {2}, .pad_lo = {-1}}}), "max_pool: padding must be >= 0", {"-1"});
+  expect_error(call({.windows = {.kernel = {2}, .axes = {1, 1}}}), "max_pool: axes", {"twice"});
+  expect_error(call({.windows = {.kernel = {2}, .axes = {5}}}), "max_pool: axes", {"5"});
+  expect_error(call({.windows = {.kernel = {2, 2, 2}}}), "max_pool: kernel must have 1 value or one per", {"(2)", "3"});
+  expect_error(call({.windows = {.kernel = {9}}}), "max_pool: the window must fit", {"9", "4"});
+  expect_error(call({.windows = {.kernel = {2}, .pad_lo = {kHuge}}}), "max_pool: ", {"2^63"});
   expect_error(message([&] {
-                 forward(pool, ConstTensor(x.data(), {4, 0}), Tensor(y.data(), {2, 0}));
+                 forward(pool, {.x = ConstTensor(x.data(), {4, 0}), .y = Tensor(y.data(), {2, 0})});
                }),
                "max_pool: pooled axes", {"axis 1 has 0"});
-  expect_error(message([&] { output_shape({.op = Op::lp, .kernel = {2}, .norm = 0}, {4}); }), "lp_pool: norm", {"0"});
+  expect_error(message([&] { output_shape({.op = Op::lp, .windows = {.kernel = {2}}, .norm = 0}, {4}); }),
+               "lp_pool: norm", {"0"});
 }
 
 TEST_F(BadInput, OutputsThatDoNotFit) {
-  const auto call = [&](const Tensor& out) { return message([&] { forward(pool, input(), out); }); };
+  const auto call = [&](const Tensor& out) { return message([&] { forward(pool, {.x = input(), .y = out}); }); };
   expect_error(call({y.data(), {2, 3}}), "max_pool: ", {"2x2", "2x3"});
   expect_error(call({y.data(), {4}}), "max_pool: ", {"2x2", "4"});
   expect_error(call({y.data(), Dtype::i32, {2, 2}}), "max_pool: ", {"f32", "i32"});
@@ -83,7 +76,7 @@ TEST_F(BadInput, OutputsThatDoNotFit) {
 TEST_F(BadInput, ArraysThatAreNotTheProblems) {
   const Problem problem = make_problem(pool, Dtype::f32, {4, 4});
   const auto call = [&](const ConstTensor& from, const Tensor& to) {
-    return message([&] { forward(problem, from, to); });
+    return message([&] { forward(problem, {.x = from, .y = to}); });
   };
   expect_error(call(ConstTensor(x.data(), {2, 8}), output()), "max_pool: x must have shape 4x4", {"2x8"});
   expect_error(call(input(), Tensor(y.data(), {1, 4})), "max_pool: y must have shape 2x2", {"1x4"});
@@ -92,7 +85,7 @@ TEST_F(BadInput, ArraysThatAreNotTheProblems) {
 }
 
 TEST_F(BadInput, InputsThatCannotBeRead) {
-  const auto call = [&](const ConstTensor& in) { return message([&] { forward(pool, in, output()); }); };
+  const auto call = [&](const ConstTensor& in) { return message([&] { forward(pool, {.x = in, .y = output()}); }); };
   expect_error(call({nullptr, Dtype::f32, {4, 4}}), "max_pool: ", {});
   ConstTensor wrong = input();
   wrong.pitch = {1, 2, 3};
@@ -110,7 +103,7 @@ TEST_F(BadInput, InputsThatCannotBeRead) {
 
 TEST_F(BadInput, IndicesThatDoNotFit) {
   const auto call = [&](const Pool& p, const Tensor& out) {
-    return message([&] { forward(p, input(), output(), out); });
+    return message([&] { forward(p, {.x = input(), .y = output(), .indices = out}); });
   };
   std::vector<std::int32_t> narrow(4);
   expect_error(call(average, places()), "avg_pool: ", {"max", "min"});
@@ -126,53 +119,65 @@ TEST_F(BadInput, GradientsThatDoNotFit) {
   const ConstTensor whole_x(whole.data(), {4, 4}), whole_dy(whole.data(), {2, 2});
   std::vector<std::int32_t> out(16);
   const Tensor whole_dx(out.data(), {4, 4});
-  expect_error(message([&] { backward(average, whole_x, whole_dy, whole_dx); }), "avg_pool backward: ", {"i32"});
-  expect_error(message([&] { backward(average, whole_dy, whole_dx); }), "avg_pool backward: ", {"i32"});
-  expect_error(message([&] { backward({.op = Op::lp, .kernel = {2}}, whole_x, whole_dy, whole_dx); }),
-               "lp_pool backward: ", {"i32"});
-  expect_error(message([&] { backward(pool, dy, gradient()); }), "max_pool backward: ", {});  // needs x or indices
-  expect_error(message([&] { backward({.op = Op::lp, .kernel = {2}}, dy, gradient()); }), "lp_pool backward: ", {});
-  expect_error(message([&] { backward(average, ConstTensor(y.data(), {4}), gradient()); }),
-               "avg_pool backward: ", {"2x2", "4"});
-  expect_error(message([&] { backward(average, whole_dy, gradient()); }), "avg_pool backward: ", {"f32", "i32"});
+  expect_error(message([&] { backward(average, {.x = whole_x, .dy = whole_dy, .dx = whole_dx}); }),
+               "avg_pool backward: ", {"i32"});
+  expect_error(message([&] { backward(average, {.dy = whole_dy, .dx = whole_dx}); }), "avg_pool backward: ", {"i32"});
   expect_error(message([&] {
-                 backward(pool, ConstTensor(x.data(), {4, 3}), dy, gradient());
+                 backward({.op = Op::lp, .windows = {.kernel = {2}}}, {.x = whole_x, .dy = whole_dy, .dx = whole_dx});
+               }),
+               "lp_pool backward: ", {"i32"});
+  expect_error(message([&] { backward(pool, {.dy = dy, .dx = gradient()}); }),
+               "max_pool backward: ", {});  // needs x or indices
+  expect_error(message([&] { backward({.op = Op::lp, .windows = {.kernel = {2}}}, {.dy = dy, .dx = gradient()}); }),
+               "lp_pool backward: ", {});
+  expect_error(message([&] { backward(average, {.dy = ConstTensor(y.data(), {4}), .dx = gradient()}); }),
+               "avg_pool backward: ", {"2x2", "4"});
+  expect_error(message([&] { backward(average, {.dy = whole_dy, .dx = gradient()}); }),
+               "avg_pool backward: ", {"f32", "i32"});
+  expect_error(message([&] {
+                 backward(pool, {.x = ConstTensor(x.data(), {4, 3}), .dy = dy, .dx = gradient()});
                }),
                "max_pool backward: ", {"4x3", "4x4"});
   expect_error(message([&] {
-                 backward(average, ConstTensor(dx.data(), {2, 2}), gradient());
+                 backward(average, {.dy = ConstTensor(dx.data(), {2, 2}), .dx = gradient()});
                }),
                "avg_pool backward: ", {});
-  expect_error(message([&] { backward(average, dy, places(), IndexSpace::plane, gradient()); }),
+  expect_error(message([&] { backward(average, {.dy = dy, .indices = places(), .dx = gradient()}); }),
                "avg_pool backward: ", {"max", "min"});
-  const Pool omitting{.op = Op::avg, .kernel = {2}, .nan = NanPolicy::omit};
-  expect_error(message([&] { backward(omitting, dy, gradient()); }), "avg_pool backward: ", {});
+  const Pool omitting{.op = Op::avg, .windows = {.kernel = {2}}, .nan = NanPolicy::omit};
+  expect_error(message([&] { backward(omitting, {.dy = dy, .dx = gradient()}); }), "avg_pool backward: ", {});
 }
 
 TEST_F(BadInput, IndicesOutOfRange) {
   const ConstTensor dy(y.data(), {2, 2});
   indices = {0, 16, 0, 0};
-  expect_error(message([&] { backward(pool, dy, places(), IndexSpace::plane, gradient()); }),
+  expect_error(message([&] { backward(pool, {.dy = dy, .indices = places(), .dx = gradient()}); }),
                "max_pool backward: ", {"16"});
-  expect_error(message([&] { backward(pool, dy, places(), IndexSpace::tensor, gradient()); }),
-               "max_pool backward: ", {"16"});
-  expect_error(message([&] { backward(pool, dy, places(), IndexSpace::window, gradient()); }),
-               "max_pool backward: ", {"16"});
-  expect_error(message([&] { unpool(dy, places(), IndexSpace::plane, {}, gradient()); }), "unpool: ", {"16"});
-  expect_error(message([&] { unpool(dy, places(), IndexSpace::tensor, {}, gradient()); }), "unpool: ", {"16"});
+  expect_error(
+      message([&] { backward(pool, {.dy = dy, .indices = places(), .space = IndexSpace::tensor, .dx = gradient()}); }),
+      "max_pool backward: ", {"16"});
+  expect_error(
+      message([&] { backward(pool, {.dy = dy, .indices = places(), .space = IndexSpace::window, .dx = gradient()}); }),
+      "max_pool backward: ", {"16"});
+  expect_error(message([&] { unpool({}, {.y = dy, .indices = places(), .x = gradient()}); }), "unpool: ", {"16"});
+  expect_error(
+      message([&] { unpool({}, {.y = dy, .indices = places(), .space = IndexSpace::tensor, .x = gradient()}); }),
+      "unpool: ", {"16"});
   for (std::int64_t below : {-2, -100}) {  // -1 alone says that there was no tap
     indices = {0, below, 0, 0};
     const std::string number = std::to_string(below);
-    expect_error(message([&] { unpool(dy, places(), IndexSpace::plane, {}, gradient()); }),
+    expect_error(message([&] { unpool({}, {.y = dy, .indices = places(), .x = gradient()}); }),
                  "unpool: ", {number.c_str()});
-    expect_error(message([&] { backward(pool, dy, places(), IndexSpace::tensor, gradient()); }),
+    expect_error(message([&] {
+                   backward(pool, {.dy = dy, .indices = places(), .space = IndexSpace::tensor, .dx = gradient()});
+                 }),
                  "max_pool backward: ", {number.c_str()});
   }
   indices = {0, 0, 0, 0};  // of another window than the output's
-  expect_error(message([&] { backward(pool, dy, places(), IndexSpace::plane, gradient()); }),
+  expect_error(message([&] { backward(pool, {.dy = dy, .indices = places(), .dx = gradient()}); }),
                "max_pool backward: ", {"(0, 1)"});
   indices = {0, kHuge, 0, 0};
-  expect_error(message([&] { unpool(dy, places(), IndexSpace::plane, {}, gradient()); }),
+  expect_error(message([&] { unpool({}, {.y = dy, .indices = places(), .x = gradient()}); }),
                "unpool: ", {"9223372036854775807"});
 }
 
@@ -182,7 +187,7 @@ TEST_F(BadInput, Codes) {
   std::vector<std::int16_t> other(4, 0);
   const Tensor small(codes.data(), {2, 2});
   const auto call = [&](const Pool& p, const Tensor& i, IndexSpace space) {
-    return message([&] { forward(p, input(), output(), i, space); });
+    return message([&] { forward(p, {.x = input(), .y = output(), .indices = i, .space = space}); });
   };
   expect_error(call(pool, small, IndexSpace::plane), "max_pool: indices of dtype u8", {"space is plane", "i64"});
   expect_error(call(pool, Tensor(wide.data(), {2, 2}), IndexSpace::tensor), "max_pool: indices of dtype i32",
@@ -196,25 +201,31 @@ TEST_F(BadInput, Codes) {
   // 256 taps are one too many for u8.
   std::vector<float> many(256);
   float most = 0;
-  const Pool global{.op = Op::max, .kind = WindowKind::global};
+  const Pool global{.op = Op::max, .windows = {.kind = WindowKind::global}};
   expect_error(message([&] {
-                 forward(global, ConstTensor(many.data(), {256}), Tensor(&most, {1}), Tensor(codes.data(), {1}),
-                         IndexSpace::window);
+                 forward(global, {.x = ConstTensor(many.data(), {256}),
+                                  .y = Tensor(&most, {1}),
+                                  .indices = Tensor(codes.data(), {1}),
+                                  .space = IndexSpace::window});
                }),
                "max_pool: indices of dtype u8", {"at most 255 taps", "256"});
   const ConstTensor dy(y.data(), {2, 2});
   codes = {0, 4, 0, 0};
-  expect_error(message([&] { backward(pool, dy, small, IndexSpace::window, gradient()); }),
-               "max_pool backward: indices must be of a tap", {"(0, 1)", "4"});
+  expect_error(
+      message([&] { backward(pool, {.dy = dy, .indices = small, .space = IndexSpace::window, .dx = gradient()}); }),
+      "max_pool backward: indices must be of a tap", {"(0, 1)", "4"});
   dx.assign(16, 7);  // from u8 codes it may hold anything (S10)
   wide = {0, 0, -2, 0};
-  expect_error(message([&] {
-                 backward(pool, dy, ConstTensor(wide.data(), {2, 2}), IndexSpace::window, gradient());
-               }),
-               "max_pool backward: indices must be of a tap", {"(1, 0)", "-2"});
-  expect_error(message([&] { backward(pool, dy, small, IndexSpace::plane, gradient()); }),
+  expect_error(
+      message([&] {
+        backward(
+            pool,
+            {.dy = dy, .indices = ConstTensor(wide.data(), {2, 2}), .space = IndexSpace::window, .dx = gradient()});
+      }),
+      "max_pool backward: indices must be of a tap", {"(1, 0)", "-2"});
+  expect_error(message([&] { backward(pool, {.dy = dy, .indices = small, .dx = gradient()}); }),
                "max_pool backward: indices of dtype u8", {"space is plane"});
-  expect_error(message([&] { unpool(dy, small, IndexSpace::plane, {}, gradient()); }),
+  expect_error(message([&] { unpool({}, {.y = dy, .indices = small, .x = gradient()}); }),
                "unpool: indices must have dtype i64", {"u8"});
 }
 
@@ -222,7 +233,7 @@ TEST_F(BadInput, Unpool) {
   const ConstTensor from(y.data(), {2, 2});
   const auto call = [&](const ConstTensor& y_, const ConstTensor& i, IndexSpace space, const Extents& axes,
                         const Tensor& to) {
-    const std::string text = message([&] { unpool(y_, i, space, axes, to); });
+    const std::string text = message([&] { unpool(axes, {.y = y_, .indices = i, .space = space, .x = to}); });
     EXPECT_NE(text, "(no error)");
     EXPECT_EQ(text.find("unpool: "), 0U) << text;
   };
@@ -238,7 +249,7 @@ TEST_F(BadInput, Unpool) {
 }
 
 TEST_F(BadInput, ThreadsBelowZero) {
-  EXPECT_NE(message([&] { forward(pool, input(), output(), {.threads = -1}); }), "(no error)");
+  EXPECT_NE(message([&] { forward(pool, {.x = input(), .y = output()}, {.threads = -1}); }), "(no error)");
 }
 
 }  // namespace

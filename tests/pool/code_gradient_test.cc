@@ -148,7 +148,7 @@ TEST_P(CodeGradient, S9_CodesOfNoTapAreRefused) {
     for (index_t i = 0; i < tries; ++i) {
       const index_t o = i < kTries / 3 ? i : static_cast<index_t>(random() % static_cast<std::uint64_t>(outputs));
       index_t rest = o;
-      Extents place(p.output_shape.size(), 0);
+      Extents place = Extents::filled(p.output_shape.size(), 0);
       for (int d = p.output_shape.size() - 1; d >= 0; --d) {
         place[d] = rest % p.output_shape[d];
         rest /= p.output_shape[d];

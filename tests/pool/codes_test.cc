@@ -31,8 +31,8 @@ TEST(Codes, TheWayIsTaken) {
   const bool avx512 = target == "AVX3" || target == "AVX3_DL";
   for (const auto& [name, ways] : kWays) {
     const bool fast = avx512 || ways.first == std::string("rows");
-    EXPECT_EQ(plan(parse_problem(name + ":codes")).strategy, fast ? ways.first : "boxes") << name;
-    EXPECT_EQ(plan(parse_problem(name + ":indices")).strategy, fast ? ways.second : "boxes") << name;
+    EXPECT_EQ(explain(parse_problem(name + ":codes")).strategy, fast ? ways.first : "boxes") << name;
+    EXPECT_EQ(explain(parse_problem(name + ":indices")).strategy, fast ? ways.second : "boxes") << name;
   }
 }
 
@@ -85,11 +85,16 @@ TEST(Codes, S6_AWindowWithoutTaps) {
   const std::vector<float> x = {5, 6};
   std::vector<float> y(4);
   std::vector<std::uint8_t> codes(4, 7);
-  forward(p.pool, ConstTensor(x.data(), {2}), Tensor(y.data(), {4}), Tensor(codes.data(), {4}), IndexSpace::window);
+  forward(p.pool, {.x = ConstTensor(x.data(), {2}),
+                   .y = Tensor(y.data(), {4}),
+                   .indices = Tensor(codes.data(), {4}),
+                   .space = IndexSpace::window});
   EXPECT_EQ(codes, (std::vector<std::uint8_t>{255, 0, 0, 255}));
   std::vector<float> dx(2);
-  backward(p.pool, ConstTensor(y.data(), {4}), ConstTensor(codes.data(), {4}), IndexSpace::window,
-           Tensor(dx.data(), {2}));
+  backward(p.pool, {.dy = ConstTensor(y.data(), {4}),
+                    .indices = ConstTensor(codes.data(), {4}),
+                    .space = IndexSpace::window,
+                    .dx = Tensor(dx.data(), {2})});
   EXPECT_EQ(dx, x);
 }
 

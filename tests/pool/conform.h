@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "from_problem.h"
 #include "oriel/pool.h"
 #include "placed.h"
+#include "reference/from_problem.h"
 
 namespace oriel::test {
 
@@ -92,7 +92,8 @@ inline std::string check_codes(const Case& c, Layout in, Layout out, const Optio
   for (Dtype dtype : code_dtypes(c.problem)) {
     Placed y(c.problem.dtype, shape, out, nullptr, c.problem.order);
     Placed codes(dtype, shape, out, nullptr, c.problem.order);
-    forward(c.problem.pool, x.view(), y.view(), codes.view(), IndexSpace::window, options);
+    forward(c.problem.pool, {.x = x.view(), .y = y.view(), .indices = codes.view(), .space = IndexSpace::window},
+            options);
     if (std::string wrong = differs(c, "forward with codes", c.y, y, in); !wrong.empty()) return wrong;
     if (!codes.guards_survive()) return fmt::format("codes of {} wrote outside", to_string(c.problem));
     const std::vector<std::byte> got = codes.dense(), expected = as_codes(c.y, dtype);
@@ -111,13 +112,13 @@ inline std::string check_forward(const Case& c, Layout in, Layout out, const Opt
   const Extents shape = extents(c.y.shape);
   const Placed x(dtype, c.problem.shape, in, c.x.data(), c.problem.order);
   Placed y(dtype, shape, out, nullptr, c.problem.order);
-  forward(c.problem.pool, x.view(), y.view(), options);
+  forward(c.problem.pool, {.x = x.view(), .y = y.view()}, options);
   if (std::string wrong = differs(c, "forward", c.y, y, in); !wrong.empty()) return wrong;
   if (!x.untouched()) return "forward wrote into its input";
   if (!c.picks()) return {};
   for (IndexSpace space : {IndexSpace::plane, IndexSpace::tensor, IndexSpace::window}) {
     Placed z(dtype, shape, out, nullptr, c.problem.order), indices(Dtype::i64, shape, out, nullptr);
-    forward(c.problem.pool, x.view(), z.view(), indices.view(), space, options);
+    forward(c.problem.pool, {.x = x.view(), .y = z.view(), .indices = indices.view(), .space = space}, options);
     if (std::string wrong = differs(c, "forward with indices", c.y, z, in); !wrong.empty()) return wrong;
     if (!indices.guards_survive()) return fmt::format("indices of {} wrote outside", to_string(c.problem));
     const std::vector<std::byte> got = indices.dense();
@@ -143,19 +144,19 @@ inline std::string check_backward(const Case& c, Layout in, Layout out, const Op
     return exact ? differs(c, what, c.dx, dx, in) : beyond_bound(c, what, c.dx, dx, in);
   };
   Placed dx(dtype, c.problem.shape, out, nullptr, c.problem.order);
-  backward(pool, x.view(), dy.view(), dx.view(), options);
+  backward(pool, {.x = x.view(), .dy = dy.view(), .dx = dx.view()}, options);
   if (std::string wrong = judge("backward", dx); !wrong.empty()) return wrong;
   if (!x.untouched() || !dy.untouched()) return "backward wrote into its input";
   if ((pool.op == Op::sum || pool.op == Op::avg) && !c.omits()) {
     Placed without(dtype, c.problem.shape, out, nullptr, c.problem.order);
-    backward(pool, dy.view(), without.view(), options);
+    backward(pool, {.dy = dy.view(), .dx = without.view()}, options);
     if (std::string wrong = judge("backward without x", without); !wrong.empty()) return wrong;
   }
   if (!c.picks()) return {};
   for (IndexSpace space : {IndexSpace::plane, IndexSpace::tensor, IndexSpace::window}) {
     const Placed indices(Dtype::i64, extents(c.y.shape), in, indices_of(c.y, space).data());
     Placed stored(dtype, c.problem.shape, out, nullptr, c.problem.order);
-    backward(pool, dy.view(), indices.view(), space, stored.view(), options);
+    backward(pool, {.dy = dy.view(), .indices = indices.view(), .space = space, .dx = stored.view()}, options);
     if (std::string wrong = judge("backward from indices", stored); !wrong.empty())
       return fmt::format("space {}: {}", static_cast<int>(space), wrong);
   }
@@ -163,7 +164,8 @@ inline std::string check_backward(const Case& c, Layout in, Layout out, const Op
     const std::vector<std::byte> values = as_codes(c.y, codes_dtype);
     const Placed codes(codes_dtype, extents(c.y.shape), in, values.data(), c.problem.order);
     Placed coded(dtype, c.problem.shape, out, nullptr, c.problem.order);
-    backward(pool, dy.view(), codes.view(), IndexSpace::window, coded.view(), options);
+    backward(pool, {.dy = dy.view(), .indices = codes.view(), .space = IndexSpace::window, .dx = coded.view()},
+             options);
     if (std::string wrong = judge("backward from codes", coded); !wrong.empty())
       return fmt::format("{}: {}", name(codes_dtype), wrong);
   }
@@ -181,7 +183,7 @@ inline std::string check_unpool(const Case& c, Layout in, Layout out, const Opti
   for (IndexSpace space : {IndexSpace::plane, IndexSpace::tensor}) {
     const Placed indices(Dtype::i64, extents(c.y.shape), in, indices_of(c.y, space).data());
     Placed x(dtype, c.problem.shape, out, nullptr, c.problem.order);
-    unpool(y.view(), indices.view(), space, axes, x.view(), options);
+    unpool(axes, {.y = y.view(), .indices = indices.view(), .space = space, .x = x.view()}, options);
     if (std::string wrong = differs(c, "unpool", expected, x, in); !wrong.empty()) return wrong;
   }
   return {};

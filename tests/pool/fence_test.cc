@@ -52,21 +52,26 @@ void pool(const Problem& p, Data data, End end, std::mt19937_64& random) {
     return Tensor(at.data(), p.dtype, shape, dense_pitch(shape, p.order));
   };
   const Options options{.threads = 1};
-  forward(p.pool, tensor(x, p.shape), tensor(y, p.output_shape), options);
+  forward(p.pool, {.x = tensor(x, p.shape), .y = tensor(y, p.output_shape)}, options);
   const bool picks = p.pool.op == Op::max || p.pool.op == Op::min;
   if (picks) {
     const Tensor index(places.data(), Dtype::i64, p.output_shape);
-    forward(p.pool, tensor(x, p.shape), tensor(y, p.output_shape), index, IndexSpace::plane, options);
-    backward(p.pool, tensor(dy, p.output_shape), index, IndexSpace::plane, tensor(dx, p.shape), options);
+    forward(p.pool, {.x = tensor(x, p.shape), .y = tensor(y, p.output_shape), .indices = index}, options);
+    backward(p.pool, {.dy = tensor(dy, p.output_shape), .indices = index, .dx = tensor(dx, p.shape)}, options);
   }
   if (picks && p.taps() <= kMostByteCodes) {
     const Fenced bytes_of(outputs, end);
     const Tensor codes(bytes_of.data(), Dtype::u8, p.output_shape, dense_pitch(p.output_shape, p.order));
-    forward(p.pool, tensor(x, p.shape), tensor(y, p.output_shape), codes, IndexSpace::window, options);
-    backward(p.pool, tensor(dy, p.output_shape), codes, IndexSpace::window, tensor(dx, p.shape), options);
+    forward(p.pool,
+            {.x = tensor(x, p.shape), .y = tensor(y, p.output_shape), .indices = codes, .space = IndexSpace::window},
+            options);
+    backward(
+        p.pool,
+        {.dy = tensor(dy, p.output_shape), .indices = codes, .space = IndexSpace::window, .dx = tensor(dx, p.shape)},
+        options);
   }
   if (is_floating(p.dtype) || picks || p.pool.op == Op::sum) {
-    backward(p.pool, tensor(x, p.shape), tensor(dy, p.output_shape), tensor(dx, p.shape), options);
+    backward(p.pool, {.x = tensor(x, p.shape), .dy = tensor(dy, p.output_shape), .dx = tensor(dx, p.shape)}, options);
   }
 }
 

@@ -32,7 +32,7 @@ bool holds_with(const std::string& value, F check) {
 bool pool_works() {
   const std::vector<float> x{1, 2, 3, 4};
   std::vector<float> y(2);
-  forward({.kernel = {2}}, ConstTensor(x.data(), {4}), Tensor(y.data(), {2}), {.threads = 1});
+  forward({.windows = {.kernel = {2}}}, {.x = ConstTensor(x.data(), {4}), .y = Tensor(y.data(), {2})}, {.threads = 1});
   return y == std::vector<float>{2, 4};
 }
 

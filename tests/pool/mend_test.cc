@@ -72,7 +72,7 @@ std::vector<std::byte> elements(Dtype dtype, index_t n, Holding holding, std::mt
 std::string check_values(const Case& c, Layout in, Layout out, const Options& options) {
   const Placed x(c.problem.dtype, c.problem.shape, in, c.x.data(), c.problem.order);
   Placed y(c.problem.dtype, extents(c.y.shape), out, nullptr, c.problem.order);
-  forward(c.problem.pool, x.view(), y.view(), options);
+  forward(c.problem.pool, {.x = x.view(), .y = y.view()}, options);
   return differs(c, "forward", c.y, y, in);
 }
 

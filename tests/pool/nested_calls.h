@@ -63,20 +63,20 @@ class CallMaker {
     const bool divides = p_.pool.op == Op::avg || p_.pool.op == Op::lp;
     add("forward", [p = p_, x = x_, out = out_](const Options& options) {
       Placed y = room(p, p.dtype, p.output_shape, out);
-      forward(p.pool, x->view(), y.view(), options);
+      forward(p.pool, {.x = x->view(), .y = y.view()}, options);
       return results(y);
     });
     const auto dy = tensor(p_.dtype, p_.output_shape, Data::reals);
     if (is_floating(p_.dtype) || !divides) {
       add("backward", [p = p_, x = x_, dy, out = out_](const Options& options) {
         Placed dx = room(p, p.dtype, p.shape, out);
-        backward(p.pool, x->view(), dy->view(), dx.view(), options);
+        backward(p.pool, {.x = x->view(), .dy = dy->view(), .dx = dx.view()}, options);
         return results(dx);
       });
       if (summing && p_.pool.nan != NanPolicy::omit)
         add("backward without x", [p = p_, dy, out = out_](const Options& options) {
           Placed dx = room(p, p.dtype, p.shape, out);
-          backward(p.pool, dy->view(), dx.view(), options);
+          backward(p.pool, {.dy = dy->view(), .dx = dx.view()}, options);
           return results(dx);
         });
     }
@@ -114,7 +114,7 @@ class CallMaker {
       const std::string kind = fmt::format("{} in space {}", oriel::name(dtype), static_cast<int>(space));
       add("forward with indices, " + kind, [p = p_, x = x_, out = out_, dtype, space](const Options& options) {
         Placed y = room(p, p.dtype, p.output_shape, out), indices = room(p, dtype, p.output_shape, out);
-        forward(p.pool, x->view(), y.view(), indices.view(), space, options);
+        forward(p.pool, {.x = x->view(), .y = y.view(), .indices = indices.view(), .space = space}, options);
         return results(y, indices);
       });
       const auto& y = calls_.back().right[0].elements;
@@ -123,7 +123,7 @@ class CallMaker {
       const auto indices = std::make_shared<Placed>(dtype, p_.output_shape, in_, i.data(), p_.order);
       add("backward by indices, " + kind, [p = p_, dy, indices, space, out = out_](const Options& options) {
         Placed dx = room(p, p.dtype, p.shape, out);
-        backward(p.pool, dy->view(), indices->view(), space, dx.view(), options);
+        backward(p.pool, {.dy = dy->view(), .indices = indices->view(), .space = space, .dx = dx.view()}, options);
         return results(dx);
       });
       if (space == IndexSpace::window) continue;
@@ -131,7 +131,7 @@ class CallMaker {
         Extents axes;
         for (int a = 0; a < p.pooled; ++a) axes.push_back(p.axes[static_cast<std::size_t>(a)]);
         Placed x = room(p, p.dtype, p.shape, out);
-        unpool(values->view(), indices->view(), space, axes, x.view(), options);
+        unpool(axes, {.y = values->view(), .indices = indices->view(), .space = space, .x = x.view()}, options);
         return results(x);
       });
     }

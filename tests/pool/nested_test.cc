@@ -116,10 +116,10 @@ TEST(Nested, aCallKeepsItsBitsWhateverItsThreadDoesWhileItWaits) {
   int wrongs = 0;
   std::vector<Call> before = calls_of(parse_problem("max:f32:2x3x9x11:k3x3s2p1"), 1, Data::specials);
   for (const Problem& p : problems()) {
-    ways.insert(plan(p).strategy);
+    ways.insert(explain(p).strategy);
     Problem indexed = p;
     indexed.indices = p.pool.op == Op::max || p.pool.op == Op::min;
-    ways.insert(plan(indexed).strategy);
+    ways.insert(explain(indexed).strategy);
     ++number;
     const Data data = kAllData[number % 4];
     std::vector<Call> calls = calls_of(p, number, data);
@@ -156,8 +156,8 @@ struct Calling {
   static float lift(float x) {
     const std::vector<float> in(16, x);
     std::vector<float> out(4);
-    forward<Summing>({.op = Op::sum, .kernel = {2}, .stride = {2}}, ConstTensor(in.data(), {4, 4}),
-                     Tensor(out.data(), {2, 2}), {.threads = 1});
+    forward<Summing>({.kernel = {2}, .stride = {2}},
+                     {.x = ConstTensor(in.data(), {4, 4}), .y = Tensor(out.data(), {2, 2})}, {.threads = 1});
     EXPECT_EQ(out, std::vector<float>(4, 4 * x));
     return x;
   }
@@ -178,10 +178,10 @@ struct Calling {
 TEST(Nested, aReductionMayCall) {
   std::vector<float> x(30 * 40), right(14 * 19), y(right.size());
   for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i % 101);
-  const Pool pool{.op = Op::sum, .kernel = {3}, .stride = {2}};
+  const Windows windows{.kernel = {3}, .stride = {2}};
   const ConstTensor in(x.data(), {30, 40});
-  forward<Calling::Summing>(pool, in, Tensor(right.data(), {14, 19}));
-  forward<Calling>(pool, in, Tensor(y.data(), {14, 19}));
+  forward<Calling::Summing>(windows, {.x = in, .y = Tensor(right.data(), {14, 19})});
+  forward<Calling>(windows, {.x = in, .y = Tensor(y.data(), {14, 19})});
   EXPECT_EQ(y, right);
 }
 

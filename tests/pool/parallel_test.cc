@@ -135,7 +135,7 @@ TEST_F(Parallel, theBitsOfOneThread) {
     const ConstTensor in(x.data(), p.dtype, p.shape, dense_pitch(p.shape, p.order));
     const auto pool = [&](std::vector<std::byte>& out, int threads) {
       std::memset(out.data(), 0xff, out.size());
-      forward(p.pool, in, Tensor(out.data(), p.dtype, p.output_shape, dense_pitch(p.output_shape, p.order)),
+      forward(p.pool, {.x = in, .y = Tensor(out.data(), p.dtype, p.output_shape, dense_pitch(p.output_shape, p.order))},
               {.threads = threads});
     };
     pool(alone, 1);

@@ -35,10 +35,11 @@ TEST(Quiet, NothingIsPrinted) {
   std::vector<float> y(x.size() / 4);
   const auto calls = [&] {
     for (int threads : {1, 2, 7, 1000})
-      forward({.kernel = {2}, .axes = {2, 3}}, ConstTensor(x.data(), {1, 4, 256, 256}),
-              Tensor(y.data(), {1, 4, 128, 128}), {.threads = threads});
+      forward({.windows = {.kernel = {2}, .axes = {2, 3}}},
+              {.x = ConstTensor(x.data(), {1, 4, 256, 256}), .y = Tensor(y.data(), {1, 4, 128, 128})},
+              {.threads = threads});
     try {
-      forward({.kernel = {0}}, ConstTensor(x.data(), {4, 4}), Tensor(y.data(), {2, 2}));
+      forward({.windows = {.kernel = {0}}}, {.x = ConstTensor(x.data(), {4, 4}), .y = Tensor(y.data(), {2, 2})});
     } catch (const Error&) {
     }
   };

@@ -35,20 +35,20 @@ inline Pool random_pool(std::mt19937_64& random, const Extents& shape) {
   pool.op = static_cast<Op>(random() % 5);
   const int pooled = static_cast<int>(pick(random, 1, std::min<index_t>(shape.size(), kMaxPooledAxes)));
   const Extents all = random_order(random, shape.size());
-  for (int i = 0; i < pooled; ++i) pool.axes.push_back(all[i]);
-  if (random() % 3 != 0) std::sort(pool.axes.begin(), pool.axes.end());
+  for (int i = 0; i < pooled; ++i) pool.windows.axes.push_back(all[i]);
+  if (random() % 3 != 0) std::sort(pool.windows.axes.begin(), pool.windows.axes.end());
   const unsigned kind = random() % 8;
-  pool.kind = kind == 0 ? WindowKind::global : kind == 1 ? WindowKind::adaptive : WindowKind::uniform;
-  if (pool.kind == WindowKind::adaptive) pool.output_size = random_list(random, pooled, 1, 7);
-  if (pool.kind == WindowKind::uniform) {
-    pool.kernel = random_list(random, pooled, 1, random() % 4 == 0 ? 11 : 4);
-    if (random() % 4 != 0) pool.stride = random_list(random, pooled, 1, 4);
-    if (random() % 3 == 0) pool.dilation = random_list(random, pooled, 1, 3);
-    pool.padding = random() % 5 == 0 ? static_cast<Padding>(1 + random() % 2) : Padding::given;
-    if (pool.padding == Padding::given) {
-      if (random() % 2 == 0) pool.pad_lo = random_list(random, pooled, 0, random() % 4 == 0 ? 9 : 2);
-      if (random() % 3 == 0) pool.pad_hi = random_list(random, pooled, 0, random() % 4 == 0 ? 9 : 2);
-      pool.ceil_mode = random() % 3 == 0;
+  pool.windows.kind = kind == 0 ? WindowKind::global : kind == 1 ? WindowKind::adaptive : WindowKind::uniform;
+  if (pool.windows.kind == WindowKind::adaptive) pool.windows.output_size = random_list(random, pooled, 1, 7);
+  if (pool.windows.kind == WindowKind::uniform) {
+    pool.windows.kernel = random_list(random, pooled, 1, random() % 4 == 0 ? 11 : 4);
+    if (random() % 4 != 0) pool.windows.stride = random_list(random, pooled, 1, 4);
+    if (random() % 3 == 0) pool.windows.dilation = random_list(random, pooled, 1, 3);
+    pool.windows.padding = random() % 5 == 0 ? static_cast<Padding>(1 + random() % 2) : Padding::given;
+    if (pool.windows.padding == Padding::given) {
+      if (random() % 2 == 0) pool.windows.pad_lo = random_list(random, pooled, 0, random() % 4 == 0 ? 9 : 2);
+      if (random() % 3 == 0) pool.windows.pad_hi = random_list(random, pooled, 0, random() % 4 == 0 ? 9 : 2);
+      pool.windows.ceil_mode = random() % 3 == 0;
     }
   }
   if (pool.op == Op::avg) {

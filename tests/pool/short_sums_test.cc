@@ -96,8 +96,9 @@ TEST(Sums, S7_BytesSaturateOnEveryTarget) {
     for (const std::string& target : cpu::supported_targets()) {
       cpu::set_target(target);
       std::fill(y.begin(), y.end(), 1);
-      forward(problem.pool, ConstTensor(x.data(), problem.dtype, problem.shape, dense_pitch(problem.shape)),
-              Tensor(y.data(), problem.dtype, problem.output_shape, dense_pitch(problem.output_shape)));
+      forward(problem.pool,
+              {.x = ConstTensor(x.data(), problem.dtype, problem.shape, dense_pitch(problem.shape)),
+               .y = Tensor(y.data(), problem.dtype, problem.output_shape, dense_pitch(problem.output_shape))});
       EXPECT_EQ(std::count(y.begin(), y.end(), 255), static_cast<std::ptrdiff_t>(y.size())) << name << ", " << target;
     }
   }

@@ -114,10 +114,10 @@ TEST(Strategies, NamesThatAreNoneAreRefused) {
         << e.what();
   }
   const Problem forward = parse_problem("max:f32:8x64x112x112:k3x3s2p1");
-  EXPECT_EQ(plan(forward).strategy, has_planes() ? "planes" : "rows");
+  EXPECT_EQ(explain(forward).strategy, has_planes() ? "planes" : "rows");
   cpu::force_strategies("rows,shares");
-  EXPECT_EQ(plan(forward).strategy, "rows");
-  EXPECT_EQ(plan(parse_problem("avg:f32:8x64x112x112:k2x2:backward")).strategy, "shares");
+  EXPECT_EQ(explain(forward).strategy, "rows");
+  EXPECT_EQ(explain(parse_problem("avg:f32:8x64x112x112:k2x2:backward")).strategy, "shares");
   cpu::force_strategies("");
 }
 
@@ -147,7 +147,7 @@ TEST(Strategies, TheSuiteGoesAsWrittenDown) {
   const auto look = [&](const std::string& target, std::string std::pair<std::string, std::string>::*column) {
     cpu::set_target(target);
     for (const std::string& problem : problems) {
-      const std::string way = plan(parse_problem(problem)).strategy;
+      const std::string way = explain(parse_problem(problem)).strategy;
       if (writes)
         written[problem].*column = way;
       else

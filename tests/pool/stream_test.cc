@@ -69,19 +69,19 @@ TEST_P(Stream, WritesTheSameBits) {
       Lines y2 = Lines(dtype, p.output_shape, p.order), places2(Dtype::i64, p.output_shape, p.order);
       Lines dx2(dtype, p.shape, p.order), codes(Dtype::u8, p.output_shape, p.order), dx3(dtype, p.shape, p.order);
       all(false);
-      backward(p, x.view(), dy.view(), dx.view(), options);
-      if (picks) forward(p, x.view(), y.view(), places.view(), IndexSpace::plane, options);
+      backward(p, {.x = x.view(), .dy = dy.view(), .dx = dx.view()}, options);
+      if (picks) forward(p, {.x = x.view(), .y = y.view(), .indices = places.view()}, options);
       all(true);
-      backward(p, x.view(), dy.view(), dx2.view(), options);
+      backward(p, {.x = x.view(), .dy = dy.view(), .dx = dx2.view()}, options);
       EXPECT_TRUE(dx == dx2) << GetParam() << " " << name(dtype);
       Lines shifted(dtype, p.shape, p.order, false);
-      backward(p, x.view(), dy.view(), shifted.view(), options);
+      backward(p, {.x = x.view(), .dy = dy.view(), .dx = shifted.view()}, options);
       EXPECT_TRUE(dx == shifted && shifted.surroundings_survive()) << GetParam() << " " << name(dtype) << " shifted";
       if (!picks) continue;
-      forward(p, x.view(), y2.view(), places2.view(), IndexSpace::plane, options);
+      forward(p, {.x = x.view(), .y = y2.view(), .indices = places2.view()}, options);
       EXPECT_TRUE(y == y2 && places == places2) << GetParam() << " " << name(dtype);
-      forward(p, x.view(), y2.view(), codes.view(), IndexSpace::window, options);
-      backward(p, dy.view(), codes.view(), IndexSpace::window, dx3.view(), options);
+      forward(p, {.x = x.view(), .y = y2.view(), .indices = codes.view(), .space = IndexSpace::window}, options);
+      backward(p, {.dy = dy.view(), .indices = codes.view(), .space = IndexSpace::window, .dx = dx3.view()}, options);
       EXPECT_TRUE(dx == dx3) << GetParam() << " " << name(dtype) << " by codes";
     }
   }

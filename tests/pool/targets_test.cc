@@ -19,22 +19,22 @@ std::vector<std::vector<std::byte>> everything(const Problem& p, const std::vect
       grad(p.dtype, p.output_shape, layout, dy.data(), p.order);
   Placed y(p.dtype, p.output_shape, layout, nullptr, p.order), dx(p.dtype, p.shape, layout, nullptr, p.order);
   std::vector<std::vector<std::byte>> out;
-  forward(p.pool, in.view(), y.view(), options);
+  forward(p.pool, {.x = in.view(), .y = y.view()}, options);
   out.push_back(y.dense());
   const bool picks = p.pool.op == Op::max || p.pool.op == Op::min;
   if (picks) {
     Placed indices(Dtype::i64, p.output_shape, layout, nullptr);
-    forward(p.pool, in.view(), y.view(), indices.view(), IndexSpace::plane, options);
+    forward(p.pool, {.x = in.view(), .y = y.view(), .indices = indices.view()}, options);
     out.push_back(y.dense());
-    backward(p.pool, grad.view(), indices.view(), IndexSpace::plane, dx.view(), options);
+    backward(p.pool, {.dy = grad.view(), .indices = indices.view(), .dx = dx.view()}, options);
     out.push_back(dx.dense());
     out.push_back(indices.dense());
     Placed codes(Dtype::i32, p.output_shape, layout, nullptr, p.order);
-    forward(p.pool, in.view(), y.view(), codes.view(), IndexSpace::window, options);
+    forward(p.pool, {.x = in.view(), .y = y.view(), .indices = codes.view(), .space = IndexSpace::window}, options);
     out.push_back(codes.dense());
   }
   if (is_floating(p.dtype) || picks || p.pool.op == Op::sum) {
-    backward(p.pool, in.view(), grad.view(), dx.view(), options);
+    backward(p.pool, {.x = in.view(), .dy = grad.view(), .dx = dx.view()}, options);
     out.push_back(dx.dense());
   }
   return out;
@@ -144,7 +144,7 @@ TEST(Targets, S8_LargerProblemsGiveTheSameBits) {
 std::vector<std::byte> pooled(const Problem& p, const std::vector<std::byte>& x) {
   const Placed in(p.dtype, p.shape, Layout::dense, x.data());
   Placed y(p.dtype, p.output_shape, Layout::dense, nullptr);
-  forward(p.pool, in.view(), y.view(), Options{.threads = 1});
+  forward(p.pool, {.x = in.view(), .y = y.view()}, Options{.threads = 1});
   return y.dense();
 }
 

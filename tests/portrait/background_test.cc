@@ -1,4 +1,4 @@
-#include "apps/portrait/background.h"
+#include "apps/portrait/chain/background.h"
 
 #include <gtest/gtest.h>
 

@@ -1,12 +1,12 @@
 // The whole chain on scenes whose truth is known.
-#include "apps/portrait/cut.h"
+#include "apps/portrait/chain/cut.h"
 
 #include <gtest/gtest.h>
 #include <algorithm>
 
-#include "apps/portrait/compose.h"
-#include "apps/portrait/foreground.h"
-#include "apps/portrait/resize.h"
+#include "apps/portrait/chain/compose.h"
+#include "apps/portrait/chain/foreground.h"
+#include "apps/portrait/image/resize.h"
 #include "scene.h"
 
 namespace oriel::portrait {

@@ -4,9 +4,9 @@
 #include <array>
 #include <cmath>
 
-#include "apps/portrait/guided.h"
-#include "apps/portrait/pooling.h"
-#include "apps/portrait/resize.h"
+#include "apps/portrait/image/guided.h"
+#include "apps/portrait/image/pooling.h"
+#include "apps/portrait/image/resize.h"
 #include "scene.h"
 
 namespace oriel::portrait {

@@ -1,10 +1,11 @@
 // What HTTP says, without sockets: targets, forms, names of hosts.
 #include <gtest/gtest.h>
 
-#include "apps/portrait/http/form.h"
-#include "apps/portrait/http/host_rule.h"
-#include "apps/portrait/http/message.h"
-#include "oriel/types.h"
+#include "apps/portrait/server/http/form.h"
+#include "apps/portrait/server/http/host_rule.h"
+#include "apps/portrait/server/http/message.h"
+#include "quoted.h"
+#include "support.h"
 
 namespace oriel::portrait::http {
 namespace {
@@ -30,9 +31,10 @@ TEST(Target, PathAndParametersAreDecoded) {
 }
 
 TEST(Text, IsShownWithoutWhatEndsOrBreaksALine) {
-  EXPECT_EQ(shown(std::string_view("a\0b\nc\x7f\xff", 7)), "a?b?c??");
-  EXPECT_EQ(shown("abcdef", 3), "abc");
-  EXPECT_EQ(error_json("no \"x\"\n"), "{\"error\": \"no \\\"x\\\"?\"}\n");
+  EXPECT_EQ(detail::ascii(std::string_view("a\0b\nc\x7f\xff", 7)), "a?b?c??");
+  EXPECT_EQ(detail::shortened("abcdef", 3), "abc...");
+  EXPECT_EQ(detail::shortened("abc", 3), "abc");
+  EXPECT_EQ(error_json("no \"x\"\n"), "{\"error\":\"no \\\"x\\\"?\"}\n");
   EXPECT_TRUE(same_word("Content-TYPE", "content-type"));
   EXPECT_FALSE(same_word("content", "content-type"));
 }
@@ -66,12 +68,7 @@ TEST(Form, TakesContentWithoutCopying) {
 }
 
 std::string why_not(std::string_view type, std::string_view body) {
-  try {
-    parts_of(type, body);
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "";
+  return test::error_of([&] { parts_of(type, body); });
 }
 
 TEST(Form, SaysWhatIsMalformed) {

@@ -1,4 +1,4 @@
-#include "apps/portrait/letterbox.h"
+#include "apps/portrait/segment/letterbox.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "apps/portrait/mask.h"
+#include "apps/portrait/chain/mask.h"
 
 #include <gtest/gtest.h>
 

@@ -68,10 +68,10 @@ def test_a_folder_of_results_that_leads_back(portrait, save, tmp_path):
     assert (tmp_path / "in/a.png").read_bytes() == before
 
 
-@pytest.mark.skipif(os.environ.get("ORIEL_PORTRAIT_FILMS") == "0" or not shutil.which("ffmpeg"),
-                    reason="NOT TESTED: films; this build has no FFmpeg, or there is no ffmpeg command")
-def test_a_film_is_replaced_only_if_asked(portrait, refusal, tmp_path):
-    from film_test import frames, make, read
+@pytest.mark.skipif(os.environ.get("ORIEL_PORTRAIT_VIDEOS") == "0" or not shutil.which("ffmpeg"),
+                    reason="NOT TESTED: videos; this build has no FFmpeg, or there is no ffmpeg command")
+def test_a_video_is_replaced_only_if_asked(portrait, refusal, tmp_path):
+    from video_test import frames, make, read
     make(tmp_path / "in.mp4", frames(4))
     os.symlink("in.mp4", tmp_path / "soft.mp4")
     before = (tmp_path / "in.mp4").read_bytes()

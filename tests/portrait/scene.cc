@@ -114,14 +114,4 @@ double mean_difference(const Image& a, const Image& b, const std::function<bool(
   return sum / count;
 }
 
-std::string error_of(const std::function<void()>& f) {
-  try {
-    f();
-  } catch (const Error& e) {
-    return e.what();
-  }
-  ADD_FAILURE() << "no Error was thrown";
-  return "";
-}
-
 }  // namespace oriel::portrait

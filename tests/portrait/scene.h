@@ -4,9 +4,12 @@
 #include <functional>
 #include <string>
 
-#include "apps/portrait/plane.h"
+#include "apps/portrait/image/plane.h"
+#include "support.h"
 
 namespace oriel::portrait {
+
+using test::error_of;
 
 /// A "person": a disc of one colour with a soft rim before a background, mixed as a camera mixes them.
 struct Scene {
@@ -32,8 +35,5 @@ double mean_difference(const Planes& a, const Planes& b);
 double greatest_difference(const Planes& a, const Planes& b);
 /// Mean absolute difference of bytes where `where` holds for the pixel's number.
 double mean_difference(const Image& a, const Image& b, const std::function<bool(std::size_t)>& where);
-
-/// The text of the Error that f throws; fails the test when it throws none.
-std::string error_of(const std::function<void()>& f);
 
 }  // namespace oriel::portrait

@@ -360,7 +360,7 @@ def test_errors_speak_of_what_the_client_sent():
                             ("feather=%0a", "feather: '?' is no number from 0 to 1000"), ("background=blur:%00", "background: the radius of 'blur:?'")):
             code, body, _ = ask(url, "/api/remove?" + query, PICTURE, {"Content-Type": "image/png"})
             assert code == 400 and error(body).startswith(text), (query, body)
-        assert ask(url, "/api/remove", b"\x93NUMPY", {"Content-Type": "image/png"})[1] == b'{"error": "file: not an image that Oriel reads; allowed: PNG, JPEG, TIFF, WebP"}\n'
+        assert ask(url, "/api/remove", b"\x93NUMPY", {"Content-Type": "image/png"})[1] == b'{"error":"file: not an image that Oriel reads; allowed: PNG, JPEG, TIFF, WebP"}\n'
         form = multipart({"file": ("a", PICTURE), "background_file": ("b", b"words")})
         assert error(ask(url, "/api/remove", *form)[1]) == "background_file: not an image that Oriel reads; allowed: PNG, JPEG, TIFF, WebP"
     finally:

@@ -1,12 +1,12 @@
 // Masks over time, frames in order, quarter turns.
-#include "apps/portrait/temporal.h"
+#include "apps/portrait/video/temporal.h"
 
 #include <gtest/gtest.h>
 
 #include <atomic>
 
-#include "apps/portrait/frames.h"
-#include "apps/portrait/turn.h"
+#include "apps/portrait/image/turn.h"
+#include "apps/portrait/video/frames.h"
 #include "scene.h"
 
 namespace oriel::portrait {

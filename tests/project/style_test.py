@@ -78,6 +78,25 @@ def test_what_is_known_must_not_grow_and_goes_when_it_is_short(tree):
     assert "is no function of more than 60 lines any more" in check(root).stdout
 
 
+def test_python_has_no_mistakes_that_a_reader_sees():
+    if subprocess.run([sys.executable, "-m", "ruff", "--version"], capture_output=True).returncode != 0:
+        pytest.skip("NOT CHECKED: there is no ruff")
+    result = subprocess.run([sys.executable, "-m", "ruff", "check", "--no-cache", "--output-format", "concise", str(ROOT)],
+                            capture_output=True, text=True)
+    assert result.returncode == 0, result.stdout + result.stderr
+
+
+def test_shell_scripts():
+    scripts = [*sorted((ROOT / "scripts").glob("*.sh")), ROOT / ".ci" / "run"]
+    for script in scripts:
+        subprocess.run(["sh", "-n", script], check=True)
+    program = shutil.which("shellcheck")
+    if program is None:
+        pytest.skip("NOT CHECKED: there is no shellcheck")
+    result = subprocess.run([program, "--severity=warning", *scripts], capture_output=True, text=True)
+    assert result.returncode == 0, result.stdout + result.stderr
+
+
 def test_formatting():
     program = shutil.which("clang-format")
     if program is None:
@@ -85,7 +104,7 @@ def test_formatting():
     version = subprocess.run([program, "--version"], capture_output=True, text=True, check=True).stdout
     if f"version {VERSION}" not in version:
         pytest.skip(f"NOT CHECKED: clang-format {VERSION}* formats this tree, not {version.strip()}")
-    folders = [ROOT / name for name in ("include", "src", "cli", "python", "apps", "bench", "examples", "tests", "fuzz")]
+    folders = [ROOT / name for name in ("include", "src", "reference", "cli", "python", "apps", "bench", "examples", "tests", "fuzz")]
     files = [path for folder in folders for path in folder.rglob("*") if path.suffix in (".h", ".cc", ".inl")]
     assert len(files) > 500
     result = subprocess.run([program, "--dry-run", "-Werror", *files], capture_output=True, text=True)

@@ -255,7 +255,7 @@ def test_as_many_threads_as_pytorch(monkeypatch):
     monkeypatch.setattr(Bound, "run", watched)
     x = torch.zeros(1, 1, 4, requires_grad=True)
     on_ranks(1, lambda link: DistributedMaxPool1d((link, (1, 1, 1)), 2)(x).sum().backward())
-    assert seen == [("forward", 1), ("backward_places", 1)]
+    assert seen == [("forward", 1), ("backward_indices", 1)]
 
 
 # -- Disagreements and bad arguments: every rank raises the same, none waits.

@@ -64,6 +64,9 @@ inline void add_grids(std::vector<CudaCase>& cases) {
                         for (auto i : nl::sequential_range(2)) nl::store(out[{p + i, f}], nl::load(x) * 3);
                       }),
            "rows_written_twice");
+}
+
+inline void add_places(std::vector<CudaCase>& cases) {
   // Elements that share a place: the last one in order stays.
   add_case(cases,
            program_of({2, 6}, {2, 3},
@@ -150,6 +153,9 @@ inline void add_instructions(std::vector<CudaCase>& cases) {
                             nisa::select_reduce({.predicate = nl::greater(t, 2), .on_true = t, .on_false = -5}).second);
                       }),
            "select_reduces");
+}
+
+inline void add_masks_and_copies(std::vector<CudaCase>& cases) {
   add_case(cases,
            program_of({1, 6}, {7, 6},
                       [](nl::tensor x, nl::tensor out) {
@@ -206,7 +212,9 @@ inline void add_shipped(std::vector<CudaCase>& cases) {
 inline std::vector<CudaCase> cuda_cases() {
   std::vector<CudaCase> cases;
   add_grids(cases);
+  add_places(cases);
   add_instructions(cases);
+  add_masks_and_copies(cases);
   add_shipped(cases);
   for (unsigned seed = 1; seed <= kCudaRandomPrograms; ++seed) {
     RandomProgram r = random_program(seed);

@@ -19,21 +19,22 @@ inline const auto adaptive = nki::jit("adaptive_avg_pool2d", kernels::adaptive_a
 inline const auto max_pool3d = nki::jit("max_pool3d", kernels::max_pool3d);
 
 Pool pool_of(Op op, const Windows& w) {
-  Pool pool{
-      .op = op, .axes = {1, 2}, .ceil_mode = w.ceil_mode, .count_include_pad = op != Op::avg || w.count_include_pad};
+  Pool pool{.op = op,
+            .windows = {.axes = {1, 2}, .ceil_mode = w.ceil_mode},
+            .count_include_pad = op != Op::avg || w.count_include_pad};
   for (std::size_t a = 0; a < 2; ++a) {
-    pool.kernel.push_back(w.kernel[a]);
-    pool.stride.push_back(w.stride[a]);
-    pool.pad_lo.push_back(w.padding[a]);
-    pool.pad_hi.push_back(w.after(a));
-    pool.dilation.push_back(w.dilation[a]);
+    pool.windows.kernel.push_back(w.kernel[a]);
+    pool.windows.stride.push_back(w.stride[a]);
+    pool.windows.pad_lo.push_back(w.padding[a]);
+    pool.windows.pad_hi.push_back(w.after(a));
+    pool.windows.dilation.push_back(w.dilation[a]);
   }
   return pool;
 }
 
 nki::array engine(const Pool& pool, const nki::array& x) {
   nki::array y(x.dtype(), output_shape(pool, x.shape()));
-  forward(pool, x, y);
+  forward(pool, {.x = x, .y = y});
   return y;
 }
 
@@ -101,7 +102,7 @@ TEST(Kernels, TheFirstMaximumOfAWindowIsItsTap) {
     EXPECT_TRUE(same_bits(out[0], slow[0]) && same_bits(out[1], slow[1]));
     const Pool pool = pool_of(Op::max, c.windows);
     nki::array y(Dtype::f32, output_shape(pool, c.shape)), places(Dtype::i64, y.shape());
-    forward(pool, x, y, places, IndexSpace::window);
+    forward(pool, {.x = x, .y = y, .indices = places, .space = IndexSpace::window});
     EXPECT_TRUE(same_bits(out[0], y));
     for (index_t i = 0; i < y.size(); ++i) ASSERT_EQ(out[1].at(i), places.at(i)) << kernels::to_string(c.windows);
   }
@@ -114,7 +115,7 @@ TEST(Kernels, MaxBackwardSelectsAndScatters) {
     const Pool pool = pool_of(Op::max, w);
     const nki::array x = numbers(Dtype::f32, c.shape), dy = numbers(Dtype::f32, output_shape(pool, c.shape), 2);
     nki::array dx(Dtype::f32, c.shape);
-    backward(pool, x, dy, dx);
+    backward(pool, {.x = x, .dy = dy, .dx = dx});
     for (const int rows : {0, 1, 3}) {
       w.rows = rows;
       const nki::array tile = agreed(backward_kernel, x, dy, w);
@@ -128,7 +129,7 @@ TEST(Kernels, GradientsOfLargeImagesInBands) {
   const Windows resnet{.kernel = {3, 3}, .stride = {2, 2}, .padding = {1, 1}};
   const nki::array x = numbers(Dtype::f32, {2, 224, 224}), dy = numbers(Dtype::f32, {2, 112, 112}, 2);
   nki::array dx(Dtype::f32, x.shape());
-  backward(pool_of(Op::max, resnet), x, dy, dx);
+  backward(pool_of(Op::max, resnet), {.x = x, .dy = dy, .dx = dx});
   for (const nki::machine& m : {nki::trn1, nki::trn2, nki::trn3}) {
     for (const Finding& f : check(backward_kernel.trace(x, dy, resnet), m)) ADD_FAILURE() << m.name << f.id << f.text;
     const nki::array tile = backward_kernel.with({.machine = m})(x, dy, resnet);
@@ -138,7 +139,7 @@ TEST(Kernels, GradientsOfLargeImagesInBands) {
   const Windows apart{.kernel = {4, 4}, .stride = {6, 6}, .rows = 2};
   const nki::array small = numbers(Dtype::f32, {2, 17, 12}), gradient = numbers(Dtype::f32, {2, 3, 2}, 3);
   nki::array expected(Dtype::f32, small.shape());
-  backward(pool_of(Op::max, apart), small, gradient, expected);
+  backward(pool_of(Op::max, apart), {.x = small, .dy = gradient, .dx = expected});
   const nki::array tile = agreed(backward_kernel, small, gradient, apart);
   ASSERT_EQ(tile.size(), expected.size());
   for (index_t i = 0; i < tile.size(); ++i) ASSERT_EQ(tile.at(i), expected.at(i)) << i;
@@ -150,11 +151,11 @@ TEST(Kernels, PaddingIsNoTapThoughItIsEqual) {  // an image of -inf, which is wh
   std::fill_n(x.data<float>(), 16, -std::numeric_limits<float>::infinity());
   const Pool pool = pool_of(Op::max, w);
   nki::array y(Dtype::f32, {1, 2, 2}), places(Dtype::i64, y.shape()), dx(Dtype::f32, x.shape());
-  forward(pool, x, y, places, IndexSpace::window);
+  forward(pool, {.x = x, .y = y, .indices = places, .space = IndexSpace::window});
   const auto out = with_taps(x, w);
   for (index_t i = 0; i < 4; ++i) EXPECT_EQ(out[1].at(i), places.at(i));
   const nki::array dy = numbers(Dtype::f32, y.shape());
-  backward(pool, x, dy, dx);
+  backward(pool, {.x = x, .dy = dy, .dx = dx});
   EXPECT_TRUE(same_bits(agreed(backward_kernel, x, dy, w), dx));
 }
 
@@ -163,7 +164,7 @@ TEST(Kernels, AWindowWithoutTapsHasNoPlace) {
   const nki::array x = numbers(Dtype::f32, {2, 3, 3});
   const Pool pool = pool_of(Op::max, w);
   nki::array y(Dtype::f32, output_shape(pool, x.shape())), places(Dtype::i64, y.shape());
-  forward(pool, x, y, places, IndexSpace::window);
+  forward(pool, {.x = x, .y = y, .indices = places, .space = IndexSpace::window});
   const auto out = with_taps(x, w);
   int none = 0;
   for (index_t i = 0; i < y.size(); ++i) {
@@ -220,7 +221,9 @@ TEST(Kernels, AdaptiveAverages) {
     const nki::array x = numbers(Dtype::f32, {6, s[0], s[1]});
     const nki::array y = agreed(adaptive, x, static_cast<int>(s[2]), static_cast<int>(s[3]));
     EXPECT_TRUE(same_bits(
-        y, engine({.op = Op::avg, .kind = WindowKind::adaptive, .output_size = {s[2], s[3]}, .axes = {1, 2}}, x)))
+        y,
+        engine({.op = Op::avg, .windows = {.kind = WindowKind::adaptive, .output_size = {s[2], s[3]}, .axes = {1, 2}}},
+               x)))
         << s[0] << "x" << s[1] << " to " << s[2] << "x" << s[3];
   }
 }
@@ -229,15 +232,15 @@ TEST(Kernels, AdaptiveAveragesOfWindowsLongerThan128) {
   // The published kernel steps through a window by 128 rows and sums rows of the next one: 400 to 2 shows it.
   const nki::array x = numbers(Dtype::f32, {2, 400, 400});
   const nki::array y = adaptive(x, 2, 2);
-  EXPECT_TRUE(
-      same_bits(y, engine({.op = Op::avg, .kind = WindowKind::adaptive, .output_size = {2, 2}, .axes = {1, 2}}, x)));
+  EXPECT_TRUE(same_bits(
+      y, engine({.op = Op::avg, .windows = {.kind = WindowKind::adaptive, .output_size = {2, 2}, .axes = {1, 2}}}, x)));
   for (const nki::machine& m : {nki::trn1, nki::trn2, nki::trn3}) EXPECT_NO_THROW(adaptive.specialize(m, x, 2, 2));
 }
 
 TEST(Kernels, Volumes) {
   for (const auto& [k, s] : {std::pair{3, 2}, std::pair{2, 2}, std::pair{3, 1}}) {
     const nki::array x = numbers(Dtype::f32, {3, 7, 8, 9});
-    Pool pool{.op = Op::max, .kernel = {k}, .stride = {s}, .axes = {1, 2, 3}};
+    Pool pool{.op = Op::max, .windows = {.kernel = {k}, .stride = {s}, .axes = {1, 2, 3}}};
     EXPECT_TRUE(same_bits(agreed(max_pool3d, x, k, s), engine(pool, x))) << k << " " << s;
     for (const nki::machine& m : {nki::trn1, nki::trn2, nki::trn3}) EXPECT_NO_THROW(max_pool3d.specialize(m, x, k, s));
   }

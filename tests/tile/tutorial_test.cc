@@ -47,7 +47,7 @@ TEST(Tutorial, AgreesWithTheEngine) {
   const nki::array x = numbers(Dtype::f32, {5, 12, 9});
   const nki::array y = agreed(tensor_avgpool_kernel, x, 3);
   nki::array z(Dtype::f32, {5, 4, 3});
-  forward({.op = Op::avg, .kernel = {3}, .axes = {1, 2}}, x, z);
+  forward({.op = Op::avg, .windows = {.kernel = {3}, .axes = {1, 2}}}, {.x = x, .y = z});
   EXPECT_TRUE(same_bits(y, z));
 }
 

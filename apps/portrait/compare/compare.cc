@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
@@ -13,6 +12,7 @@
 #include <random>
 
 #include "apps/portrait/compare/process.h"
+#include "cli/stopwatch.h"
 #include "io/output_file.h"
 
 namespace oriel::portrait {
@@ -86,9 +86,9 @@ double median(std::vector<double> values) {
 }
 
 double seconds_of(const std::function<void()>& work) {
-  const auto begin = std::chrono::steady_clock::now();
+  const cli::Stopwatch watch;
   work();
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  return watch.in_all();
 }
 
 class Run {

@@ -10,25 +10,26 @@
 #include "oriel/distributed.h"
 #include "oriel/pool.h"
 
-namespace oriel::dist {
+namespace oriel::distributed {
 
 /// What is computed, and so what travels: forward, inputs; backward of sums and averages, gradients of outputs;
-/// backward of max and min whose places were kept, those too; backward from the inputs (any pool), inputs as well.
-enum class Pass : std::uint8_t { forward, backward, backward_places, backward_inputs };
+/// backward of max and min whose indices were kept, those too; backward from the inputs (any pool), inputs as well.
+enum class Pass : std::uint8_t { forward, backward, backward_indices, backward_inputs };
 inline constexpr int kPasses = 4;
-/// `forward`, `backward`, `backward_places`, `backward_inputs`.
+/// `forward`, `backward`, `backward_indices`, `backward_inputs`.
 ORIEL_API std::string_view name(Pass pass);
 
-/// One rank's parts of the tensors of a pass: inputs x, dx of the shape that the rank owns of the inputs; outputs y,
-/// dy, places likewise. Those that a pass does not use stay empty. Any pitch.
+/// One rank's parts of the tensors of a pass, by name: x, dx of the shape that the rank owns of the inputs; y, dy,
+/// indices of what it owns of the outputs. Those that a pass does not use are left out. Any pitch.
 struct Operands {
-  ConstTensor x;  ///< read by forward and backward_inputs
-  Tensor y;       ///< written by forward
-  Tensor places;  ///< i64; written by forward of max and min, unless empty; read by backward_places
-  IndexSpace space =
-      IndexSpace::plane;  ///< what places count (S10), in the whole tensor; backward_places needs `window`
-  ConstTensor dy;         ///< read by every backward pass
-  Tensor dx;              ///< written by every backward pass
+  [[no_unique_address]] detail::GivenByName given_by_name{};
+  ConstTensor x{};                       ///< read by forward and backward_inputs
+  Tensor y{};                            ///< written by forward
+  ConstTensor dy{};                      ///< read by every backward pass
+  Tensor indices{};                      ///< i64; written by forward of max and min, if given; read by backward_indices
+  IndexSpace space = IndexSpace::plane;  ///< what indices count (S10), in the whole tensor; backward_indices needs
+                                         ///< `window`
+  Tensor dx{};                           ///< written by every backward pass
 };
 
 /// What travels between this rank and another one in one pass: one message, without a header.
@@ -72,7 +73,7 @@ class LocalPool {
   ORIEL_API const Box& inputs() const;   ///< what the rank owns
   ORIEL_API const Box& outputs() const;  ///< what the rank computes
 
-  /// Whether the pool has that pass: maxima and minima have places, sums and averages (NaN policy propagate) need no
+  /// Whether the pool has that pass: maxima and minima have indices, sums and averages (NaN policy propagate) need no
   /// inputs, integers have the gradients that `oriel::backward` gives them.
   ORIEL_API bool has(Pass pass) const;
   /// The pass that moves least for this pool's gradient.
@@ -102,8 +103,8 @@ class LocalPool {
   std::unique_ptr<State> state_;
 };
 
-/// Turns places of a box of outputs that count taps of the window (IndexSpace::window) into indices of another space,
-/// in place; coordinates are those of the whole tensor. `places` is an i64 tensor of the box's shape. Throws Error.
-ORIEL_API void globalise(const HaloPlan& plan, const Box& outputs, const Tensor& places, IndexSpace space);
+/// Overwrites indices of a box of outputs that count taps of the window (IndexSpace::window) by those of another space;
+/// coordinates are those of the whole tensor. `indices` is an i64 tensor of the box's shape. Throws Error.
+ORIEL_API void globalise(const HaloPlan& plan, const Box& outputs, const Tensor& indices, IndexSpace space);
 
-}  // namespace oriel::dist
+}  // namespace oriel::distributed

@@ -7,7 +7,7 @@
 
 #include "oriel/distributed/transport.h"
 
-namespace oriel::dist {
+namespace oriel::distributed {
 
 /// An MPI_Comm, whatever type that is: a number or a pointer.
 class Communicator {
@@ -58,4 +58,4 @@ class ORIEL_API MpiError : public Error {
 ORIEL_API DistributedPool make_mpi_pool(const Problem& problem, const Partition& inputs, const Partition& outputs,
                                         Communicator comm, const MpiOptions& options = {});
 
-}  // namespace oriel::dist
+}  // namespace oriel::distributed

@@ -6,7 +6,7 @@
 
 #include "oriel/distributed/local_pool.h"
 
-namespace oriel::dist {
+namespace oriel::distributed {
 
 /// The messages of one pass of one rank, exchanged again and again in this order: `prepare`, packing, `start`,
 /// `progress` any number of times, `finish`, reading, `release`. Every step throws Error for a failure; the channel may
@@ -75,20 +75,12 @@ class DistributedPool {
   /// All three.
   ORIEL_API void run(Pass pass, const Operands& operands, const Options& options = {});
 
-  /// y = this rank's outputs of the pool, x its inputs.
-  ORIEL_API void forward(const ConstTensor& x, const Tensor& y, const Options& options = {});
-  /// The same for max and min, and where in the whole tensor each came from (S10). For the gradient, ask for
-  /// IndexSpace::window.
-  ORIEL_API void forward(const ConstTensor& x, const Tensor& y, const Tensor& places, IndexSpace space,
-                         const Options& options = {});
-  /// dx = the gradient of a sum or an average at this rank's inputs, dy that of its outputs.
-  ORIEL_API void backward(const ConstTensor& dy, const Tensor& dx, const Options& options = {});
-  /// dx = the gradient of max or min from the places that forward gave (IndexSpace::window).
-  ORIEL_API void backward_places(const ConstTensor& dy, const Tensor& places, const Tensor& dx,
-                                 const Options& options = {});
-  /// dx = the gradient of any pool from its inputs, which travel too.
-  ORIEL_API void backward_inputs(const ConstTensor& x, const ConstTensor& dy, const Tensor& dx,
-                                 const Options& options = {});
+  /// y = this rank's outputs of the pool, x its inputs; if indices are given (max, min), also where in the whole tensor
+  /// each came from (S10). For the gradient, ask for IndexSpace::window.
+  ORIEL_API void forward(const Operands& operands, const Options& options = {});
+  /// dx = the gradient at this rank's inputs, dy that of its outputs: from indices that forward gave if these are
+  /// given, from inputs, which travel too, if x is, and else from dy alone (sums and averages).
+  ORIEL_API void backward(const Operands& operands, const Options& options = {});
 
   /// What all passes together have sent and received.
   ORIEL_API Traffic traffic() const;
@@ -98,4 +90,4 @@ class DistributedPool {
   std::unique_ptr<State> state_;
 };
 
-}  // namespace oriel::dist
+}  // namespace oriel::distributed

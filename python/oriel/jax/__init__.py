@@ -9,7 +9,7 @@
 
 The calls are primitives of JAX that are lowered to handlers of XLA's foreign function interface: `jit`, `vmap`, `jvp`,
 `linearize`, `grad` of any order, `jax.checkpoint` and `shard_map` over axes that are not pooled work; an array whose
-batch is spread over devices is pooled where it is. `jax.export` wants to be told that the handlers (their names are in
+batch is spread over devices is pooled where it is. `jax.export` must be told that the handlers (their names are in
 `EXPORTED_CALLS`) will be there where the program runs, which is after `import oriel.jax`:
 
     calls = [jax.export.DisabledSafetyCheck.custom_call(name) for name in oriel.jax.EXPORTED_CALLS]

@@ -84,10 +84,10 @@ class DistributedPool:
         if not return_indices:
             bound.run("forward", x=x, y=y)
             return y
-        if not bound.local.has("backward_places"):
+        if not bound.local.has("backward_indices"):
             raise ValueError("DistributedPool: return_indices must be False but for max and min")
         places = np.empty(bound.output_shape, np.int64)
-        bound.run("forward", x=x, y=y, places=places)
+        bound.run("forward", x=x, y=y, indices=places)
         bound.local.globalise(places, "plane")
         return y, places
 

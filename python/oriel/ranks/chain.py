@@ -91,11 +91,11 @@ class _BoundChain:
         for way, box in zip(self._ways, self.made[1:]):
             y = torch.empty(extents(box), dtype=x.dtype)
             places = None
-            if recorded and way.gradient == "backward_places":
+            if recorded and way.gradient == "backward_indices":
                 places = torch.empty(extents(box), dtype=torch.int64)
-            _run(way, "forward", x=x, y=y, places=places)
+            _run(way, "forward", x=x, y=y, indices=places)
             if recorded:
-                kept.append({"backward": x[:0], "backward_places": places, "backward_inputs": x}[way.gradient])
+                kept.append({"backward": x[:0], "backward_indices": places, "backward_inputs": x}[way.gradient])
             x = y
         return crop(x, self.outputs, self.made[-1]).clone(), kept
 
@@ -107,8 +107,8 @@ class _BoundChain:
             stage, word, box = self.stages[i], self._ways[i].gradient, self.reached[i]
             outputs = self.reached[i + 1]
             arrays: dict[str, Tensor] = {}
-            if word == "backward_places":
-                arrays["places"] = crop(kept[i], outputs, self.made[i + 1])
+            if word == "backward_indices":
+                arrays["indices"] = crop(kept[i], outputs, self.made[i + 1])
             elif word == "backward_inputs":  # the box grows by what windows read; gradients there are not used
                 box = hull(box, stage.needs(outputs))
                 arrays["x"] = crop(kept[i], box, self.made[i])

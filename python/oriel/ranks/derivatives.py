@@ -19,7 +19,7 @@ from oriel.torch_threads import as_many_threads_as_torch
 
 __all__ = ["DividedPoolFunction", "anchor", "join_gradient", "refuse_second"]
 
-_KEPT_AS = {"backward_places": "places", "backward_inputs": "x"}  # what a gradient needs, by its pass
+_KEPT_AS = {"backward_indices": "indices", "backward_inputs": "x"}  # what a gradient needs, by its pass
 
 
 def anchor(wanted: bool, wants: bool) -> Tensor | None:
@@ -35,12 +35,12 @@ class DividedPoolFunction(Function):
         ctx.bound = bound
         gradient = bound.local.gradient
         places = None
-        if indexed or (recorded and gradient == "backward_places"):
+        if indexed or (recorded and gradient == "backward_indices"):
             places = torch.empty(bound.output_shape, dtype=torch.int64)
         with as_many_threads_as_torch():
-            bound.run("forward", x=x.detach(), y=y, places=places)
+            bound.run("forward", x=x.detach(), y=y, indices=places)
         if recorded:
-            ctx.save_for_backward({"backward": None, "backward_places": places, "backward_inputs": x}[gradient])
+            ctx.save_for_backward({"backward": None, "backward_indices": places, "backward_inputs": x}[gradient])
         if not indexed:
             return y
         assert places is not None
@@ -100,7 +100,7 @@ def _tangent(bound: Bound, t: Tensor, kept: Tensor | None) -> Tensor:
     if bound.op == "lp":
         raise RuntimeError(f"{bound.function}: gradients of gradients are there for max, min, avg and sum, but not for lp")
     wanted, fixed = join_gradient(bound, "second derivative", t, None)
-    if bound.local.gradient == "backward_places":
+    if bound.local.gradient == "backward_indices":
         assert kept is not None
         return _Picked.apply(t, kept, fixed, bound)
     if kept is not None:

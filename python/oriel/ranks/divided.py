@@ -16,7 +16,7 @@ __all__ = ["Bound", "DividedPool", "balanced_cuts", "cuts_of_shapes"]
 
 Ranges = tuple[tuple[tuple[int, int], ...], tuple[tuple[int, int], ...]]
 
-_PASSES = ("forward", "backward", "backward_places", "backward_inputs")
+_PASSES = ("forward", "backward", "backward_indices", "backward_inputs")
 _numbers: weakref.WeakKeyDictionary[Any, Iterator[int]] = weakref.WeakKeyDictionary()  # of the pools of a link
 _KEPT = 8  # plans of the shapes that were used last
 
@@ -78,7 +78,7 @@ class Bound:
         return bool(wanted)
 
     def run(self, word: str, **arrays: Any) -> None:
-        """One pass on arrays x, y, places, dy, dx; the messages travel while what needs none is computed."""
+        """One pass on arrays x, y, indices, dy, dx; the messages travel while what needs none is computed."""
         channel = self._channels.get(word)
         if channel is None:
             channel = self.link.open(self._tag + _PASSES.index(word), *self.local.buffers(word))

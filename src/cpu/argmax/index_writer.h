@@ -1,69 +1,64 @@
-// Extrema with indices of one box of outputs after the other, whatever values they hold.
+// What indices count, and rows of codes written as indices (S10).
 #pragma once
 
-#include <optional>
-
-#include "cpu/argmax/box_folder.h"
+#include "cpu/argmax/boxes.h"
+#include "cpu/argmax/register_kernels.h"
 #include "cpu/plan/fold.h"
-#include "cpu/recipe/kernels.h"
-#include "cpu/runtime/parallel.h"
-#include "cpu/simd/stream.h"
+#include "cpu/runtime/arena.h"
 
 namespace oriel::cpu {
 
-/// What one tap adds to an index, from the last axis on.
-PlaceCoords index_steps(const FoldJob& job);
-/// Of all of them.
-index_t index_bytes(const FoldJob& job);
+/// An index is the origin of its output and what the taps add to it.
+struct IndexRule {
+  const RowLayout& layout;
+  IndexSpace space;
 
-/// One thread's part: folds boxes of at most `size` outputs and writes their results. Takes its memory from `arena`.
-class PlaceWriter {
- public:
-  PlaceWriter(const FoldJob& job, const PlaceCoords& size, Arena& arena);
-  void run(index_t plane, const PlaceBox& box);
-
- private:
-  static constexpr std::size_t at(index_t i) { return static_cast<std::size_t>(i); }
-  void set_bases(const PlaceFolder& folder, const PlaceBox& box);
-  void write_row(const PlaceFolder& folder, const PlaceBox& box, const PlaceCoords& o);
-  Lane lane_of(Dtype dtype) const;
-
-  const FoldJob& job_;
-  const RowLayout& layout_;
-  const PlaceCoords size_;
-  Arena& arena_;
-  const int last_ = layout_.pooled() - 1;
-  const index_t lanes_ = layout_.lanes.n;
-  const bool stream_;  // indices past the caches
-  PlaceFolder plain_;
-  std::optional<PlaceFolder> exact_;  // made when first needed: it seldom is
-  bool exact_in_use_ = false;
-  std::byte* value_ = nullptr;  // a row of bests, before it is lowered
-  std::byte* code_ = nullptr;
-  std::int32_t* base_ = nullptr;
-  Range bases_of_{};
-  index_t y_ = 0, index_ = 0, origin_ = 0;  // where the plane begins
-  std::array<std::int32_t, kMostPlaceAxes> step_{};
+  /// What one tap of each axis adds, from the last axis on.
+  PlaceCoords steps() const;
+  /// What the indices of the first lane of output o count from; `plane` is the index of the plane's first input.
+  std::int64_t origin(index_t plane, const PlaceCoords& o) const;
+  /// What the next output along a row adds to an origin, and the next lane.
+  index_t output_step() const;
+  index_t lane_step() const;
+  /// What `outputs` outputs of a row and their lanes add to the origin of its first.
+  void fill_bases(index_t outputs, std::int32_t* bases) const;
 };
 
-/// Goes through all boxes of outputs with writers of boxes, one of a thread: make(size, arena) gives one.
-template <class Make>
-void each_place_box(const FoldJob& job, int threads, const Make& make) {
-  const RowLayout& layout = job.layout;
-  const index_t elem = size_bytes(job.problem->dtype);
-  const PlaceCoords size = place_box_size(layout, elem, kBoxBytes, threads > 0 ? threads : default_threads());
-  const PlaceBoxes boxes(layout, size, false);
-  index_t box_bytes = layout.lanes.n * elem;
-  for (int a = 0; a < layout.pooled(); ++a) {
-    const Axis& axis = layout.axis[static_cast<std::size_t>(a)].axis;
-    box_bytes *= std::min(axis.in, size[static_cast<std::size_t>(a)] * axis.stride);
+/// Writes the indices of a fold, in the type and the space that its caller asks for.
+class IndexWriter {
+ public:
+  /// For rows of at most `outputs` outputs; bytes of any number. Takes its memory from `arena`, which must not be reset
+  /// while this lives.
+  IndexWriter(const FoldJob& job, index_t outputs, Arena& arena);
+
+  /// From now on rows are those of a plane that begins there.
+  void set_plane(const Pitches& begin);
+  /// What the indices of the outputs from o on count from, and where they go.
+  std::int64_t origin(const PlaceCoords& o) const { return rule_.origin(plane_[kFlat], o); }
+  template <class Index>
+  Index* row(const PlaceCoords& o) const {
+    return static_cast<Index*>(job_.index) + plane_[kIndex] + offset_of(job_.layout, o, kIndex);
   }
-  parallel_for(boxes.count, box_bytes, threads, [&](index_t begin, index_t end) {
-    Arena arena;
-    auto writer = make(size, arena);
-    for (index_t i = begin; i < end; ++i) writer.run(boxes.plane(i), boxes.box(i));
-    finish_stream();
-  });
-}
+  /// What each output of a row adds to its origin.
+  const std::int32_t* bases() const { return bases_; }
+  bool streams() const { return streams_; }  // indices go past the caches
+
+  /// Writes n indices from o on, of the codes of PlaceFolder.
+  void write_lanes(const PlaceKernels& kernels, const PlaceCoords& o, const void* codes, index_t n) const;
+  /// Of codes of one byte, which number the taps of a window; i64 indices of at most kMostCodePlaces taps, and i32
+  /// ones.
+  void write_bytes(const CodeKernel& kernel, const PlaceCoords& o, const std::uint8_t* codes, index_t n) const;
+
+ private:
+  void list_places();
+
+  const FoldJob& job_;
+  const IndexRule rule_;
+  const bool streams_;
+  Pitches plane_{};
+  std::array<std::int32_t, kMostPlaceAxes> steps_{};
+  std::int32_t* bases_;
+  std::array<std::int32_t, kMostCodePlaces> place_{};  // what each code of one byte adds
+};
 
 }  // namespace oriel::cpu

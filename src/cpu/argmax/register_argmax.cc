@@ -1,11 +1,9 @@
-#include "cpu/argmax/register_argmax.h"
-
 #include <optional>
 
+#include "cpu/argmax/argmax.h"
 #include "cpu/argmax/box_argmax.h"
 #include "cpu/argmax/index_writer.h"
 #include "cpu/argmax/register_kernels.h"
-#include "cpu/simd/stream.h"
 
 namespace oriel::cpu {
 namespace {
@@ -20,7 +18,7 @@ CodeKernel kernel_of(const Problem& problem) { return code_table().kernel(proble
 // Whether kernels of planes write int64 indices themselves: where a lane holds what the last tap adds to one.
 bool writes_indices(const FoldJob& job) {
   if (job.index_dtype != Dtype::i64 || job.layout.lanes.n > 1) return false;
-  const PlaceCoords step = index_steps(job);
+  const PlaceCoords step = IndexRule{job.layout, job.space}.steps();
   index_t most = 0;
   for (int a = 0; a < job.layout.pooled(); ++a) {
     most += (job.layout.axis[at(a)].axis.kernel - 1) * step[at(job.layout.pooled() - 1 - a)];
@@ -29,6 +27,91 @@ bool writes_indices(const FoldJob& job) {
 }
 
 bool by_lanes(const RowLayout& layout) { return layout.lanes.n > 1; }
+
+// The rows of inputs that rows of outputs read: of those of a box, or of a whole plane where that is not much, so that
+// its boxes need not list them again.
+class ReadRows {
+ public:
+  /// For boxes of at most so many outputs; what taps add to codes is `steps`, from the last axis on.
+  ReadRows(const FoldJob& job, const PlaceCoords& size, const PlaceCoords& steps, Arena& arena)
+      : layout_(job.layout), elem_(size_bytes(job.problem->dtype)), steps_(steps) {
+    index_t rows = 1, all_rows = 1;
+    for (int a = 0; a < last_; ++a) {
+      rows *= size[at(a)];
+      all_rows *= axis(a).out;
+      across_ *= static_cast<int>(axis(a).kernel);
+    }
+    lists_all_ = all_rows * across_ <= kMostListed;
+    row_ = arena.take_array<CodeRow>((lists_all_ ? all_rows : rows) * across_);
+  }
+
+  int across() const { return across_; }  // rows that a window reads
+
+  void set_box(const PlaceBox& box) {
+    PlaceBox wanted = box;
+    for (int a = 0; lists_all_ && a < last_; ++a) wanted[at(a)] = {0, axis(a).out};
+    wanted[at(last_)] = {0, 0};
+    if (wanted == listed_) return;
+    listed_ = wanted;
+    each_row(listed_, last_, [&](const PlaceCoords& o, index_t r) {
+      follows(o) ? list_next(row_ + r * across_) : list_taps(o, row_ + r * across_);
+    });
+  }
+
+  /// Those of the row of outputs at o, in row-major order of their taps.
+  const CodeRow* of(const PlaceCoords& o) const {
+    index_t number = 0;
+    for (int a = 0; a < last_; ++a) number = number * listed_[at(a)].size() + o[at(a)] - listed_[at(a)].begin;
+    return row_ + number * across_;
+  }
+
+ private:
+  const Axis& axis(int a) const { return layout_.axis[at(a)].axis; }
+
+  // Whether a row of outputs has all its taps across, and so does the one that is listed before it.
+  bool follows(const PlaceCoords& o) const {
+    if (last_ == 0) return false;
+    const index_t here = o[at(last_ - 1)];
+    const Range full = axis(last_ - 1).full();
+    return here > listed_[at(last_ - 1)].begin && full.contains(here) && full.contains(here - 1);
+  }
+
+  // The rows of the row before, moved on: most rows are listed in this way, which is quick.
+  void list_next(CodeRow* row) const {
+    const PooledAxis& across = layout_.axis[at(last_ - 1)];
+    const index_t step = across.axis.stride * across.pitch[kX] * elem_;
+    for (int t = 0; t < across_; ++t, ++row) *row = {row[-across_].offset + step, row[-across_].code};
+  }
+
+  // Where a row does not exist, the nearest that does.
+  void list_taps(const PlaceCoords& o, CodeRow* row) const {
+    for (index_t number = 0; number < across_; ++number) {
+      index_t rest = number, offset = 0, code = 0;
+      for (int a = last_ - 1; a >= 0; --a) {
+        const Range taps = axis(a).taps(o[at(a)]);
+        const index_t tap = std::clamp(rest % axis(a).kernel, taps.begin, taps.end - 1);
+        offset += axis(a).at(o[at(a)], tap) * layout_.axis[at(a)].pitch[kX];
+        code += tap * steps_[at(last_ - a)];
+        rest /= axis(a).kernel;
+      }
+      *row++ = {offset * elem_, repeated_code(static_cast<std::uint64_t>(code), elem_)};
+    }
+  }
+
+  const RowLayout& layout_;
+  const index_t elem_;
+  const PlaceCoords steps_;
+  const int last_ = layout_.pooled() - 1;
+  int across_ = 1;
+  bool lists_all_ = false;
+  CodeRow* row_ = nullptr;
+  PlaceBox listed_{Range{-1, -1}};  // nothing yet
+};
+
+// What taps add to the codes that kernels carry: what they add to indices, or their number in the window.
+PlaceCoords code_steps(const FoldJob& job) {
+  return IndexRule{job.layout, writes_indices(job) ? job.space : IndexSpace::window}.steps();
+}
 
 // One thread's part.
 class CodeWriter {
@@ -41,110 +124,46 @@ class CodeWriter {
         k_(kernel_of(*job.problem)),
         elem_(size_bytes(job.problem->dtype)),
         indexed_(writes_indices(job)),
-        in_place_(job.index_dtype == Dtype::u8 || indexed_) {
-    index_t rows = 1, all_rows = 1;
-    for (int a = 0; a < last_; ++a) {
-      rows *= size[at(a)];
-      all_rows *= axis(a).out;
-      across_ *= static_cast<int>(axis(a).kernel);
-    }
-    places_.stream = index_bytes(job) >= stream_bytes;
-    places_.step = job.space == IndexSpace::window ? 0
-                   : by_lanes(layout_)             ? layout_.lanes.pitch[kFlat]
-                                                   : axis(last_).stride * layout_.axis[at(last_)].pitch[kFlat];
-    lists_all_ = all_rows * across_ <= kMostListed;
-    row_ = arena.take_array<CodeRow>((lists_all_ ? all_rows : rows) * across_);
-    tap_ = arena.take_array<CodeTap>(across_ * axis(last_).kernel);
-    place_ = arena.take_array<std::int32_t>(kMostCodePlaces);
+        in_place_(job.index_dtype == Dtype::u8 || indexed_),
+        reads_(job, size, code_steps(job), arena),
+        indices_(job, 0, arena) {
+    index_t rows = 1;
+    for (int a = 0; a < last_; ++a) rows *= size[at(a)];
+    tap_ = arena.take_array<CodeTap>(reads_.across() * axis(last_).kernel);
     stage_pitch_ = (size[at(last_)] * layout_.lanes.n + 63) / 64 * 64;
-    if (!in_place_) stage_ = arena.take(rows * stage_pitch_ + 64);
-    list_places();
+    if (!in_place_) stage_ = arena.take_array<std::uint8_t>(rows * stage_pitch_ + 64);
   }
 
   void run(index_t plane, const PlaceBox& box) {
     const Pitches begin = layout_.plane_offsets(plane);
     x_ = static_cast<const std::byte*>(job_.x) + begin[kX] * elem_;
     y_ = static_cast<std::byte*>(job_.y) + begin[kY] * elem_;
-    index_ = begin[kIndex];
-    origin_ = job_.space == IndexSpace::window ? 0 : begin[kFlat];
+    indices_.set_plane(begin);
     if (!(box == box_)) set_box(box);
     if (by_lanes(layout_) ? fold_lanes() : fold_planes()) {
       if (!careful_) careful_.emplace(job_, size_, arena_);
       return careful_->run(plane, box);
     }
-    if (!in_place_) write_indices();
+    if (in_place_) return;
+    const index_t n = box_[at(last_)].size() * layout_.lanes.n;
+    each_row(box_, last_,
+             [&](const PlaceCoords& o, index_t r) { indices_.write_bytes(k_, o, stage_ + r * stage_pitch_, n); });
   }
 
  private:
   const Axis& axis(int a) const { return layout_.axis[at(a)].axis; }
 
-  index_t row_count(const PlaceBox& box) const {
-    index_t rows = 1;
-    for (int a = 0; a < last_; ++a) rows *= box[at(a)].size();
-    return rows;
-  }
-
-  // Calls body(outputs along the axes but the last) for every row of a box.
-  template <class Body>
-  void each_row(const PlaceBox& box, const Body& body) const {
-    PlaceCoords o{};
-    for (int a = 0; a <= last_; ++a) o[at(a)] = box[at(a)].begin;
-    for (index_t r = row_count(box); r > 0; --r) {
-      body(o);
-      for (int a = last_ - 1; a >= 0 && ++o[at(a)] == box[at(a)].end; --a) o[at(a)] = box[at(a)].begin;
-    }
-  }
-
-  index_t offset(const PlaceCoords& o, Operand operand) const {
-    index_t sum = 0;
-    for (int a = 0; a <= last_; ++a) sum += o[at(a)] * layout_.axis[at(a)].pitch[operand];
-    return sum;
-  }
-
-  // What each code adds to an index.
-  void list_places() {
-    const PlaceCoords step = index_steps(job_);
-    for (index_t code = 0; code < std::min<index_t>(kMostCodePlaces, job_.problem->taps()); ++code) {
-      index_t rest = code, place = 0;
-      for (int a = last_; a >= 0; --a) {
-        place += rest % axis(a).kernel * step[at(last_ - a)];
-        rest /= axis(a).kernel;
-      }
-      place_[code] = static_cast<std::int32_t>(place);
-    }
-    places_.place = place_;
-  }
-
-  // The rows that a row of outputs reads.
-  const CodeRow* rows_of(const PlaceCoords& o) const {
-    index_t number = 0;
-    for (int a = 0; a < last_; ++a) number = number * listed_[at(a)].size() + o[at(a)] - listed_[at(a)].begin;
-    return row_ + number * across_;
-  }
-
-  // Of a whole plane where that is not much, so that its boxes need not list them again.
-  void list_rows() {
-    PlaceBox wanted = box_;
-    for (int a = 0; lists_all_ && a < last_; ++a) wanted[at(a)] = {0, axis(a).out};
-    wanted[at(last_)] = {0, 0};
-    if (wanted == listed_) return;
-    listed_ = wanted;
-    CodeRow* row = row_;
-    each_row(listed_, [&](const PlaceCoords& o) { row = follows(o) ? list_next(row) : list_taps(o, row); });
-  }
-
   void set_box(const PlaceBox& box) {
     const bool same_along = box[at(last_)] == box_[at(last_)];
     box_ = box;
-    list_rows();
-    if (!same_along) set_along();
+    reads_.set_box(box);
+    if (!same_along && !by_lanes(layout_)) set_along();
   }
 
   void set_along() {
-    if (by_lanes(layout_)) return;
     const PooledAxis& along = layout_.axis[at(last_)];
     const Axis part = along.axis.slice(box_[at(last_)]);
-    band_.across = across_;
+    band_.across = reads_.across();
     band_.ascends = last_ == 1 && axis(0).dilation == 1 && axis(0).kernel == along.axis.kernel &&
                     axis(0).stride == along.axis.stride;
     band_.in = part.in;
@@ -152,49 +171,16 @@ class CodeWriter {
     band_.out = part.out;
     in_begin_ = (part.in_offset - along.axis.in_offset) * along.pitch[kX] * elem_;
     if (!indexed_) return;
-    band_.tap_step = index_steps(job_)[0];
-    band_.step = places_.step;
+    const IndexRule rule{layout_, job_.space};
+    band_.tap_step = rule.steps()[0];
+    band_.step = rule.output_step();
     const bool flat = last_ > 0 && job_.space != IndexSpace::window;
     band_.row_step = flat ? axis(last_ - 1).stride * layout_.axis[at(last_ - 1)].pitch[kFlat] : 0;
   }
 
-  // Whether a row of outputs has all its taps across, and so does the one that is listed before it.
-  bool follows(const PlaceCoords& o) const {
-    if (last_ == 0) return false;
-    const index_t here = o[at(last_ - 1)];
-    const Range full = axis(last_ - 1).full();
-    return here > listed_[at(last_ - 1)].begin && full.contains(here) && full.contains(here - 1);
-  }
-
-  // The rows of the row before, moved on: most rows are listed in this way, which is quick.
-  CodeRow* list_next(CodeRow* row) const {
-    const PooledAxis& across = layout_.axis[at(last_ - 1)];
-    const index_t step = across.axis.stride * across.pitch[kX] * elem_;
-    for (int t = 0; t < across_; ++t, ++row) *row = {row[-across_].offset + step, row[-across_].code};
-    return row;
-  }
-
-  // The rows that a row of outputs reads, in row-major order of their taps; the nearest where one does not exist.
-  CodeRow* list_taps(const PlaceCoords& o, CodeRow* row) const {
-    const PlaceCoords step = index_steps(job_);
-    for (index_t number = 0; number < across_; ++number) {
-      index_t rest = number, offset = 0, code = 0, radix = axis(last_).kernel;
-      for (int a = last_ - 1; a >= 0; --a) {
-        const Range taps = axis(a).taps(o[at(a)]);
-        const index_t tap = std::clamp(rest % axis(a).kernel, taps.begin, taps.end - 1);
-        offset += axis(a).at(o[at(a)], tap) * layout_.axis[at(a)].pitch[kX];
-        code += tap * (indexed_ ? step[at(last_ - a)] : radix);
-        radix *= axis(a).kernel;
-        rest /= axis(a).kernel;
-      }
-      *row++ = {offset * elem_, repeated_code(static_cast<std::uint64_t>(code), elem_)};
-    }
-    return row;
-  }
-
   // Whether values were met that this does not treat exactly.
   bool fold_planes() {
-    const index_t slices = last_ == 2 ? box_[0].size() : 1, rows = row_count(box_) / slices;
+    const index_t slices = last_ == 2 ? box_[0].size() : 1, rows = row_count(box_, last_) / slices;
     const index_t most = last_ == 2 ? kSliceRows : rows;
     bool special = false;
     for (index_t s = 0; s < slices && !special; ++s) {
@@ -215,42 +201,34 @@ class CodeWriter {
     const int kernel = static_cast<int>(axis(last_).kernel), stride = static_cast<int>(axis(last_).stride);
     CodeBand& band = band_;
     band.x = x_ + in_begin_;
-    band.row = rows_of(o);
+    band.row = reads_.of(o);
     band.rows = rows;
     band.ahead = last_ == 0 ? 0 : rows * axis(last_ - 1).stride * across[kX] * elem_;
-    band.y = y_ + offset(o, kY) * elem_;
+    band.y = y_ + offset_of(layout_, o, kY) * elem_;
     band.y_pitch = across[kY];
     if (indexed_) {
-      band.index = static_cast<std::int64_t*>(job_.index) + index_ + offset(o, kIndex);
+      band.index = indices_.row<std::int64_t>(o);
       band.index_pitch = across[kIndex];
-      band.origin = origin_of(o);
+      band.origin = indices_.origin(o);
       const bool lines = reinterpret_cast<std::uintptr_t>(band.index) % 64 == 0 && (across[kIndex] | band.out) % 8 == 0;
-      band.stream = places_.stream && lines;
+      band.stream = indices_.streams() && lines;
       return k_.indexed(band, kernel, stride);
     }
-    band.code = in_place_ ? codes_at(o) : stage_row(row);
+    band.code = in_place_ ? indices_.row<std::uint8_t>(o) : stage_ + row * stage_pitch_;
     band.code_pitch = in_place_ ? across[kIndex] : stage_pitch_;
     return k_.planes(band, kernel, stride);
   }
 
   bool fold_lanes() {
-    index_t r = 0;
+    const Range outputs = box_[at(last_)], full = axis(last_).full();
     bool special = false;
-    each_row(box_, [&](const PlaceCoords& o) {
-      if (!special) special = fold_row_of_lanes(o, r++);
+    each_row(box_, last_, [&](const PlaceCoords& o, index_t r) {
+      for (index_t p = outputs.begin; p < outputs.end && !special;) {
+        const index_t end = full.contains(p) ? std::min(full.end, outputs.end) : p + 1;
+        special = fold_windows(o, r, {p, end});
+        p = end;
+      }
     });
-    return special;
-  }
-
-  bool fold_row_of_lanes(const PlaceCoords& o, index_t r) {
-    const Axis& along = axis(last_);
-    const Range full = along.full();
-    bool special = false;
-    for (index_t p = box_[at(last_)].begin; p < box_[at(last_)].end && !special;) {
-      const index_t end = full.contains(p) ? std::min(full.end, box_[at(last_)].end) : p + 1;
-      special = fold_windows(o, r, {p, end});
-      p = end;
-    }
     return special;
   }
 
@@ -261,9 +239,9 @@ class CodeWriter {
     PlaceCoords o = row;
     o[at(last_)] = outputs.begin;
     CodeLanes lanes;
-    const CodeRow* rows = rows_of(row);
+    const CodeRow* rows = reads_.of(row);
     int count = 0;
-    for (int t = 0; t < across_; ++t) {
+    for (int t = 0; t < reads_.across(); ++t) {
       for (index_t u = taps.begin; u < taps.end; ++u) {
         tap_[count++] = {rows[t].offset + (along.axis.at(outputs.begin, u) - along.axis.at(outputs.begin, taps.begin)) *
                                               along.pitch[kX] * elem_,
@@ -276,72 +254,34 @@ class CodeWriter {
     lanes.windows = outputs.size();
     lanes.step = along.axis.stride * along.pitch[kX] * elem_;
     lanes.n = layout_.lanes.n;
-    lanes.y = y_ + offset(o, kY) * elem_;
+    lanes.y = y_ + offset_of(layout_, o, kY) * elem_;
     lanes.y_pitch = along.pitch[kY];
-    lanes.code = in_place_ ? codes_at(o) : stage_row(r) + (outputs.begin - box_[at(last_)].begin) * layout_.lanes.n;
+    lanes.code = in_place_ ? indices_.row<std::uint8_t>(o)
+                           : stage_ + r * stage_pitch_ + (outputs.begin - box_[at(last_)].begin) * layout_.lanes.n;
     lanes.code_pitch = in_place_ ? along.pitch[kIndex] : layout_.lanes.n;
     return k_.lanes(lanes);
-  }
-
-  // What the indices of an output count from.
-  std::int64_t origin_of(const PlaceCoords& o) const {
-    if (job_.space == IndexSpace::window) return 0;
-    std::int64_t sum = origin_;
-    for (int a = 0; a <= last_; ++a) sum += axis(a).start(o[at(a)]) * layout_.axis[at(a)].pitch[kFlat];
-    return sum;
-  }
-
-  std::uint8_t* codes_at(const PlaceCoords& o) const {
-    return static_cast<std::uint8_t*>(job_.index) + index_ + offset(o, kIndex);
-  }
-  std::uint8_t* stage_row(index_t r) const { return reinterpret_cast<std::uint8_t*>(stage_) + r * stage_pitch_; }
-
-  void write_indices() {
-    index_t r = 0;
-    each_row(box_, [&](const PlaceCoords& o) {
-      const std::uint8_t* code = stage_row(r++);
-      const index_t to = index_ + offset(o, kIndex), n = box_[at(last_)].size() * layout_.lanes.n;
-      if (job_.index_dtype == Dtype::i32) {
-        std::int32_t* out = static_cast<std::int32_t*>(job_.index) + to;
-        for (index_t i = 0; i < n; ++i) out[i] = code[i];
-      } else {
-        write_row(o, code, static_cast<std::int64_t*>(job_.index) + to, n);
-      }
-    });
-  }
-
-  void write_row(const PlaceCoords& o, const std::uint8_t* code, std::int64_t* to, index_t n) {
-    places_.origin = origin_of(o);
-    if (job_.space == IndexSpace::window || !by_lanes(layout_)) return k_.places(code, n, places_, to);
-    const index_t lanes = layout_.lanes.n, step = axis(last_).stride * layout_.axis[at(last_)].pitch[kFlat];
-    for (index_t i = 0; i < n; i += lanes, places_.origin += step) k_.places(code + i, lanes, places_, to + i);
   }
 
   const FoldJob& job_;
   const RowLayout& layout_;
   const PlaceCoords size_;
   Arena& arena_;
+  const int last_ = layout_.pooled() - 1;
   const CodeKernel k_;
   const index_t elem_;
   const bool indexed_;   // kernels write indices
   const bool in_place_;  // what kernels write needs no expansion
-  const int last_ = layout_.pooled() - 1;
-  int across_ = 1;                      // rows that a window reads
+  ReadRows reads_;
+  IndexWriter indices_;
   std::optional<PlaceWriter> careful_;  // made when first needed: it seldom is
   PlaceBox box_{};
   CodeBand band_;
-  index_t in_begin_ = 0;            // bytes
-  CodeRow* row_ = nullptr;          // of the rows of listed_
-  PlaceBox listed_{Range{-1, -1}};  // nothing yet
-  bool lists_all_ = false;
+  index_t in_begin_ = 0;  // bytes
   CodeTap* tap_ = nullptr;
-  CodePlaces places_;
-  std::int32_t* place_ = nullptr;
-  std::byte* stage_ = nullptr;  // codes on their way to wider indices
+  std::uint8_t* stage_ = nullptr;  // codes on their way to wider indices
   index_t stage_pitch_ = 0;
   const std::byte* x_ = nullptr;  // where the plane begins
   std::byte* y_ = nullptr;
-  index_t index_ = 0, origin_ = 0;
 };
 
 }  // namespace

@@ -16,6 +16,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 #if ORIEL_AVX512
 
+// Vectors of values and of the codes beside them.
 template <class O>
 struct Codes {
   using T = typename O::Lane;
@@ -57,245 +58,267 @@ struct Codes {
   static HWY_INLINE Mask first_n(index_t n) {
     return hn::FirstN(D(), static_cast<std::size_t>(n < 0 ? 0 : n < kLanes ? n : kLanes));
   }
+};
 
-  // A vector of outputs of every row of a band: the same columns, row after row. K taps along by steps of S; kRing:
-  // windows that ascend by S rows of K. kEdge: some taps do not exist, or there are fewer outputs.
-  // kIndex: with indices instead of codes.
-  template <int K, int S, bool kRing, bool kEdge, bool kIndex>
-  class Column {
-   public:
-    HWY_INLINE Column(const CodeBand& b, index_t column) : b_(b), column_(column), from_(b.first + column * S) {
-      const hn::RebindToSigned<D> di;
-      first_ = hn::Zero(DU());
-      if constexpr (kIndex) {
-        const PlaceTag dp;
-        using P = hn::TFromD<PlaceTag>;
-        const auto number = hn::Add(hn::Iota(dp, P{0}), hn::Set(dp, static_cast<P>(column)));
-        columns_ = hn::Mul(number, hn::Set(dp, static_cast<P>(b.step)));
-      }
-      if constexpr (kEdge) {
-        for (int l = 0; l < kLoads; ++l) {
-          const index_t at = from_ + offset_of(l);
-          mask_[l] = hn::AndNot(first_n(-at), first_n(b.in - at));
-        }
-        store_ = first_n(b.out - column);
-        if (from_ < 0) {  // tap 0 of output i looks at from + i * S: the first taps that exist
-          using I = hn::TFromD<decltype(di)>;
-          const auto before = hn::Mul(hn::Iota(di, I{0}), hn::Set(di, I{S}));
-          const auto missing = hn::Max(hn::Sub(hn::Set(di, static_cast<I>(-from_)), before), hn::Zero(di));
-          first_ = hn::BitCast(DU(), hn::Mul(missing, hn::Set(di, static_cast<I>(b.tap_step))));
-        }
-      }
-    }
+// A vector of outputs of every row of a band: the same columns, row after row. K taps along by steps of S; kRing:
+// windows that ascend by S rows of K. kEdge: some taps do not exist, or there are fewer outputs.
+// kIndex: with indices instead of codes.
+template <class O, int K, int S, bool kRing, bool kEdge, bool kIndex>
+class CodeColumn {
+  using C = Codes<O>;
+  using T = typename C::T;
+  using D = typename C::D;
+  using DU = typename C::DU;
+  using V = typename C::V;
+  using VU = typename C::VU;
+  using Mask = typename C::Mask;
+  using Best = typename C::Best;
+  static constexpr index_t kLanes = C::kLanes;
 
-    HWY_INLINE Special<O> fold(Special<O> special) {
-      const CodeRow* row = b_.row;
-      T* y = static_cast<T*>(b_.y) + column_;
-      VU tap[K];
-      for (int t = 1; t < K; ++t) tap[t] = hn::Set(DU(), static_cast<hn::TFromD<DU>>(t * b_.tap_step));
-      Best ring[3];
-      for (index_t r = 0; r < b_.rows; ++r, row += b_.across, y += b_.y_pitch) {
-        Best best;
-        if constexpr (kRing) {
-          for (int t = 0; t < K - S; ++t) ring[t] = r == 0 ? along(row[t].offset, tap, special) : ring[t + S];
-          for (int t = K - S; t < K; ++t) ring[t] = along(row[t].offset, tap, special);
-          best = ring[0];
-          if (row[0].code != 0) best.code = hn::Add(best.code, repeated(row[0].code));
-          for (int t = 1; t < K; ++t) take_row(best, ring[t], repeated(row[t].code));
-        } else {
-          best = along(row[0].offset, tap, special);
-          if (row[0].code != 0) best.code = hn::Add(best.code, repeated(row[0].code));
-          for (int t = 1; t < b_.across; ++t) {
-            take_row(best, along(row[t].offset, tap, special), repeated(row[t].code));
-          }
-        }
-        __builtin_prefetch(y + b_.rows * b_.y_pitch, 1);
-        if constexpr (kIndex)
-          store_index(best, r, y);
-        else {
-          std::uint8_t* code = b_.code + r * b_.code_pitch + column_;
-          __builtin_prefetch(code + b_.rows * b_.code_pitch, 1);
-          store(best, y, code);
-        }
+ public:
+  HWY_INLINE CodeColumn(const CodeBand& b, index_t column) : b_(b), column_(column), from_(b.first + column * S) {
+    const hn::RebindToSigned<D> di;
+    first_ = hn::Zero(DU());
+    if constexpr (kIndex) {
+      const PlaceTag dp;
+      using P = hn::TFromD<PlaceTag>;
+      const auto number = hn::Add(hn::Iota(dp, P{0}), hn::Set(dp, static_cast<P>(column)));
+      columns_ = hn::Mul(number, hn::Set(dp, static_cast<P>(b.step)));
+    }
+    if constexpr (kEdge) {
+      for (int l = 0; l < kLoads; ++l) {
+        const index_t at = from_ + offset_of(l);
+        mask_[l] = hn::AndNot(C::first_n(-at), C::first_n(b.in - at));
       }
-      return special;
-    }
-
-   private:
-    using PlaceTag = hn::ScalableTag<std::conditional_t<sizeof(T) == 8, std::int64_t, std::int32_t>>;
-    // Loads of a row: K of a step of 1, otherwise two for every two taps.
-    static constexpr int kLoads = S == 1 ? K : 2 * ((K + 1) / 2);
-    static constexpr index_t offset_of(int load) { return S == 1 ? load : load / 2 * 2 + load % 2 * kLanes; }
-
-    HWY_INLINE V load(const T* row, int l) const {
-      const D d;
-      const T* at = row + from_ + offset_of(l);
-      V v;
-      if constexpr (kEdge) {
-        v = load_or(hn::Set(d, raw_worst()), mask_[l], at);
-      } else {
-        v = hn::LoadU(d, at);
-      }
-      if constexpr (K == 3 && S == 2) keep_in_register(v);  // a tenth; other windows take no less
-      return O::lift(d, v);
-    }
-    static HWY_INLINE V load_or(V other, Mask mask, const T* from) {
-      if constexpr (std::is_same_v<T, float>)
-        return V{_mm512_mask_loadu_ps(other.raw, mask.raw, from)};
-      else if constexpr (std::is_same_v<T, double>)
-        return V{_mm512_mask_loadu_pd(other.raw, mask.raw, from)};
-      else
-        return V{_mm512_mask_loadu_epi16(other.raw, mask.raw, from)};
-    }
-    static constexpr T raw_worst() {
-      constexpr T w = O::worst();
-      if constexpr (O::kLifts)
-        return static_cast<T>(w ^ ((w >> 15) & 0x7fff));
-      else
-        return w;
-    }
-
-    HWY_INLINE Best along(index_t offset, const VU* tap, Special<O>& special) const {
-      const D d;
-      const T* row = reinterpret_cast<const T*>(b_.x + offset);
-      hwy::Prefetch(b_.x + offset + b_.ahead + from_ * static_cast<index_t>(sizeof(T)));
-      if constexpr (S == 2) hwy::Prefetch(b_.x + offset + b_.ahead + from_ * static_cast<index_t>(sizeof(T)) + 64);
-      V v[K + 1];
-      if constexpr (S == 1) {
-        for (int t = 0; t < K; ++t) v[t] = load(row, t);
-        special.see(v[0], v[K - 1]);
-      } else {
-        for (int t = 0; t < K; t += 2) {
-          const V low = load(row, t), high = load(row, t + 1);
-          if (t == 0) special.see(low, high);
-          if constexpr (kEdge) {
-            if (t > 0) special.see(low, high);
-          }
-          v[t] = hn::ConcatEven(d, high, low);
-          if (t + 1 < K) v[t + 1] = hn::ConcatOdd(d, high, low);
-        }
-      }
-      Best best = {v[0], first_};
-      for (int t = 1; t < K; ++t) take(best, v[t], tap[t]);
-      return best;
-    }
-
-    HWY_INLINE void store_index(const Best& best, index_t r, T* y) const {
-      const D d;
-      const hn::ScalableTag<std::int64_t> d64;
-      const V v = O::lift(d, best.value);
-      if constexpr (kEdge)
-        hn::BlendedStore(v, store_, d, y);
-      else
-        hn::StoreU(v, d, y);
-      std::int64_t* index = b_.index + r * b_.index_pitch + column_;
-      const auto origin = hn::Set(d64, b_.origin + r * b_.row_step);
-      if (!b_.stream) {
-        __builtin_prefetch(index + b_.rows * b_.index_pitch, 1);
-        for (int l = 8; l < kLanes; l += 8) __builtin_prefetch(index + b_.rows * b_.index_pitch + l, 1);
-      }
-      const index_t left = b_.out - column_;
-      if constexpr (sizeof(T) == 8) {
-        store_eight(hn::Add(hn::Add(hn::BitCast(d64, best.code), columns_), origin), left, index);
-      } else if constexpr (sizeof(T) == 4) {
-        store_sixteen(hn::Add(hn::BitCast(PlaceTag(), best.code), columns_), origin, left, index);
-      } else {
-        const hn::Vec512<std::int32_t> low{_mm512_cvtepu16_epi32(_mm512_castsi512_si256(best.code.raw))};
-        const hn::Vec512<std::int32_t> high{_mm512_cvtepu16_epi32(_mm512_extracti64x4_epi64(best.code.raw, 1))};
-        const auto next = hn::Set(PlaceTag(), static_cast<std::int32_t>(16 * b_.step));
-        store_sixteen(hn::Add(low, columns_), origin, left, index);
-        if (!kEdge || left > 16) store_sixteen(hn::Add(high, hn::Add(columns_, next)), origin, left - 16, index + 16);
+      store_ = C::first_n(b.out - column);
+      if (from_ < 0) {  // tap 0 of output i looks at from + i * S: the first taps that exist
+        using I = hn::TFromD<decltype(di)>;
+        const auto before = hn::Mul(hn::Iota(di, I{0}), hn::Set(di, I{S}));
+        const auto missing = hn::Max(hn::Sub(hn::Set(di, static_cast<I>(-from_)), before), hn::Zero(di));
+        first_ = hn::BitCast(DU(), hn::Mul(missing, hn::Set(di, static_cast<I>(b.tap_step))));
       }
     }
-    HWY_INLINE void store_sixteen(hn::Vec512<std::int32_t> place, hn::Vec512<std::int64_t> origin, index_t left,
-                                  std::int64_t* to) const {
-      const hn::Vec512<std::int64_t> low{_mm512_cvtepi32_epi64(_mm512_castsi512_si256(place.raw))};
-      const hn::Vec512<std::int64_t> high{_mm512_cvtepi32_epi64(_mm512_extracti64x4_epi64(place.raw, 1))};
-      store_eight(hn::Add(low, origin), left, to);
-      store_eight(hn::Add(high, origin), left - 8, to + 8);
-    }
-    HWY_INLINE void store_eight(hn::Vec512<std::int64_t> v, index_t left, std::int64_t* to) const {
-      const hn::ScalableTag<std::int64_t> d64;
-      if (!kEdge || left >= 8) {
-        if (b_.stream)
-          hn::Stream(v, d64, to);
-        else
-          hn::StoreU(v, d64, to);
-      } else if (left > 0) {
-        hn::BlendedStore(v, hn::FirstN(d64, static_cast<std::size_t>(left)), d64, to);
-      }
-    }
-
-    HWY_INLINE void store(const Best& best, T* y, std::uint8_t* code) const {
-      const D d;
-      const V v = O::lift(d, best.value);
-      if constexpr (kEdge) {
-        hn::BlendedStore(v, store_, d, y);
-        store_codes<T>(best.code, store_.raw, code);
-      } else {
-        hn::StoreU(v, d, y);
-        store_codes<T>(best.code, code);
-      }
-    }
-
-    const CodeBand& b_;
-    const index_t column_, from_;
-    VU first_;                   // codes that a row begins with
-    hn::Vec<PlaceTag> columns_;  // what a column adds to an index
-    Mask mask_[kLoads], store_;
-  };
-
-  template <int K, int S, bool kRing, bool kIndex>
-  static HWY_NOINLINE bool fold(const CodeBand& b) {
-    Special<O> special;
-    // Inputs of an inner vector of outputs: all there.
-    constexpr index_t kSpan = (kLanes - 1) * S + (S == 1 ? K : (K + 1) / 2 * 2);
-    constexpr bool kLastIsEdge = S == 2 && K == 3;  // whose last taps nobody else looks at
-    for (index_t j = 0; j < b.out; j += kLanes) {
-      if (j > 0 && b.out - j < kLanes && !(kIndex && b.stream)) j = b.out - kLanes;
-      const index_t from = b.first + j * S;
-      const bool inner = from >= 0 && from + kSpan <= b.in && j + kLanes + kLastIsEdge <= b.out;
-      special = inner ? Column<K, S, kRing, false, kIndex>(b, j).fold(special)
-                      : Column<K, S, kRing, true, kIndex>(b, j).fold(special);
-    }
-    return special.found();
   }
 
-  template <int K, int S, bool kIndex>
-  static bool fold_rows(const CodeBand& b) {
-    if constexpr (S < K) {
-      if (b.ascends && b.across == K) return fold<K, S, true, kIndex>(b);
+  HWY_INLINE Special<O> fold(Special<O> special) {
+    const CodeRow* row = b_.row;
+    T* y = static_cast<T*>(b_.y) + column_;
+    VU tap[K];
+    for (int t = 1; t < K; ++t) tap[t] = hn::Set(DU(), static_cast<hn::TFromD<DU>>(t * b_.tap_step));
+    Best ring[3];
+    for (index_t r = 0; r < b_.rows; ++r, row += b_.across, y += b_.y_pitch) {
+      Best best;
+      if constexpr (kRing) {
+        for (int t = 0; t < K - S; ++t) ring[t] = r == 0 ? along(row[t].offset, tap, special) : ring[t + S];
+        for (int t = K - S; t < K; ++t) ring[t] = along(row[t].offset, tap, special);
+        best = ring[0];
+        if (row[0].code != 0) best.code = hn::Add(best.code, C::repeated(row[0].code));
+        for (int t = 1; t < K; ++t) C::take_row(best, ring[t], C::repeated(row[t].code));
+      } else {
+        best = along(row[0].offset, tap, special);
+        if (row[0].code != 0) best.code = hn::Add(best.code, C::repeated(row[0].code));
+        for (int t = 1; t < b_.across; ++t) {
+          C::take_row(best, along(row[t].offset, tap, special), C::repeated(row[t].code));
+        }
+      }
+      __builtin_prefetch(y + b_.rows * b_.y_pitch, 1);
+      if constexpr (kIndex)
+        store_index(best, r, y);
+      else {
+        std::uint8_t* code = b_.code + r * b_.code_pitch + column_;
+        __builtin_prefetch(code + b_.rows * b_.code_pitch, 1);
+        store(best, y, code);
+      }
     }
-    return fold<K, S, false, kIndex>(b);
+    return special;
   }
 
-  template <bool kIndex>
-  static bool planes(const CodeBand& b, int along, int stride) {
-    if (along == 2) return stride == 1 ? fold_rows<2, 1, kIndex>(b) : fold_rows<2, 2, kIndex>(b);
-    return stride == 1 ? fold_rows<3, 1, kIndex>(b) : fold_rows<3, 2, kIndex>(b);
+ private:
+  using PlaceTag = hn::ScalableTag<std::conditional_t<sizeof(T) == 8, std::int64_t, std::int32_t>>;
+  // Loads of a row: K of a step of 1, otherwise two for every two taps.
+  static constexpr int kLoads = S == 1 ? K : 2 * ((K + 1) / 2);
+  static constexpr index_t offset_of(int load) { return S == 1 ? load : load / 2 * 2 + load % 2 * kLanes; }
+
+  HWY_INLINE V load(const T* row, int l) const {
+    const D d;
+    const T* at = row + from_ + offset_of(l);
+    V v;
+    if constexpr (kEdge) {
+      v = load_or(hn::Set(d, raw_worst()), mask_[l], at);
+    } else {
+      v = hn::LoadU(d, at);
+    }
+    if constexpr (K == 3 && S == 2) keep_in_register(v);  // a tenth; other windows take no less
+    return O::lift(d, v);
   }
+  static HWY_INLINE V load_or(V other, Mask mask, const T* from) {
+    if constexpr (std::is_same_v<T, float>)
+      return V{_mm512_mask_loadu_ps(other.raw, mask.raw, from)};
+    else if constexpr (std::is_same_v<T, double>)
+      return V{_mm512_mask_loadu_pd(other.raw, mask.raw, from)};
+    else
+      return V{_mm512_mask_loadu_epi16(other.raw, mask.raw, from)};
+  }
+  static constexpr T raw_worst() {
+    constexpr T w = O::worst();
+    if constexpr (O::kLifts)
+      return static_cast<T>(w ^ ((w >> 15) & 0x7fff));
+    else
+      return w;
+  }
+
+  HWY_INLINE Best along(index_t offset, const VU* tap, Special<O>& special) const {
+    const D d;
+    const T* row = reinterpret_cast<const T*>(b_.x + offset);
+    hwy::Prefetch(b_.x + offset + b_.ahead + from_ * static_cast<index_t>(sizeof(T)));
+    if constexpr (S == 2) hwy::Prefetch(b_.x + offset + b_.ahead + from_ * static_cast<index_t>(sizeof(T)) + 64);
+    V v[K + 1];
+    if constexpr (S == 1) {
+      for (int t = 0; t < K; ++t) v[t] = load(row, t);
+      special.see(v[0], v[K - 1]);
+    } else {
+      for (int t = 0; t < K; t += 2) {
+        const V low = load(row, t), high = load(row, t + 1);
+        if (t == 0) special.see(low, high);
+        if constexpr (kEdge) {
+          if (t > 0) special.see(low, high);
+        }
+        v[t] = hn::ConcatEven(d, high, low);
+        if (t + 1 < K) v[t + 1] = hn::ConcatOdd(d, high, low);
+      }
+    }
+    Best best = {v[0], first_};
+    for (int t = 1; t < K; ++t) C::take(best, v[t], tap[t]);
+    return best;
+  }
+
+  HWY_INLINE void store_index(const Best& best, index_t r, T* y) const {
+    const D d;
+    const hn::ScalableTag<std::int64_t> d64;
+    const V v = O::lift(d, best.value);
+    if constexpr (kEdge)
+      hn::BlendedStore(v, store_, d, y);
+    else
+      hn::StoreU(v, d, y);
+    std::int64_t* index = b_.index + r * b_.index_pitch + column_;
+    const auto origin = hn::Set(d64, b_.origin + r * b_.row_step);
+    if (!b_.stream) {
+      __builtin_prefetch(index + b_.rows * b_.index_pitch, 1);
+      for (int l = 8; l < kLanes; l += 8) __builtin_prefetch(index + b_.rows * b_.index_pitch + l, 1);
+    }
+    const index_t left = b_.out - column_;
+    if constexpr (sizeof(T) == 8) {
+      store_eight(hn::Add(hn::Add(hn::BitCast(d64, best.code), columns_), origin), left, index);
+    } else if constexpr (sizeof(T) == 4) {
+      store_sixteen(hn::Add(hn::BitCast(PlaceTag(), best.code), columns_), origin, left, index);
+    } else {
+      const hn::Vec512<std::int32_t> low{_mm512_cvtepu16_epi32(_mm512_castsi512_si256(best.code.raw))};
+      const hn::Vec512<std::int32_t> high{_mm512_cvtepu16_epi32(_mm512_extracti64x4_epi64(best.code.raw, 1))};
+      const auto next = hn::Set(PlaceTag(), static_cast<std::int32_t>(16 * b_.step));
+      store_sixteen(hn::Add(low, columns_), origin, left, index);
+      if (!kEdge || left > 16) store_sixteen(hn::Add(high, hn::Add(columns_, next)), origin, left - 16, index + 16);
+    }
+  }
+  HWY_INLINE void store_sixteen(hn::Vec512<std::int32_t> place, hn::Vec512<std::int64_t> origin, index_t left,
+                                std::int64_t* to) const {
+    const hn::Vec512<std::int64_t> low{_mm512_cvtepi32_epi64(_mm512_castsi512_si256(place.raw))};
+    const hn::Vec512<std::int64_t> high{_mm512_cvtepi32_epi64(_mm512_extracti64x4_epi64(place.raw, 1))};
+    store_eight(hn::Add(low, origin), left, to);
+    store_eight(hn::Add(high, origin), left - 8, to + 8);
+  }
+  HWY_INLINE void store_eight(hn::Vec512<std::int64_t> v, index_t left, std::int64_t* to) const {
+    const hn::ScalableTag<std::int64_t> d64;
+    if (!kEdge || left >= 8) {
+      if (b_.stream)
+        hn::Stream(v, d64, to);
+      else
+        hn::StoreU(v, d64, to);
+    } else if (left > 0) {
+      hn::BlendedStore(v, hn::FirstN(d64, static_cast<std::size_t>(left)), d64, to);
+    }
+  }
+
+  HWY_INLINE void store(const Best& best, T* y, std::uint8_t* code) const {
+    const D d;
+    const V v = O::lift(d, best.value);
+    if constexpr (kEdge) {
+      hn::BlendedStore(v, store_, d, y);
+      store_codes<T>(best.code, store_.raw, code);
+    } else {
+      hn::StoreU(v, d, y);
+      store_codes<T>(best.code, code);
+    }
+  }
+
+  const CodeBand& b_;
+  const index_t column_, from_;
+  VU first_;                   // codes that a row begins with
+  hn::Vec<PlaceTag> columns_;  // what a column adds to an index
+  Mask mask_[kLoads], store_;
+};
+
+template <class O, int K, int S, bool kRing, bool kIndex>
+HWY_NOINLINE bool fold(const CodeBand& b) {
+  constexpr index_t kLanes = Codes<O>::kLanes;
+  Special<O> special;
+  // Inputs of an inner vector of outputs: all there.
+  constexpr index_t kSpan = (kLanes - 1) * S + (S == 1 ? K : (K + 1) / 2 * 2);
+  constexpr bool kLastIsEdge = S == 2 && K == 3;  // whose last taps nobody else looks at
+  for (index_t j = 0; j < b.out; j += kLanes) {
+    if (j > 0 && b.out - j < kLanes && !(kIndex && b.stream)) j = b.out - kLanes;
+    const index_t from = b.first + j * S;
+    const bool inner = from >= 0 && from + kSpan <= b.in && j + kLanes + kLastIsEdge <= b.out;
+    special = inner ? CodeColumn<O, K, S, kRing, false, kIndex>(b, j).fold(special)
+                    : CodeColumn<O, K, S, kRing, true, kIndex>(b, j).fold(special);
+  }
+  return special.found();
+}
+
+template <class O, int K, int S, bool kIndex>
+bool fold_rows(const CodeBand& b) {
+  if constexpr (S < K) {
+    if (b.ascends && b.across == K) return fold<O, K, S, true, kIndex>(b);
+  }
+  return fold<O, K, S, false, kIndex>(b);
+}
+
+template <class O, bool kIndex>
+bool planes(const CodeBand& b, int along, int stride) {
+  if (along == 2) return stride == 1 ? fold_rows<O, 2, 1, kIndex>(b) : fold_rows<O, 2, 2, kIndex>(b);
+  return stride == 1 ? fold_rows<O, 3, 1, kIndex>(b) : fold_rows<O, 3, 2, kIndex>(b);
+}
+
+// Windows whose elements are vectors of lanes.
+template <class O>
+struct LaneCodes {
+  using C = Codes<O>;
+  using T = typename C::T;
+  using D = typename C::D;
+  using V = typename C::V;
+  using VU = typename C::VU;
+  static constexpr index_t kLanes = C::kLanes;
 
   // kVectors vectors of lanes of one window; kTaps 0: any number.
   template <int kTaps, int kVectors>
   static HWY_INLINE void lanes_at(const CodeLanes& b, const std::byte* x, T* y, std::uint8_t* code,
                                   Special<O>& special) {
     const D d;
-    Best best[kVectors];
+    typename C::Best best[kVectors];
     V before[kVectors];
     const int count = kTaps > 0 ? kTaps : b.taps;
     for (int j = 0; j < kVectors; ++j) {
       before[j] = load(x, b.tap[0].offset, j);
-      best[j] = {before[j], repeated(b.tap[0].code)};
+      best[j] = {before[j], C::repeated(b.tap[0].code)};
     }
     for (int t = 1; t < count; ++t) {
-      const VU tap = repeated(b.tap[t].code);
+      const VU tap = C::repeated(b.tap[t].code);
       for (int j = 0; j < kVectors; ++j) {
         const V v = load(x, b.tap[t].offset, j);
         if (t % 2 == 1)
           special.see(before[j], v);
         else
           before[j] = v;
-        take(best[j], v, tap);
+        C::take(best[j], v, tap);
       }
     }
     for (int j = 0; j < kVectors; ++j) {
@@ -377,9 +400,9 @@ void write_places(const std::uint8_t* code, index_t n, const CodePlaces& to, std
 template <class O>
 CodeKernel kernel_of() {
   CodeKernel k;
-  k.planes = &Codes<O>::template planes<false>;
-  k.indexed = &Codes<O>::template planes<true>;
-  k.lanes = &Codes<O>::lanes;
+  k.planes = &planes<O, false>;
+  k.indexed = &planes<O, true>;
+  k.lanes = &LaneCodes<O>::lanes;
   k.places = &write_places;
   k.vector = Codes<O>::kLanes;
   return k;

@@ -15,14 +15,6 @@ constexpr index_t kListedBytes = index_t{192} << 10;  // of boxes with lists, wh
 
 constexpr std::size_t at(index_t i) { return static_cast<std::size_t>(i); }
 
-RowLayout layout_of(const Gradient& gradient) {
-  if (gradient.index == nullptr) return gradient.layout();
-  Tensor dy_pitches = gradient.dx, index_pitches = gradient.dx;  // a layout asks outputs for nothing but pitches
-  dy_pitches.pitch = gradient.dy.pitch;
-  index_pitches.pitch = gradient.index->pitch;
-  return make_layout(gradient.problem, gradient.problem.axis, gradient.dx, dy_pitches, &index_pitches, gradient.space);
-}
-
 }  // namespace
 
 bool can_gather(const Gradient& gradient) {
@@ -30,7 +22,7 @@ bool can_gather(const Gradient& gradient) {
   if (!is_floating(problem.dtype) || (gradient.index != nullptr && gradient.index->dtype != Dtype::i64)) return false;
   // Terms are added in the order of the tensor's axes (S9), and boxes go through those of the problem.
   if (!std::is_sorted(problem.axes.begin(), problem.axes.begin() + problem.pooled)) return false;
-  return finds_places(problem, gradient.index == nullptr ? gradient.layout() : layout_of(gradient));
+  return finds_places(problem, gradient.layout());
 }
 
 void run_gather(const Gradient& gradient, int threads) {
@@ -39,7 +31,7 @@ void run_gather(const Gradient& gradient, int threads) {
   const bool from_x = index == nullptr;
   const BoxGradientJob job{
       .problem = problem,
-      .layout = layout_of(gradient),
+      .layout = gradient.layout(),
       .x = from_x ? gradient.x->data : nullptr,
       .index = from_x ? nullptr : static_cast<const std::int64_t*>(index->data),
       .space = gradient.space,

@@ -1,7 +1,7 @@
 // The part of a gradient of extrema that overlap kernels do: boxes of rows, with lists that planes share.
 #pragma once
 
-#include "cpu/argmax/box_folder.h"
+#include "cpu/argmax/boxes.h"
 #include "cpu/box_gradient/overlap_kernels.h"
 #include "cpu/plan/layout.h"
 #include "cpu/runtime/arena.h"
@@ -34,20 +34,15 @@ class OverlapBox {
 
   /// The codes of the box; x is where its plane begins. False where a row holds a NaN, or both infinities.
   bool choose(const std::byte* x, const OverlapRows& rows) const;
-  /// The box of dx, which is where its plane begins.
-  void gather(const OverlapRows& rows, bool stream, std::byte* dx) const;
+  /// The box of dx, which is where its plane begins, from the rows of outputs that read each of its rows.
+  void gather(const OverlapRows& rows, const OverlapList<OverlapReader>& readers, bool stream, std::byte* dx) const;
   /// Whether a row of a dense dy may be read where it lies: so far before its begin, and so far from there on.
   index_t bytes_before() const { return k_.reach * elem_; }
   index_t bytes_from() const { return (gathered_.in / gathered_.stride + gathered_.kernel + k_.reach) * elem_; }
 
  private:
   static constexpr std::size_t at(index_t i) { return static_cast<std::size_t>(i); }
-  const Axis& axis(int a) const { return layout_.axis[at(a)].axis; }
-  index_t pitch(int a, Operand operand) const { return layout_.axis[at(a)].pitch[operand]; }
-  template <class Body>
-  void each_row(const PlaceBox& box, const Body& body) const;
-  void list_taps();
-  void list_readers();
+  void list_taps(const PlaceBox& outputs);
 
   const RowLayout& layout_;
   const Operand dx_;
@@ -55,11 +50,9 @@ class OverlapBox {
   const index_t elem_;
   const int last_;
   OverlapKernels k_;
-  PlaceBox inputs_{}, outputs_{};
-  OverlapWindows chosen_, gathered_;    // a row of the box, counted from a row of x, and from one of dx
-  OverlapList<OverlapTap> taps_;        // of rows of outputs
-  OverlapList<OverlapReader> readers_;  // of rows of inputs
-  index_t* offset_ = nullptr;           // of rows of dx
+  OverlapWindows chosen_, gathered_;  // a row of the box, counted from a row of x, and from one of dx
+  OverlapList<OverlapTap> taps_;      // of rows of outputs
+  index_t* offset_ = nullptr;         // of rows of dx
 };
 
 }  // namespace oriel::cpu

@@ -55,9 +55,9 @@ struct LaneParts : OneOrTwo<hn::Vec<PlaneTag<P>>, kSplits<P>> {
   using V = hn::Vec<D>;
 
   static HWY_INLINE index_t size() { return (kSplits<P> ? 2 : 1) * lanes_of(D()); }
-  static HWY_INLINE LaneParts absent() {
+  static HWY_INLINE LaneParts absent(const LaneRows& b) {
     LaneParts v;
-    v.even = hn::Set(D(), P::identity());
+    v.even = hn::Set(D(), identity_of<P>(b));
     if constexpr (kSplits<P>) v.odd = v.even;
     return v;
   }
@@ -232,7 +232,7 @@ HWY_INLINE void fold_lanes_cut(const LaneRows& b, const LaneColumn<P, kAcross, k
     const index_t i = k < last ? k : last;  // the last results overlap those before
     const auto v = fold_lane_taps<P, kAlong>(b.along, [&](int t) HWY_ATTR {
       const index_t position = first + t * b.dilation;
-      return is_inside(b, position) ? column.at(position, i, watch) : Parts::absent();
+      return is_inside(b, position) ? column.at(position, i, watch) : Parts::absent(b);
     });
     v.store_lowered(b, by, y + i);
   }
@@ -308,7 +308,7 @@ HWY_INLINE Watch<P> fold_lanes_kept(const LaneRows& b, index_t row, Watch<P> wat
   typename P::Lane* kept[kKept];
   for (int t = 0; t < kKept; ++t) kept[t] = static_cast<typename P::Lane*>(b.scratch) + t * (last + 2 * size);
   const auto load = [&](index_t position, index_t i, auto turn) ORIEL_INLINED {
-    return HWY_LIKELY(is_inside(b, position)) ? column.template at<turn>(position, i, watch) : Parts::absent();
+    return HWY_LIKELY(is_inside(b, position)) ? column.template at<turn>(position, i, watch) : Parts::absent(b);
   };
   index_t first = b.first;
   unrolled<kKept>([&](auto t) ORIEL_INLINED {
@@ -352,7 +352,7 @@ HWY_INLINE Watch<P> fold_lanes_sharing(const LaneRows& b, index_t row, index_t l
   const auto load = [&](index_t position, auto t) ORIEL_INLINED {
     const bool inside = is_inside(b, position);
     unrolled<kVectors>([&](auto g) ORIEL_INLINED {
-      const Parts v = HWY_LIKELY(inside) ? column.template at<g>(position, g * size, watch) : Parts::absent();
+      const Parts v = HWY_LIKELY(inside) ? column.template at<g>(position, g * size, watch) : Parts::absent(b);
       even[g][t] = v.even;
       if constexpr (kSplits<P>) odd[g][t] = v.odd;
     });
@@ -382,7 +382,7 @@ HWY_NOINLINE bool fold_rows_apart(const LaneRows& b) {
   for (index_t row = 0; row < b.count; ++row) {
     watch = fold_lanes_apart<P, kAcross, kAlong, kAlongFirst>(b, row, whole, watch);
   }
-  return watch.found();
+  return watch.found(b);
 }
 
 // Bytes of lanes whose columns are kept in registers; of more lanes a position is read at once.
@@ -407,7 +407,7 @@ HWY_NOINLINE bool fold_rows_sharing(const LaneRows& b) {
       watch = fold_lanes_sharing<P, kAcross, kAlong, kStride, kWatched, kVectors>(b, row, lane, watch);
     });
   }
-  return watch.found();
+  return watch.found(b);
 }
 
 template <class P>
@@ -436,8 +436,8 @@ bool fold_lane_rows(const LaneRows& rows) {
 }
 
 template <class P>
-LaneRowKernel lane_row_kernel() {
-  return {&fold_lane_rows<P>, LaneParts<P>::size()};
+LaneRowKernel lane_row_kernel(std::int16_t infinity = 0) {
+  return {&fold_lane_rows<P>, LaneParts<P>::size(), infinity};
 }
 
 }  // namespace HWY_NAMESPACE

@@ -1,7 +1,7 @@
 #include "cpu/channels/channel_rows.h"
 
-#include "cpu/channels/channels.h"
 #include "cpu/element/sum_width.h"
+#include "cpu/plan/fold.h"
 #include "cpu/plan/windows.h"
 #include "cpu/simd/per_target.h"
 

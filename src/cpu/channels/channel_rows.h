@@ -5,7 +5,7 @@
 #include "cpu/element/epilogue.h"
 #include "cpu/element/kinds.h"
 #include "oriel/problem.h"
-#include "oriel/reduce.h"
+#include "reduction.h"
 
 namespace oriel::cpu {
 
@@ -40,6 +40,7 @@ struct LaneRowKernel {
   /// True when a NaN or a negative zero was met: then what was written is not to be trusted. Null: there is none.
   bool (*fold)(const LaneRows& rows) = nullptr;
   index_t fewest_lanes = 1;
+  std::int16_t infinity = 0;  // for PlaneLowering
 
   /// Whether it has windows of this kind.
   static bool takes(index_t across, index_t along, index_t stride, index_t dilation) {

@@ -19,9 +19,9 @@ LaneRowKernel lane_extremum_of([[maybe_unused]] Dtype dtype) {
     case Dtype::f64:
       return lane_row_kernel<PlainFold<R, double>>();
     case Dtype::f16:
-      return lane_row_kernel<KeyFold<R, 10>>();
+      return lane_row_kernel<KeyFold<R>>(kHalfInfinity);
     case Dtype::bf16:
-      return lane_row_kernel<KeyFold<R, 7>>();
+      return lane_row_kernel<KeyFold<R>>(kBfloat16Infinity);
     case Dtype::u8:
       return lane_row_kernel<PlainFold<R, std::uint8_t>>();
     case Dtype::i8:

@@ -298,12 +298,8 @@ bool has_byte_codes(const Gradient& gradient) {
 }
 
 CodeJob job_of(const Gradient& gradient) {
-  Tensor dy_pitches = gradient.dx, code_pitches = gradient.dx;  // a layout asks outputs for nothing but pitches
-  dy_pitches.pitch = gradient.dy.pitch;
-  code_pitches.pitch = gradient.index->pitch;
   CodeJob job{.problem = gradient.problem,
-              .layout = make_layout(gradient.problem, gradient.problem.axis, gradient.dx, dy_pitches, &code_pitches,
-                                    IndexSpace::window),
+              .layout = gradient.layout(),
               .dy = static_cast<const std::byte*>(gradient.dy.data),
               .code = static_cast<const Code*>(gradient.index->data),
               .dx = static_cast<std::byte*>(gradient.dx.data),

@@ -1,10 +1,12 @@
 #include "cpu/disjoint/blocks.h"
 
 #include <algorithm>
-#include <cstring>
 
+#include "cpu/disjoint/tree.h"
 #include "cpu/exact/mend.h"
 #include "cpu/lifted/lifted_rows.h"
+#include "cpu/plan/counts.h"
+#include "cpu/recipe/pairwise_rows.h"
 #include "cpu/rows/careful_rows.h"
 #include "cpu/runtime/parallel.h"
 #include "cpu/simd/transpose.h"
@@ -21,9 +23,8 @@ constexpr index_t kLongRow = 256;                    // taps of a window that is
 constexpr index_t kFewWindows = 4;
 constexpr index_t kMostRowBytes = index_t{1} << 20;  // scratch memory is some tens of rows
 constexpr index_t kManyTaps = 128;                   // so that a look at each result takes less than its fold
-constexpr int kMostParts = 64;                       // powers of two of a window
 
-int log2_of(index_t m) { return static_cast<int>(std::bit_width(static_cast<std::uint64_t>(m))) - 1; }
+constexpr std::size_t at(index_t i) { return static_cast<std::size_t>(i); }
 
 // Windows that share at most a tap or two.
 bool stands_apart(const Axis& axis) { return axis.spacing == 1 && (axis.adaptive || axis.stride >= axis.extent()); }
@@ -37,30 +38,20 @@ bool mends_blocks(const FoldJob& job) {
   return mends(job) && taps >= kManyTaps;
 }
 
-}  // namespace
+// How the planes and outputs are cut into blocks.
+struct Blocks {
+  Blocks(const FoldJob& job, int threads);
 
-bool can_blocks(const FoldJob& job) {
-  const RowLayout& layout = job.layout;
-  if (job.problem == nullptr || job.index != nullptr || layout.pooled() > 2 || layout.row_axis < 0) return false;
-  const PooledAxis& along = layout.axis[static_cast<std::size_t>(layout.row_axis)];
-  const index_t lanes = layout.lanes.n;
-  if (lanes > 1 && layout.lanes.pitch[kX] != 1) return false;
-  if (along.axis.in > 1 && along.pitch[kX] != lanes) return false;
-  if (!job.plain.any_order && layout.row_axis != layout.pooled() - 1) return false;  // S8
-  for (const PooledAxis& a : layout.axis) {
-    if (!stands_apart(a.axis)) return false;
-  }
-  return element_kernels(*job.problem, job.plain).fold_elements != nullptr;
-}
+  index_t joined = 1;  // planes that lie at one distance from each other, in x and in y
+  index_t planes = 1;  // of a block, at most
+  index_t blocks = 1;
+  index_t rows = 1;          // rows of outputs in a plane
+  index_t tile_outputs = 1;  // outputs along a row that are folded together
+  index_t tiles = 1;
+  index_t bytes = 0;  // that one part of the work reads, about
 
-bool blocks_pay(const FoldJob& job) {
-  const RowLayout& layout = job.layout;
-  const Axis& along = layout.axis[static_cast<std::size_t>(layout.row_axis)].axis;
-  if (layout.lanes.n > kFewLanes) return false;
-  if (layout.pooled() == 2 && along.in * layout.lanes.n * job.plain.value_bytes > kMostRowBytes) return false;
-  return std::any_of(layout.axis.begin(), layout.axis.end(),
-                     [](const PooledAxis& a) { return a.axis.adaptive || a.axis.kernel > kMaxFold; });
-}
+  Range planes_of(index_t block) const;
+};
 
 Blocks::Blocks(const FoldJob& job, int threads) {
   const RowLayout& layout = job.layout;
@@ -104,6 +95,305 @@ Range Blocks::planes_of(index_t block) const {
   return {begin + from, begin + std::min(joined, from + planes)};
 }
 
+// The loops of a job: windows along a row, and across rows, of planes at one distance.
+struct BlockAxes {
+  explicit BlockAxes(const FoldJob& job);
+
+  const FoldJob& fold;
+  Axis across = Axis::uniform(1, 1, 1, 0, 0);  // a single tap where there is no axis across rows
+  Axis along;
+  Pitches across_pitch{}, along_pitch{};
+  index_t x_plane = 0, y_plane = 0;  // from one plane of a block to the next, in elements
+  index_t lanes;
+};
+
+BlockAxes::BlockAxes(const FoldJob& job)
+    : fold(job),
+      along(job.layout.axis[at(job.layout.row_axis)].axis),
+      along_pitch(job.layout.axis[at(job.layout.row_axis)].pitch),
+      lanes(job.layout.lanes.n) {
+  if (const int number = across_axis(job.layout); number >= 0) {
+    across = job.layout.axis[at(number)].axis;
+    across_pitch = job.layout.axis[at(number)].pitch;
+  }
+  if (job.layout.planes.empty()) return;
+  const LoopDim& last = *(job.layout.planes.end() - 1);
+  x_plane = last.pitch[kX];
+  y_plane = last.pitch[kY];
+}
+
+// The fold along the axis across rows: of some planes, into one row of accumulators for each.
+class BlockRows {
+ public:
+  // For as many planes of rows of `elems` elements.
+  BlockRows(const BlockAxes& axes, index_t planes, index_t elems, Arena& arena)
+      : axes_(axes),
+        how_(axes.fold.plain),
+        kernels_(element_kernels(*axes.fold.problem, how_)),
+        powers_(how_),
+        absent_(make_identity(*axes.fold.problem, elems, arena)),
+        rows_(arena.take(planes * elems * how_.value_bytes + 128)) {
+    powers_.make(axes.across.kernel, planes * elems, arena);
+  }
+
+  // Folds the row `output` of outputs, from rows of `elems` elements; the first plane's first one is at x. True when a
+  // special value was met.
+  bool fold(const std::byte* x, index_t output, index_t planes, index_t elems);
+  const std::byte* rows() const { return rows_; }
+
+ private:
+  bool fold_leaf(const std::byte* x, index_t input, index_t count, std::byte* out) const;
+  bool fold_padded(const std::byte* x, index_t place, index_t count, std::byte* out) const;
+
+  const BlockAxes& axes_;
+  const RowReduction& how_;
+  const ElementKernels kernels_;
+  PairwiseRows powers_;
+  const std::byte* const absent_;  // elements that change nothing
+  std::byte* const rows_;
+  index_t planes_ = 0;
+  index_t elems_ = 0;
+};
+
+bool BlockRows::fold(const std::byte* x, index_t output, index_t planes, index_t elems) {
+  planes_ = planes;
+  elems_ = elems;
+  const Axis& axis = axes_.across;
+  const index_t width = axis.width(output), start = axis.start(output);
+  const bool whole = axis.taps(output).size() == width && axis.dilation == 1;
+  bool special = false;
+  powers_.fold(width, planes * elems, {rows_, nullptr}, [&](index_t first, index_t count, RowOut to) {
+    auto* out = static_cast<std::byte*>(to.value);
+    special |=
+        whole ? fold_leaf(x, start + first, count, out) : fold_padded(x, start + first * axis.dilation, count, out);
+    return RowIn{to.value, nullptr, 0};
+  });
+  return special;
+}
+
+// `count` neighbouring rows of every plane.
+bool BlockRows::fold_leaf(const std::byte* x, index_t input, index_t count, std::byte* out) const {
+  const std::byte* from = x + input * axes_.across_pitch[kX] * how_.in_bytes;
+  StepShape shape = {axes_.across_pitch[kX], axes_.x_plane, planes_, elems_, elems_};
+  if (count == 1 && axes_.x_plane == elems_) {  // planes of one row: one long row
+    shape.lanes *= planes_;
+    shape.n = 1;
+  }
+  return kernels_.fold_element_steps(from, static_cast<int>(count), shape, out);
+}
+
+// The same where some taps are absent or rows stand apart.
+bool BlockRows::fold_padded(const std::byte* x, index_t place, index_t count, std::byte* out) const {
+  bool special = false;
+  for (index_t p = 0; p < planes_; ++p) {
+    const void* rows[kMaxFold];
+    for (index_t t = 0; t < count; ++t) {
+      const index_t input = axes_.across.input_at(place + t * axes_.across.dilation);
+      const index_t from = p * axes_.x_plane + input * axes_.across_pitch[kX];
+      rows[t] = input < 0 ? absent_ : x + from * how_.in_bytes;
+    }
+    const int n = static_cast<int>(count);
+    special |= kernels_.fold_elements(rows, n, n, elems_, out + p * elems_ * how_.value_bytes);
+  }
+  return special;
+}
+
+// One thread's folds of blocks.
+class BlockFolder {
+ public:
+  // Takes its memory from `arena`, which must not be reset while it lives.
+  BlockFolder(const FoldJob& job, const Blocks& blocks, Arena& arena);
+
+  // Folds outputs of the row `row` of some planes. False when a value was found that needs the careful recipe, or
+  // mend.
+  bool fold(Range planes, index_t row, index_t tile);
+  // Of a pool with so many taps that its results are mended, after that: a plane's. False when it needs the careful
+  // recipe.
+  bool mend(index_t plane, index_t row, index_t tile) const;
+
+ private:
+  void fold_tiles(std::byte* y);
+  void fold_each(std::byte* y);
+  void fold_long_windows(std::byte* y);
+  void lower(const std::byte* acc, index_t n, index_t output, std::byte* y, index_t pitch) const;
+  const std::byte* turn(index_t rows, index_t columns);
+  index_t widest_tile() const;
+  Range outputs_of(index_t tile) const {
+    return {tile * blocks_.tile_outputs, std::min(axes_.along.out, (tile + 1) * blocks_.tile_outputs)};
+  }
+
+  const FoldJob& job_;
+  const RowReduction& how_;
+  const Blocks& blocks_;
+  const BlockAxes axes_;
+  const bool mends_;     // special values do not keep a fold from its end
+  const index_t elems_;  // of a row, at most
+  BlockRows rows_;
+  RowTree tree_;
+  PairwiseRows powers_;  // of windows along rows
+  std::byte* turned_;    // the rows by place along them
+  std::byte* result_;
+  std::byte* absent_;  // accumulators that change nothing
+  RowIn* taps_;
+
+  Axis tile_;  // what is being folded
+  index_t row_ = 0;
+  index_t planes_ = 0;
+};
+
+BlockFolder::BlockFolder(const FoldJob& job, const Blocks& blocks, Arena& arena)
+    : job_(job),
+      how_(job.plain),
+      blocks_(blocks),
+      axes_(job),
+      mends_(mends_blocks(job)),
+      elems_(std::max(widest_tile(), axes_.along.kernel) * axes_.lanes),
+      rows_(axes_, blocks.planes, elems_, arena),
+      tree_(how_, axes_.along.kernel >= kLongRow ? axes_.along.kernel : 0, arena),
+      powers_(how_),
+      turned_(arena.take(elems_ * blocks.planes * how_.value_bytes + 128)),
+      result_(arena.take(elems_ * blocks.planes * how_.value_bytes + 128)),
+      absent_(arena.take(axes_.lanes * blocks.planes * how_.value_bytes + 128)),
+      taps_(arena.take_array<RowIn>(axes_.along.kernel)) {
+  const index_t beside = blocks.planes * axes_.lanes;  // windows that are folded together, at one output
+  fill_copies(absent_, how_.identity.data(), how_.value_bytes, beside);
+  powers_.make(axes_.along.kernel, beside * blocks.tile_outputs, arena);
+}
+
+index_t BlockFolder::widest_tile() const {
+  index_t widest = 1;
+  for (index_t t = 0; t < blocks_.tiles; ++t) widest = std::max(widest, axes_.along.needs(outputs_of(t)).size());
+  return widest;
+}
+
+bool BlockFolder::mend(index_t plane, index_t row, index_t tile) const {
+  OutputBox box;
+  box.lanes = {0, axes_.lanes};
+  for (int a = 0; a < job_.layout.pooled(); ++a) {
+    box.outputs[at(a)] = a == job_.layout.row_axis ? outputs_of(tile) : Range{row, row + 1};
+  }
+  return oriel::cpu::mend(job_, plane, box);
+}
+
+bool BlockFolder::fold(Range planes, index_t row, index_t tile) {
+  const Range outputs = outputs_of(tile);
+  tile_ = axes_.along.slice(outputs);
+  row_ = row;
+  planes_ = planes.size();
+  const index_t in = (tile_.in_offset - axes_.along.in_offset) * axes_.along_pitch[kX];
+  const index_t out = row * axes_.across_pitch[kY] + outputs.begin * axes_.along_pitch[kY];
+  const auto* x = static_cast<const std::byte*>(job_.x);
+  x += (job_.layout.plane_offset(planes.begin, kX) + in) * how_.in_bytes;
+  const bool special = rows_.fold(x, row, planes_, tile_.in * axes_.lanes);
+  if (special && !mends_) return false;
+  std::byte* y = static_cast<std::byte*>(job_.y) + (job_.layout.plane_offset(planes.begin, kY) + out) * how_.out_bytes;
+  const bool tiled = !tile_.adaptive && tile_.dilation == 1 && tile_.stride == tile_.kernel &&
+                     tile_.in == tile_.out * tile_.kernel && tile_.start(0) == 0;
+  if (tiled && axes_.lanes == 1 && planes_ * tile_.out < kFewWindows && tile_.kernel >= kLongRow)
+    fold_long_windows(y);
+  else if (tiled)
+    fold_tiles(y);
+  else
+    fold_each(y);
+  return !special;
+}
+
+// The rows of accumulators as columns.
+const std::byte* BlockFolder::turn(index_t rows, index_t columns) {
+  if (rows == 1) return rows_.rows();
+  transpose_kernel()(rows_.rows(), rows, columns, how_.value_bytes, turned_);
+  return turned_;
+}
+
+// Windows that tile the row: the windows of all planes are the columns.
+void BlockFolder::fold_tiles(std::byte* y) {
+  const index_t width = tile_.in / tile_.out, windows = planes_ * tile_.out, bytes = how_.value_bytes;
+  const std::byte* columns = turn(windows, width * axes_.lanes);
+  for (index_t l = 0; l < axes_.lanes; ++l) {
+    for (index_t t = 0; t < width; ++t) taps_[t] = {columns + (t * axes_.lanes + l) * windows * bytes, nullptr, 0};
+    powers_.fold(taps_, width, windows, {result_, nullptr});
+    std::byte* to = y + l * job_.layout.lanes.pitch[kY] * how_.out_bytes;
+    if (tile_.out == 1) {
+      lower(result_, planes_, 0, to, axes_.y_plane);
+    } else if (axes_.y_plane == tile_.out * axes_.along_pitch[kY]) {
+      lower(result_, windows, 0, to, axes_.along_pitch[kY]);
+    } else {
+      for (index_t p = 0; p < planes_; ++p) {
+        lower(result_ + p * tile_.out * bytes, tile_.out, 0, to + p * axes_.y_plane * how_.out_bytes,
+              axes_.along_pitch[kY]);
+      }
+    }
+  }
+}
+
+// Windows of changing size, with gaps or padding: the planes are the columns.
+void BlockFolder::fold_each(std::byte* y) {
+  const index_t bytes = how_.value_bytes, column = planes_ * axes_.lanes * bytes;
+  const std::byte* columns = turn(planes_, tile_.in * axes_.lanes);
+  for (index_t o = 0; o < tile_.out; ++o) {
+    const index_t width = tile_.width(o);
+    if (planes_ * axes_.lanes == 1 && width >= kLongRow && tile_.dilation == 1 && tile_.taps(o).size() == width) {
+      tree_.fold(rows_.rows() + tile_.start(o) * bytes, width, result_);
+      lower(result_, 1, o, y + o * axes_.along_pitch[kY] * how_.out_bytes, axes_.y_plane);
+      continue;
+    }
+    for (index_t t = 0; t < width; ++t) {
+      const index_t input = tile_.input_at(tile_.at(o, t));
+      taps_[t] = {input < 0 ? absent_ : columns + input * column, nullptr, 0};
+    }
+    powers_.fold(taps_, width, planes_ * axes_.lanes, {result_, nullptr});
+    for (index_t l = 0; l < axes_.lanes; ++l) {
+      const index_t to = o * axes_.along_pitch[kY] + l * job_.layout.lanes.pitch[kY];
+      // One plane is not turned: its lanes are still beside each other, as are those of columns.
+      lower(result_ + l * planes_ * bytes, planes_, o, y + to * how_.out_bytes, axes_.y_plane);
+    }
+  }
+}
+
+// Few windows, but long ones.
+void BlockFolder::fold_long_windows(std::byte* y) {
+  const index_t width = tile_.in / tile_.out, bytes = how_.value_bytes;
+  for (index_t w = 0; w < planes_ * tile_.out; ++w) {
+    tree_.fold(rows_.rows() + w * width * bytes, width, result_ + w * bytes);
+  }
+  for (index_t p = 0; p < planes_; ++p) {
+    lower(result_ + p * tile_.out * bytes, tile_.out, 0, y + p * axes_.y_plane * how_.out_bytes, axes_.along_pitch[kY]);
+  }
+}
+
+// Results n, `pitch` apart, of output `output` of the row or of those that count like it.
+void BlockFolder::lower(const std::byte* acc, index_t n, index_t output, std::byte* y, index_t pitch) const {
+  const RowRun run = {0, n, tile_.divisor(output, how_.count_include_pad), tile_.taps(output).size()};
+  LowerParams p = params_of(how_, &run, 1);
+  add_axis(p, how_, axes_.across, row_);
+  (how_.lower != nullptr ? how_.lower : how_.store)({acc, nullptr, 0}, n, 1, p, y, pitch, 1);
+}
+
+}  // namespace
+
+bool can_blocks(const FoldJob& job) {
+  const RowLayout& layout = job.layout;
+  if (job.problem == nullptr || job.index != nullptr || layout.pooled() > 2 || layout.row_axis < 0) return false;
+  const PooledAxis& along = layout.axis[static_cast<std::size_t>(layout.row_axis)];
+  const index_t lanes = layout.lanes.n;
+  if (lanes > 1 && layout.lanes.pitch[kX] != 1) return false;
+  if (along.axis.in > 1 && along.pitch[kX] != lanes) return false;
+  if (!job.plain.any_order && layout.row_axis != layout.pooled() - 1) return false;  // S8
+  for (const PooledAxis& a : layout.axis) {
+    if (!stands_apart(a.axis)) return false;
+  }
+  return element_kernels(*job.problem, job.plain).fold_elements != nullptr;
+}
+
+bool blocks_pay(const FoldJob& job) {
+  const RowLayout& layout = job.layout;
+  const Axis& along = layout.axis[static_cast<std::size_t>(layout.row_axis)].axis;
+  if (layout.lanes.n > kFewLanes) return false;
+  if (layout.pooled() == 2 && along.in * layout.lanes.n * job.plain.value_bytes > kMostRowBytes) return false;
+  return std::any_of(layout.axis.begin(), layout.axis.end(),
+                     [](const PooledAxis& a) { return a.axis.adaptive || a.axis.kernel > kMaxFold; });
+}
+
 void run_blocks(const FoldJob& job, int threads) {
   const Blocks blocks(job, threads > 0 ? threads : default_threads());
   const auto fold_parts = [&](index_t begin, index_t end) {
@@ -122,238 +412,6 @@ void run_blocks(const FoldJob& job, int threads) {
     }
   };
   parallel_for(blocks.blocks * blocks.rows * blocks.tiles, blocks.bytes, threads, fold_parts);
-}
-
-BlockFolder::BlockFolder(const FoldJob& job, const Blocks& blocks, Arena& arena)
-    : job_(job),
-      layout_(job.layout),
-      how_(job.plain),
-      kernels_(element_kernels(*job.problem, job.plain)),
-      blocks_(blocks),
-      mends_(mends_blocks(job)),
-      arena_(arena),
-      across_(Axis::uniform(1, 1, 1, 0, 0)),
-      along_(layout_.axis[at(layout_.row_axis)].axis),
-      along_pitch_(layout_.axis[at(layout_.row_axis)].pitch),
-      lanes_(layout_.lanes.n),
-      tree_(how_, along_.kernel >= kLongRow ? along_.kernel : 0, arena) {
-  if (const int across = across_axis(layout_); across >= 0) {
-    across_ = layout_.axis[at(across)].axis;
-    across_pitch_ = layout_.axis[at(across)].pitch;
-  }
-  if (!layout_.planes.empty()) {
-    const LoopDim& last = *(layout_.planes.end() - 1);
-    x_plane_ = last.pitch[kX];
-    y_plane_ = last.pitch[kY];
-  }
-  index_t widest = 1;
-  for (index_t t = 0; t < blocks_.tiles; ++t) {
-    widest = std::max(widest, along_.needs(outputs_of(t)).size());
-  }
-  const index_t elems = std::max(widest, along_.kernel) * lanes_, all = elems * blocks_.planes;
-  rows_ = make_buffer(all, how_.value_bytes);
-  turned_ = make_buffer(all, how_.value_bytes);
-  result_ = make_buffer(std::max(all, elems), how_.value_bytes);
-  identity_ = make_identity(*job.problem, elems, arena);
-  absent_ = make_buffer(lanes_ * blocks_.planes, how_.value_bytes);
-  for (index_t i = 0; i < lanes_ * blocks_.planes; ++i) {
-    std::memcpy(absent_ + i * how_.value_bytes, how_.identity.data(), at(how_.value_bytes));
-  }
-  const index_t most_taps = std::max(across_.kernel, along_.kernel);
-  taps_ = arena_.take_array<RowIn>(most_taps);
-  const index_t beside = blocks_.planes * lanes_ * blocks_.tile_outputs;  // windows that are folded together
-  power_bytes_ = ((across_.kernel > kMaxFold ? std::max(all, beside) : beside) * how_.value_bytes + 127) / 64 * 64;
-  if (most_taps > kMaxFold) powers_ = make_buffer((log2_of(most_taps) + 1) * kTurns, power_bytes_);
-}
-
-Range BlockFolder::outputs_of(index_t tile) const {
-  return {tile * blocks_.tile_outputs, std::min(along_.out, (tile + 1) * blocks_.tile_outputs)};
-}
-
-bool BlockFolder::mend(index_t plane, index_t row, index_t tile) const {
-  OutputBox box;
-  box.lanes = {0, lanes_};
-  for (int a = 0; a < layout_.pooled(); ++a) {
-    box.outputs[at(a)] = a == layout_.row_axis ? outputs_of(tile) : Range{row, row + 1};
-  }
-  Mender mender(job_, plane, box);
-  if (!mender.find_nan()) return false;
-  mender.write_nan();
-  return mender.sign_zeros();
-}
-
-bool BlockFolder::fold(Range planes, index_t row, index_t tile) {
-  const Range outputs = outputs_of(tile);
-  tile_ = along_.slice(outputs);
-  row_ = row;
-  planes_ = planes.size();
-  special_ = false;
-  const index_t in = (tile_.in_offset - along_.in_offset) * along_pitch_[kX];
-  const index_t out = row * across_pitch_[kY] + outputs.begin * along_pitch_[kY];
-  fold_down(static_cast<const std::byte*>(job_.x) + (layout_.plane_offset(planes.begin, kX) + in) * how_.in_bytes);
-  if (special_ && !mends_) return false;
-  std::byte* y = static_cast<std::byte*>(job_.y) + (layout_.plane_offset(planes.begin, kY) + out) * how_.out_bytes;
-  const bool tiled = !tile_.adaptive && tile_.dilation == 1 && tile_.stride == tile_.kernel &&
-                     tile_.in == tile_.out * tile_.kernel && tile_.start(0) == 0;
-  if (tiled && lanes_ == 1 && planes_ * tile_.out < kFewWindows && tile_.kernel >= kLongRow)
-    fold_long_windows(y);
-  else if (tiled)
-    fold_tiles(y);
-  else
-    fold_each(y);
-  return !special_;
-}
-
-// Folds along the axis across rows into one row of accumulators for each plane.
-void BlockFolder::fold_down(const std::byte* x) {
-  const index_t width = across_.width(row_), start = across_.start(row_);
-  const Range taps = across_.taps(row_);
-  const index_t elems = tile_.in * lanes_;
-  const bool whole = taps.size() == width && across_.dilation == 1;
-  fold_many(width, planes_ * elems, rows_, [&](index_t first, index_t count, std::byte* out) {
-    if (whole)
-      fold_leaf(x, start + first, count, out);
-    else
-      fold_padded(x, start + first * across_.dilation, count, out);
-  });
-}
-
-// `count` neighbouring rows of every plane.
-void BlockFolder::fold_leaf(const std::byte* x, index_t input, index_t count, std::byte* out) {
-  const index_t elems = tile_.in * lanes_;
-  const std::byte* from = x + input * across_pitch_[kX] * how_.in_bytes;
-  StepShape shape = {across_pitch_[kX], x_plane_, planes_, elems, elems};
-  if (count == 1 && x_plane_ == elems) {  // planes of one row: one long row
-    shape.lanes *= planes_;
-    shape.n = 1;
-  }
-  special_ |= kernels_.fold_element_steps(from, static_cast<int>(count), shape, out);
-}
-
-// The same where some taps are absent or rows stand apart.
-void BlockFolder::fold_padded(const std::byte* x, index_t place, index_t count, std::byte* out) {
-  const index_t elems = tile_.in * lanes_;
-  for (index_t p = 0; p < planes_; ++p) {
-    const void* rows[kMaxFold];
-    for (index_t t = 0; t < count; ++t) {
-      const index_t input = across_.input_at(place + t * across_.dilation);
-      rows[t] = input < 0 ? identity_ : x + (p * x_plane_ + input * across_pitch_[kX]) * how_.in_bytes;
-    }
-    const int n = static_cast<int>(count);
-    special_ |= kernels_.fold_elements(rows, n, n, elems, out + p * elems * how_.value_bytes);
-  }
-}
-
-// rows_ as columns.
-const std::byte* BlockFolder::turn(index_t rows, index_t columns) {
-  if (rows == 1) return rows_;
-  transpose_kernel()(rows_, rows, columns, how_.value_bytes, turned_);
-  return turned_;
-}
-
-// Windows that tile the row: the windows of all planes are the columns.
-void BlockFolder::fold_tiles(std::byte* y) {
-  const index_t width = tile_.in / tile_.out, windows = planes_ * tile_.out, bytes = how_.value_bytes;
-  const std::byte* columns = turn(windows, width * lanes_);
-  for (index_t l = 0; l < lanes_; ++l) {
-    for (index_t t = 0; t < width; ++t) taps_[t] = {columns + (t * lanes_ + l) * windows * bytes, nullptr, 0};
-    fold_taps(width, windows, result_);
-    std::byte* to = y + l * layout_.lanes.pitch[kY] * how_.out_bytes;
-    if (tile_.out == 1) {
-      lower(result_, planes_, 0, to, y_plane_);
-    } else if (y_plane_ == tile_.out * along_pitch_[kY]) {
-      lower(result_, windows, 0, to, along_pitch_[kY]);
-    } else {
-      for (index_t p = 0; p < planes_; ++p) {
-        lower(result_ + p * tile_.out * bytes, tile_.out, 0, to + p * y_plane_ * how_.out_bytes, along_pitch_[kY]);
-      }
-    }
-  }
-}
-
-// Windows of changing size, with gaps or padding: the planes are the columns.
-void BlockFolder::fold_each(std::byte* y) {
-  const index_t bytes = how_.value_bytes, column = planes_ * lanes_ * bytes;
-  const std::byte* columns = turn(planes_, tile_.in * lanes_);
-  for (index_t o = 0; o < tile_.out; ++o) {
-    const index_t width = tile_.width(o);
-    if (planes_ * lanes_ == 1 && width >= kLongRow && tile_.dilation == 1 && tile_.taps(o).size() == width) {
-      tree_.fold(rows_ + tile_.start(o) * bytes, width, result_);
-      lower(result_, 1, o, y + o * along_pitch_[kY] * how_.out_bytes, y_plane_);
-      continue;
-    }
-    for (index_t t = 0; t < width; ++t) {
-      const index_t input = tile_.input_at(tile_.at(o, t));
-      taps_[t] = {input < 0 ? absent_ : columns + input * column, nullptr, 0};
-    }
-    fold_taps(width, planes_ * lanes_, result_);
-    for (index_t l = 0; l < lanes_; ++l) {
-      const index_t to = o * along_pitch_[kY] + l * layout_.lanes.pitch[kY];
-      // One plane is not turned: its lanes are still beside each other, as are those of columns.
-      lower(result_ + l * planes_ * bytes, planes_, o, y + to * how_.out_bytes, y_plane_);
-    }
-  }
-}
-
-// Few windows, but long ones.
-void BlockFolder::fold_long_windows(std::byte* y) {
-  const index_t width = tile_.in / tile_.out, bytes = how_.value_bytes;
-  for (index_t w = 0; w < planes_ * tile_.out; ++w) {
-    tree_.fold(rows_ + w * width * bytes, width, result_ + w * bytes);
-  }
-  for (index_t p = 0; p < planes_; ++p) {
-    lower(result_ + p * tile_.out * bytes, tile_.out, 0, y + p * y_plane_ * how_.out_bytes, along_pitch_[kY]);
-  }
-}
-
-// Results n, `pitch` apart, of output `output` of the row or of those that count like it.
-void BlockFolder::lower(const std::byte* acc, index_t n, index_t output, std::byte* y, index_t pitch) {
-  LowerParams p;
-  const RowRun run = {0, n, tile_.divisor(output, how_.count_include_pad), tile_.taps(output).size()};
-  if (how_.lower != nullptr && how_.counts) {
-    p.norm = how_.norm;
-    p.fixed_divisor = how_.divisor > 0;
-    p.divisor = p.fixed_divisor ? how_.divisor : across_.divisor(row_, how_.count_include_pad);
-    p.taps = across_.taps(row_).size();
-    p.runs = &run;
-    p.run_count = 1;
-  }
-  (how_.lower != nullptr ? how_.lower : how_.store)({acc, nullptr, 0}, n, 1, p, y, pitch, 1);
-}
-
-void BlockFolder::fold_taps(index_t count, index_t n, std::byte* out) {
-  fold_many(count, n, out, [&](index_t first, index_t some, std::byte* to) {
-    how_.fold.fold_rows(taps_ + first, static_cast<int>(some), n, {to, nullptr});
-  });
-}
-
-template <class Leaf>
-void BlockFolder::fold_many(index_t count, index_t n, std::byte* out, const Leaf& leaf) {
-  if (count <= kMaxFold) return leaf(0, count, out);
-  RowIn parts[kMostParts];
-  int used = 0;
-  for (index_t t = 0; t < count;) {
-    const index_t m = detail::floor_power_of_two(count - t);
-    parts[used++] = power(t, m, n, leaf);
-    t += m;
-  }
-  if (used <= 3)
-    how_.fold.fold_rows(parts, used, n, {out, nullptr});  // for so few the tree is the same
-  else
-    how_.fold.fold_left(parts, used, n, {out, nullptr});
-}
-
-template <class Leaf>
-RowIn BlockFolder::power(index_t first, index_t count, index_t n, const Leaf& leaf) {
-  const int size = log2_of(count);
-  std::byte* out = powers_ + (size * kTurns + turns_[at(size)]++ % kTurns) * power_bytes_;
-  if (count <= kMaxFold) {
-    leaf(first, count, out);
-  } else {
-    const RowIn halves[2] = {power(first, count / 2, n, leaf), power(first + count / 2, count / 2, n, leaf)};
-    how_.fold.fold_rows(halves, 2, n, {out, nullptr});
-  }
-  return {out, nullptr, 0};
 }
 
 }  // namespace oriel::cpu

@@ -6,11 +6,12 @@
 
 #include "cpu/disjoint/gradient_kernels.h"
 #include "cpu/plan/layout.h"
+#include "cpu/plan/output_box.h"
 #include "cpu/runtime/arena.h"
 #include "cpu/runtime/parallel.h"
 #include "cpu/simd/line_writer.h"
 #include "cpu/simd/stream.h"
-#include "oriel/reduce.h"
+#include "reduction.h"
 
 namespace oriel::cpu {
 namespace {
@@ -22,9 +23,6 @@ constexpr index_t kFewestLanes = 8;                // that do
 constexpr int kMostAxes = 3;
 constexpr int kMostTaps = kMaxFold * kMaxFold * kMaxFold;
 constexpr std::size_t at(index_t i) { return static_cast<std::size_t>(i); }
-
-using Coords = std::array<index_t, kMostAxes>;
-using Box = std::array<Range, kMostAxes>;
 
 struct ApartJob {
   const Problem& problem;
@@ -145,7 +143,7 @@ class Sharer {
 
   void run(index_t plane, index_t band) {
     for (Operand operand : {kX, kY, kIndex}) plane_[operand] = layout_.plane_offset(plane, operand);
-    Box outputs{}, inputs{};
+    AxisRanges outputs{}, inputs{};
     for (int a = 0; a < job_.outer; ++a) {
       outputs[at(a)] = a == 0 ? bands_.band(band) : Range{0, axis(a).out};
       inputs[at(a)] = a == 0 ? bands_.inputs(band) : Range{0, axis(a).in};
@@ -157,9 +155,12 @@ class Sharer {
     if (job_.stage) dx_ = staged - begin;
     if (!job_.complete) {
       const index_t bytes = (job_.lanes ? layout_.lanes.n : 1) * (inside() ? row().in : 1) * job_.elem;
-      each(inputs, [&](const Coords& i) { std::memset(dx_ + offset(i, kIndex) * job_.elem, 0, at(bytes)); });
+      each_place(job_.outer, inputs, [&](const RowCoords& i) {
+        std::memset(dx_ + offset(i, kIndex) * job_.elem, 0, at(bytes));
+        return true;
+      });
     }
-    each_run(outputs, [&](const Coords& o, index_t times) { share(o, times); });
+    each_run(outputs, [&](const RowCoords& o, index_t times) { share(o, times); });
     if (job_.stage) writer_.write(staged, inputs[0].size() * bands_.row_bytes, there);
   }
 
@@ -169,46 +170,33 @@ class Sharer {
   // Whether the last axis is inside of what kernels go through.
   bool inside() const { return job_.outer < layout_.pooled(); }
 
-  // Calls body(coordinates) for all of a box of the outer axes.
-  template <class Body>
-  void each(const Box& box, const Body& body) const {
-    Coords c{};
-    for (int a = 0; a < job_.outer; ++a) {
-      if (box[at(a)].empty()) return;
-      c[at(a)] = box[at(a)].begin;
-    }
-    for (int a = 0; a >= 0;) {
-      body(c);
-      for (a = job_.outer - 1; a >= 0 && ++c[at(a)] == box[at(a)].end; --a) c[at(a)] = box[at(a)].begin;
-    }
-  }
-
   // Calls body(coordinates, times) for the outputs of a box: along its innermost axis those whose windows are whole at
   // once, others alone.
   template <class Body>
-  void each_run(Box box, const Body& body) const {
-    if (job_.outer == 0) return body(Coords{}, 1);
+  void each_run(AxisRanges box, const Body& body) const {
+    if (job_.outer == 0) return body(RowCoords{}, 1);
     const int a = job_.outer - 1;
     const Range along = box[at(a)], full = axis(a).full();
     box[at(a)] = {0, 1};
-    each(box, [&](Coords c) {
+    each_place(job_.outer, box, [&](RowCoords c) {
       for (index_t o = along.begin; o < along.end;) {
         const index_t times = full.contains(o) ? std::min(along.end, full.end) - o : 1;
         c[at(a)] = o;
         body(c, times);
         o += times;
       }
+      return true;
     });
   }
 
-  index_t offset(const Coords& c, Operand operand) const {
+  index_t offset(const RowCoords& c, Operand operand) const {
     index_t sum = plane_[operand];
     for (int a = 0; a < job_.outer; ++a) sum += c[at(a)] * layout_.axis[at(a)].pitch[operand];
     return sum;
   }
 
   // The rows, or lanes, that the windows at outputs o look at, in scan order.
-  int list_taps(const Coords& o) {
+  int list_taps(const RowCoords& o) {
     index_t* x = x_place_.data();
     index_t* dx = dx_place_.data();
     x[0] = plane_[kX];
@@ -233,7 +221,7 @@ class Sharer {
     return count;
   }
 
-  void share(const Coords& o, index_t times) {
+  void share(const RowCoords& o, index_t times) {
     const int count = list_taps(o);
     if (count == 0) return;
     ApartRun run{.times = times};

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "cpu/disjoint/global_kernels.h"
+#include "cpu/plan/counts.h"
 #include "cpu/runtime/arena.h"
 #include "cpu/runtime/parallel.h"
 
@@ -72,11 +73,7 @@ class GlobalFolder {
   void lower(index_t n, std::byte* y) {
     const RowReduction& how = job_.plain;
     run_.end = n;
-    LowerParams params{&run_, 1};
-    params.norm = how.norm;
-    params.fixed_divisor = how.divisor > 0;
-    if (params.fixed_divisor) params.divisor = how.divisor;
-    how.lower({results_, nullptr, 0}, n, 1, params, y, 1, 1);
+    how.lower({results_, nullptr, 0}, n, 1, params_of(how, &run_, 1), y, 1, 1);
   }
 
   const FoldJob& job_;

@@ -15,7 +15,6 @@ namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 constexpr int kMostBits = kGlobalBits - 3;  // of a number of eights
-
 // The hardware stops at the end of a page.
 template <class X>
 HWY_INLINE void prefetch_ahead(const X* x, index_t n) {
@@ -41,64 +40,79 @@ struct ColumnSum {
   const GlobalPlane& plane;
   index_t at[kVectors];
 
-  template <int kLevel>
   HWY_INLINE Sums value(const X* x) const {
     Sums s;
-    if constexpr (kLevel == 0) {
-      for (int j = 0; j < kVectors; ++j) s.v[j] = AsIs::load(D(), x + at[j]);
-      std::atomic_signal_fence(std::memory_order_seq_cst);  // row by row: so memory is read ahead
-    } else {
-      fold_apart<kLevel>(x, s);
-    }
+    for (int j = 0; j < kVectors; ++j) s.v[j] = AsIs::load(D(), x + at[j]);
+    std::atomic_signal_fence(std::memory_order_seq_cst);  // row by row: so memory is read ahead
     return s;
   }
 
-  // The tree over kN values, kN <= 8.
-  template <int kLevel, int kN>
+  // The tree over kN elements of level 1, kN <= 8.
+  template <int kN>
   HWY_INLINE Sums few(const X* x) const {
     if constexpr (kN == 1) {
-      return value<kLevel - 1>(x);
+      return value(x);
     } else {
       constexpr int kM = kN == floor_power_of_two(kN) ? kN / 2 : floor_power_of_two(kN);
-      Sums s = few<kLevel, kM>(x);
-      add_rest<kLevel, kN - kM>(x + kM * plane.pitch[kLevel - 1], s);
+      Sums s = few<kM>(x);
+      add_rest<kN - kM>(x + kM * plane.pitch[0], s);
       return s;
     }
   }
   // Powers of two from the largest down, added left to right.
-  template <int kLevel, int kN>
+  template <int kN>
   HWY_INLINE void add_rest(const X* x, Sums& s) const {
     constexpr int kM = floor_power_of_two(kN);
-    s.add(few<kLevel, kM>(x));
-    if constexpr (kN > kM) add_rest<kLevel, kN - kM>(x + kM * plane.pitch[kLevel - 1], s);
+    s.add(few<kM>(x));
+    if constexpr (kN > kM) add_rest<kN - kM>(x + kM * plane.pitch[0], s);
+  }
+
+  // Values that are folds themselves are added in memory, in one code for all numbers of them.
+  template <int kLevel>
+  HWY_NOINLINE void fold_folds(const X* x, index_t n, Sums& s) const {
+    Sums v[kMaxFold];
+    for (index_t t = 0; t < n; ++t) fold_apart<kLevel - 1>(x + t * plane.pitch[kLevel - 1], v[t]);
+    index_t t = 0;
+    for (index_t m = kMaxFold; m >= 1; m /= 2) {
+      if ((n & m) == 0) continue;
+      for (index_t by = 1; by < m; by *= 2) {
+        for (index_t i = t; i < t + m; i += 2 * by) v[i].add(v[i + by]);
+      }
+      if (t == 0)
+        s = v[t];
+      else
+        s.add(v[t]);
+      t += m;
+    }
   }
 
   template <int kLevel>
   HWY_INLINE void fold_few(const X* x, index_t n, Sums& s) const {
+    if constexpr (kLevel > 1) return fold_folds<kLevel>(x, n, s);
     switch (n) {
       case 1:
-        s = few<kLevel, 1>(x);
+        s = few<1>(x);
         return;
       case 2:
-        s = few<kLevel, 2>(x);
+        s = few<2>(x);
         return;
       case 3:
-        s = few<kLevel, 3>(x);
+        s = few<3>(x);
         return;
       case 4:
-        s = few<kLevel, 4>(x);
+        s = few<4>(x);
         return;
       case 5:
-        s = few<kLevel, 5>(x);
+        s = few<5>(x);
         return;
       case 6:
-        s = few<kLevel, 6>(x);
+        s = few<6>(x);
         return;
       case 7:
-        s = few<kLevel, 7>(x);
+        s = few<7>(x);
         return;
       default:
-        s = few<kLevel, 8>(x);
+        s = few<8>(x);
     }
   }
 
@@ -109,7 +123,11 @@ struct ColumnSum {
     Sums sum[kMostBits];
     for (index_t unit = 0; unit < n / 8; ++unit, x += 8 * pitch) {
       if constexpr (kLevel == 1) prefetch_ahead(x + at[0], 8 * pitch);
-      Sums next = few<kLevel, 8>(x);
+      Sums next;
+      if constexpr (kLevel > 1)
+        fold_folds<kLevel>(x, 8, next);
+      else
+        next = few<8>(x);
       int bit = 0;
       for (; (unit >> bit) & 1; ++bit) {
         Sums low = sum[bit];
@@ -121,11 +139,10 @@ struct ColumnSum {
     bool first = true;
     for (int bit = kMostBits - 1; bit >= 0; --bit) {
       if (((n >> (bit + 3)) & 1) == 0) continue;
-      if (first) {
+      if (first)
         s = sum[bit];
-      } else {
+      else
         s.add(sum[bit]);
-      }
       first = false;
     }
     for (index_t m = 4; m >= 1; m /= 2) {
@@ -138,12 +155,7 @@ struct ColumnSum {
   }
 
   template <int kLevel>
-  HWY_NOINLINE void fold_apart(const X* x, Sums& s) const {  // in many places of the level above
-    fold<kLevel>(x, s);
-  }
-
-  template <int kLevel>
-  HWY_INLINE void fold(const X* x, Sums& s) const {
+  HWY_NOINLINE void fold_apart(const X* x, Sums& s) const {
     const index_t n = plane.count[kLevel - 1];
     if (n > 8) return fold_many<kLevel>(x, n, s);
     fold_few<kLevel>(x, n, s);
@@ -158,11 +170,10 @@ HWY_INLINE void sum_vectors(D d, const X* x, const GlobalPlane& plane, index_t b
     column.at[j] = HWY_MAX(0, HWY_MIN(begin + j * lanes, plane.columns - lanes));
   }
   Columns<D, kVectors> s;
-  if constexpr (kLevels == 0) {
-    s = column.template value<0>(x);
-  } else {
-    column.template fold<kLevels>(x, s);
-  }
+  if constexpr (kLevels == 0)
+    s = column.value(x);
+  else
+    column.template fold_apart<kLevels>(x, s);
   for (int j = 0; j < kVectors; ++j) hn::StoreU(s.v[j], d, sums + column.at[j]);
 }
 
@@ -196,11 +207,10 @@ HWY_INLINE A sum_of(const A* s) {
   } else {
     constexpr int kM = floor_power_of_two(kN), kRest = kN - kM, kNext = floor_power_of_two(kRest);
     const A head = sum_of<kM>(s) + sum_of<kNext>(s + kM);
-    if constexpr (kRest == kNext) {
+    if constexpr (kRest == kNext)
       return head;
-    } else {
+    else
       return head + s[kN - 1];
-    }
   }
 }
 
@@ -252,6 +262,11 @@ HWY_INLINE A sum_along(const A* s, index_t n) {
   }
 }
 
+template <class A>
+HWY_NOINLINE A sum_apart_along(const A* s, index_t n) {
+  return sum_along(s, n);
+}
+
 template <class X, int kLevels, class D>
 HWY_INLINE void sum_planes(D d, const X* x, const GlobalPlane& plane, index_t planes, hn::TFromD<D>* sums,
                            hn::TFromD<D>* out) {
@@ -260,7 +275,7 @@ HWY_INLINE void sum_planes(D d, const X* x, const GlobalPlane& plane, index_t pl
       out[p] = sum_along(x, plane.columns);
     } else {
       sum_columns<X, kLevels>(d, x, plane, sums);
-      out[p] = sum_along(sums, plane.columns);
+      out[p] = sum_apart_along(sums, plane.columns);
     }
   }
 }
@@ -315,6 +330,19 @@ HWY_INLINE void sum_short_rows(D d, const X* x, const ShortRows& s, hn::TFromD<D
   });
 }
 
+template <class D>
+HWY_NOINLINE void sum_short_sums(D d, const hn::TFromD<D>* x, const ShortRows& s, hn::TFromD<D>* HWY_RESTRICT out) {
+  sum_short_rows(d, x, s, out);
+}
+
+// The trees along some rows of sums, a vector each.
+template <class D>
+HWY_NOINLINE void sum_short_columns(D d, const hn::TFromD<D>* sums, index_t columns, index_t some, hn::TFromD<D>* out) {
+  with_few(columns, [&](auto n) {
+    for (index_t i = 0; i < some; ++i, sums += hn::Lanes(d)) out[i] = sum_of<decltype(n)::value>(sums);
+  });
+}
+
 constexpr index_t kShortPlanes = 16;
 
 inline bool is_short(const GlobalPlane& plane) {
@@ -333,11 +361,8 @@ HWY_INLINE void sum_short_planes(D d, const X* x, const GlobalPlane& plane, inde
     const index_t some = HWY_MIN(kShortPlanes, planes - p);
     const index_t rows = plane.levels == 1 ? 1 : plane.count[1];
     sum_short_rows(d, x, {some, plane.elems, rows, plane.pitch[1], plane.count[0], plane.pitch[0]}, first);
-    if (rows > 1) sum_short_rows(d, first, {some, rows * lanes, 1, 0, rows, lanes}, second);
-    const A* sums = rows > 1 ? second : first;
-    with_few(plane.columns, [&](auto columns) {
-      for (index_t i = 0; i < some; ++i) out[p + i] = sum_of<decltype(columns)::value>(sums + i * lanes);
-    });
+    if (rows > 1) sum_short_sums(d, first, {some, rows * lanes, 1, 0, rows, lanes}, second);
+    sum_short_columns(d, rows > 1 ? second : first, plane.columns, some, out + p);
   }
 }
 
@@ -407,11 +432,10 @@ HWY_INLINE X extremum_of(const X* x, index_t n) {
     if (!hn::AllFalse(d, nan)) return static_cast<X>(std::numeric_limits<A>::quiet_NaN());
   }
   A result;
-  if constexpr (std::is_same_v<R, Max>) {
+  if constexpr (std::is_same_v<R, Max>)
     result = hn::GetLane(hn::MaxOfLanes(d, best));
-  } else {
+  else
     result = hn::GetLane(hn::MinOfLanes(d, best));
-  }
   if constexpr (is_floating_v<X>) {
     if (result == A{0}) result = first_zero(d, x, n);
   }

@@ -4,6 +4,7 @@
 
 #include "cpu/disjoint/tree.h"
 #include "cpu/lifted/lifted_rows.h"
+#include "cpu/plan/counts.h"
 #include "cpu/rows/careful_rows.h"
 #include "cpu/runtime/parallel.h"
 
@@ -86,11 +87,8 @@ void run_chunks(const FoldJob& job, int threads) {
       tree.join(folded, count, rest, left, result);
       auto* y = static_cast<std::byte*>(job.y) + (job.layout.plane_offset(p, kY) + o * along.pitch[kY]) * how.out_bytes;
       const RowRun run = {0, 1, along.axis.divisor(o, how.count_include_pad), window.width};
-      LowerParams params{&run, 1};
-      params.norm = how.norm;
-      params.fixed_divisor = how.divisor > 0;
-      if (params.fixed_divisor) params.divisor = how.divisor;
-      (how.lower != nullptr ? how.lower : how.store)({result, nullptr, 0}, 1, 1, params, y, 1, 1);
+      const LowerRow lower = how.lower != nullptr ? how.lower : how.store;
+      lower({result, nullptr, 0}, 1, 1, params_of(how, &run, 1), y, 1, 1);
     }
     if (special) careful.fold(p, {0, 1});
   }

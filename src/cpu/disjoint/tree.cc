@@ -1,5 +1,6 @@
 #include "cpu/disjoint/tree.h"
 
+#include "cpu/recipe/pairwise_rows.h"
 #include "cpu/simd/transpose.h"
 
 namespace oriel::cpu {
@@ -69,10 +70,7 @@ void RowTree::add_parts(const std::byte* row, index_t count, std::byte* levels) 
 void RowTree::join_parts(std::byte* out) {
   RowIn list[kMostParts];
   for (int i = 0; i < used_; ++i) list[i] = {parts_ + i * bytes_, nullptr, 0};
-  if (used_ <= 3)
-    how_.fold.fold_rows(list, used_, 1, {out, nullptr});  // for so few the tree is the same
-  else
-    how_.fold.fold_left(list, used_, 1, {out, nullptr});
+  join_powers(how_, list, used_, 1, {out, nullptr});
 }
 
 void RowTree::join(const std::byte* units, index_t count, const std::byte* rest, index_t rest_count, std::byte* out) {

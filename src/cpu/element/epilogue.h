@@ -10,11 +10,15 @@ namespace oriel::cpu {
 
 enum class PlaneLower : std::uint8_t { none, multiply, divide, divide_each, root };
 
+/// The bits of infinities.
+inline constexpr std::int16_t kHalfInfinity = 0x7c00, kBfloat16Infinity = 0x7f80;
+
 struct PlaneLowering {
   PlaneLower lower = PlaneLower::none;
   double divisor = 1;                  // its reciprocal for `multiply`
   const void* divisor_each = nullptr;  // of every element along the row, times `divisor`
   ShortQuotient quotient;              // by the divisor, for sums in 16 bits
+  std::int16_t infinity = 0;           // of extrema of 16-bit floats: its bits
 
   /// One divisor for all elements of an average of `dtype`.
   void divide_all(index_t by, Dtype dtype) {

@@ -9,7 +9,7 @@
 #include "cpu/element/kinds.h"
 #include "cpu/simd/scalar_loop.h"
 #include "hwy/highway.h"
-#include "oriel/reduce.h"
+#include "reduction.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace oriel::cpu {
@@ -74,33 +74,93 @@ constexpr bool kHasVectors = hn::MaxLanes(hn::ScalableTag<T>()) > 1;
 template <class T>
 constexpr bool kHasShortVectors = hn::MaxLanes(ShortTag<T>()) < hn::MaxLanes(hn::ScalableTag<T>());
 
-// The scalar kernels of x86 run on processors without SSE4 and AES (before about 2011), or when asked for: be short.
-constexpr bool kSpareScalarCode = HWY_TARGET == HWY_SCALAR && HWY_ARCH_X86;
-
-// Calls at(d, i) for vectors at i that cover n >= Lanes(d) elements; the last one overlaps the one before.
-template <class D, class At>
-HWY_INLINE void cover_by(D d, index_t n, const At& at) {
-  const index_t lanes = static_cast<index_t>(hn::Lanes(d));
-  index_t i = 0;
-  for (; i + lanes <= n; i += lanes) at(d, i);
-  if (i < n) at(d, n - lanes);
+// Calls at(i) for vectors of so many lanes at i that cover n >= lanes elements; the last one overlaps the one before.
+// `at` is compiled once: the last vector comes from a second turn of the same loop.
+template <class At>
+HWY_INLINE void cover_from(index_t lanes, index_t n, const At& at) {
+  const index_t last = n - lanes;
+  for (index_t i = 0;; i = last) {
+    for (; i <= last; i += lanes) {
+      ORIEL_SPARE_SCALAR_LOOP;
+      at(i);
+    }
+    if (i >= n) return;
+  }
 }
 
-// Calls at(d, i) for vectors that cover a row, as long as it allows.
+// The same by vectors D.
+template <class D, class At>
+HWY_INLINE void cover_by(D d, index_t n, const At& at) {
+  cover_from(static_cast<index_t>(hn::Lanes(d)), n, [&](index_t i) HWY_ATTR { at(d, i); });
+}
+
+// Calls at(d, i) for vectors that cover a row, as long as it allows; true unless it fills none.
 template <class T, class At>
-HWY_INLINE void cover(index_t n, const At& at) {
+HWY_INLINE bool cover_vectors([[maybe_unused]] index_t n, [[maybe_unused]] const At& at) {
   if constexpr (kHasVectors<T>) {
     const hn::ScalableTag<T> d;
-    if (n >= static_cast<index_t>(hn::Lanes(d))) return cover_by(d, n, at);
+    if (n >= static_cast<index_t>(hn::Lanes(d))) {
+      cover_by(d, n, at);
+      return true;
+    }
   }
   if constexpr (kHasShortVectors<T>) {
     const ShortTag<T> few;
-    if (n >= static_cast<index_t>(hn::Lanes(few))) return cover_by(few, n, at);
+    if (n >= static_cast<index_t>(hn::Lanes(few))) {
+      cover_by(few, n, at);
+      return true;
+    }
   }
+  return false;
+}
+
+// The same, by single elements if it must be.
+template <class T, class At>
+HWY_INLINE void cover(index_t n, const At& at) {
+  if (cover_vectors<T>(n, at)) return;
   const hn::CappedTag<T, 1> d1;
   for (index_t i = 0; i < n; ++i) {
-    if constexpr (kSpareScalarCode) ORIEL_SCALAR_LOOP;
+    ORIEL_SPARE_SCALAR_LOOP;
     at(d1, i);
+  }
+}
+
+// Whether a row fills a vector of 16 bytes; shorter ones have one code for all numbers of taps.
+template <class T>
+HWY_INLINE bool fills_vector(index_t n) {
+  return kHasVectors<T> && n >= static_cast<index_t>(hn::Lanes(ShortTag<T>()));
+}
+
+// The tree of S8 at one place, for any number of taps.
+template <class R, class V>
+HWY_INLINE V fold_few(const V* v, int count) {
+  switch (count) {
+    case 1:
+      return v[0];
+    case 2:
+      return fold_tree<R, 2>(v);
+    case 3:
+      return fold_tree<R, 3>(v);
+    case 4:
+      return fold_tree<R, 4>(v);
+    case 5:
+      return fold_tree<R, 5>(v);
+    case 6:
+      return fold_tree<R, 6>(v);
+    case 7:
+      return fold_tree<R, 7>(v);
+    default:
+      return fold_tree<R, 8>(v);
+  }
+}
+
+template <class R, class T>
+HWY_NOINLINE void fold_short_rows(const RowIn* rows, int count, index_t n, T* out) {
+  const hn::CappedTag<T, 1> d;
+  for (index_t i = 0; i < n; ++i) {
+    hn::Vec<decltype(d)> v[kMaxFold];
+    for (int t = 0; t < count; ++t) v[t] = hn::LoadU(d, static_cast<const T*>(rows[t].value) + i);
+    hn::StoreU(fold_few<R>(v, count), d, out + i);
   }
 }
 
@@ -108,12 +168,13 @@ template <class R, class T, int K>
 HWY_INLINE void fold_rows_of(const RowIn* in, index_t n, T* HWY_RESTRICT out) {
   const T* rows[K];
   for (int t = 0; t < K; ++t) rows[t] = static_cast<const T*>(in[t].value);
-  cover<T>(n, [&](auto d, index_t i) HWY_ATTR { fold_rows_at<R, K>(d, rows, i, out); });
+  cover_vectors<T>(n, [&](auto d, index_t i) HWY_ATTR { fold_rows_at<R, K>(d, rows, i, out); });
 }
 
 template <class R, class T>
 void fold_rows(const RowIn* rows, int count, index_t n, RowOut out) {
   T* y = static_cast<T*>(out.value);
+  if (!fills_vector<T>(n)) return fold_short_rows<R, T>(rows, count, n, y);
   switch (count) {
     case 1:
       return fold_rows_of<R, T, 1>(rows, n, y);
@@ -148,12 +209,15 @@ void fold_left(const RowIn* rows, int count, index_t n, RowOut out) {
   cover<T>(n, [&](auto d, index_t i) HWY_ATTR { fold_left_at<R>(d, rows, count, i, y); });
 }
 
-template <class R, int K, class T>
-HWY_INLINE void fold_window(const T* x, index_t o, T* out) {
+// Windows that step by 2 from number `begin` on, one after the other.
+template <class R, class T>
+HWY_NOINLINE void fold_windows_each(const T* x, int kernel, index_t begin, index_t end, T* out) {
   const hn::CappedTag<T, 1> d;
-  hn::Vec<decltype(d)> v[K];
-  for (int t = 0; t < K; ++t) v[t] = hn::LoadU(d, x + 2 * o + t);
-  hn::StoreU(fold_tree<R, K>(v), d, out + o);
+  for (index_t o = begin; o < end; ++o) {
+    hn::Vec<decltype(d)> v[kMaxFold];
+    for (int t = 0; t < kernel; ++t) v[t] = hn::LoadU(d, x + 2 * o + t);
+    hn::StoreU(fold_few<R>(v, kernel), d, out + o);
+  }
 }
 
 // Windows of K taps that step by 2: even and odd taps are split on load, once per pair of taps.
@@ -167,20 +231,16 @@ HWY_INLINE void fold_windows_at(D d, const hn::TFromD<D>* x, index_t o, hn::TFro
 template <class R, class T, int K>
 HWY_INLINE void fold_windows_of(const T* x, index_t n, T* HWY_RESTRICT out, bool slack) {
   const index_t safe = K % 2 == 0 || slack ? n : n - 1;  // an odd K's last load reaches one element further
-  cover<T>(safe, [&](auto d, index_t o) HWY_ATTR {
-    if constexpr (hn::MaxLanes(decltype(d)()) > 1) {
-      fold_windows_at<R, K>(d, x, o, out);
-    } else {
-      fold_window<R, K>(x, o, out);
-    }
-  });
-  if (safe < n) fold_window<R, K>(x, safe, out);
+  const bool covered = cover_vectors<T>(safe, [&](auto d, index_t o) HWY_ATTR { fold_windows_at<R, K>(d, x, o, out); });
+  const index_t done = covered ? safe : 0;
+  if (done < n) fold_windows_each<R>(x, K, done, n, out);
 }
 
 template <class R, class T>
 void fold_windows(RowIn row, int kernel, index_t n, RowOut out, bool slack) {
   const T* x = static_cast<const T*>(row.value);
   T* y = static_cast<T*>(out.value);
+  if (!kHasVectors<T>) return fold_windows_each<R>(x, kernel, 0, n, y);
   switch (kernel) {
     case 2:
       return fold_windows_of<R, T, 2>(x, n, y, slack);

@@ -6,10 +6,11 @@
 #define ORIEL_CPU_ELEMENT_SPECIAL_INL_H
 #endif
 
+#include "cpu/element/epilogue.h"
 #include "cpu/element/kinds.h"
 #include "cpu/simd/register-inl.h"
 #include "hwy/highway.h"
-#include "oriel/reduce.h"
+#include "reduction.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace oriel::cpu {
@@ -23,12 +24,12 @@ class Watch {
   using D = hn::ScalableTag<T>;
   using V = hn::Vec<D>;
   using DI = hn::RebindToSigned<D>;
+  static constexpr bool kShort = sizeof(T) == 2;  // the greatest magnitude tells a NaN
 #if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL
-  static constexpr bool kByClass = true;
+  static constexpr bool kByClass = !kShort;
 #else
   static constexpr bool kByClass = false;
 #endif
-  static constexpr T kInfinity = static_cast<T>(0x7fff & ~((1 << P::kMantissa) - 1));  // of 16 bits
   static constexpr bool kByLeast = !kByClass && sizeof(T) <= 4;  // the least of all bits tells a negative zero
 
  public:
@@ -38,6 +39,11 @@ class Watch {
       keep_in_register(v);
       const DI di;
       const auto bits = hn::BitCast(di, v);
+      if constexpr (kByLeast) least_ = hn::Min(least_, bits);
+      if constexpr (kShort) {
+        bad_ = hn::Max(bad_, hn::And(v, hn::Set(di, T{0x7fff})));
+        return;
+      }
 #if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL
       constexpr int kQuietSignalingOrNegativeZero = 0x85;
       const auto one = hn::Set(di, 1);  // masks into a vector: there are few registers of masks
@@ -47,15 +53,9 @@ class Watch {
       } else if constexpr (sizeof(T) == 8) {
         const auto special = _mm512_fpclass_pd_mask(v.raw, kQuietSignalingOrNegativeZero);
         bad_.raw = _mm512_mask_mov_epi64(bad_.raw, special, one.raw);
-      } else {
-        const auto nan = hn::Gt(hn::And(v, hn::Set(di, T{0x7fff})), hn::Set(di, kInfinity));
-        bad_ = hn::IfThenElse(hn::Or(nan, hn::Eq(bits, negative_zero())), one, bad_);
       }
 #else
-      if constexpr (kByLeast) least_ = hn::Min(least_, bits);
-      if constexpr (sizeof(T) == 2) {  // the greatest magnitude
-        bad_ = hn::Max(bad_, hn::And(v, hn::Set(di, T{0x7fff})));
-      } else {
+      if constexpr (!kShort) {
         bad_ = hn::Or(bad_, hn::BitCast(di, hn::VecFromMask(D(), hn::IsNaN(v))));
         if constexpr (!kByLeast) bad_ = hn::Or(bad_, hn::VecFromMask(di, hn::Eq(bits, negative_zero())));
       }
@@ -93,17 +93,18 @@ class Watch {
   }
   HWY_INLINE void see_zero(V v) { least_ = hn::Min(least_, hn::BitCast(DI(), v)); }
 
-  HWY_INLINE bool found() const {
+  // `b`: which infinity is that of 16-bit floats.
+  HWY_INLINE bool found([[maybe_unused]] const PlaneLowering& b) const {
     if constexpr (P::kWatch) {
       const DI di;
+      if constexpr (kShort) {
+        const auto nan = hn::Gt(bad_, hn::Set(di, static_cast<T>(b.infinity)));
+        return !hn::AllFalse(di, hn::Or(nan, hn::Eq(least_, negative_zero())));
+      }
 #if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL
       if ((ordered0_ & ordered1_ & ordered2_ & ordered3_) != kAllOrdered) return true;
 #endif
-      if constexpr (!kByClass && sizeof(T) == 2) {
-        return !hn::AllFalse(di, hn::Or(hn::Gt(bad_, hn::Set(di, kInfinity)), hn::Eq(least_, negative_zero())));
-      } else {
-        return !hn::AllFalse(di, hn::Or(hn::Ne(bad_, hn::Zero(di)), hn::Eq(least_, negative_zero())));
-      }
+      return !hn::AllFalse(di, hn::Or(hn::Ne(bad_, hn::Zero(di)), hn::Eq(least_, negative_zero())));
     } else {
       return false;
     }

@@ -49,7 +49,6 @@ struct NarrowSum {
   using Out = T;
   using By = float;
   static constexpr bool kTree = false, kWatch = false;
-  static constexpr int kMantissa = 0;
 
   static constexpr In absent() { return 0; }
   static constexpr Lane identity() { return 0; }
@@ -107,7 +106,6 @@ struct ByteSum {
   using Lane = std::int16_t;
   using Out = T;
   static constexpr bool kTree = false, kWatch = false;
-  static constexpr int kMantissa = 0;
 
   // The quotient in vectors.
   template <class D>
@@ -313,7 +311,6 @@ struct WideSum {
   using Out = std::int32_t;
   using By = double;
   static constexpr bool kTree = false, kWatch = false;
-  static constexpr int kMantissa = 0;
 
   static constexpr In absent() { return 0; }
   static constexpr Lane identity() { return 0; }

@@ -52,13 +52,16 @@ HWY_INLINE void with_taps(int count, const F& f) {
 template <class D, class At, class Some>
 HWY_INLINE void cover_results(D d, index_t n, const At& at, const Some& some) {
   const index_t lanes = lanes_of(d);
-  index_t j = 0;
-  for (; j + lanes <= n; j += lanes) at(j);
-  if (j == n) return;
-  if (j > 0)
-    at(n - lanes);
-  else
-    some(index_t{0}, n);
+  if (n < lanes) {
+    if (n > 0) some(index_t{0}, n);
+  } else if constexpr (std::is_floating_point_v<hn::TFromD<D>>) {
+    // A loop alone: how it divides is asked before it.
+    index_t j = 0;
+    for (; j + lanes <= n; j += lanes) at(j);
+    if (j < n) at(n - lanes);
+  } else {
+    cover_from(lanes, n, at);
+  }
 }
 
 }  // namespace HWY_NAMESPACE

@@ -59,8 +59,12 @@ struct LiftNone {
   }
 };
 
+// Whether extrema of T are watched for NaN and negative zeros.
+template <class R, class T>
+inline constexpr bool kWatched = !std::is_same_v<R, Sum> && std::is_floating_point_v<T>;
+
 // A fold whose elements are lanes: in, folded and out. `L` is what becomes of an element first.
-template <class R, class T, class L = LiftNone>
+template <class R, class T, class L = LiftNone, bool kLooks = kWatched<R, T>>
 struct PlainFold {
   using Reduce = R;
   using In = T;
@@ -68,8 +72,7 @@ struct PlainFold {
   using Out = T;
   using By = T;                                                                         // in which averages are divided
   static constexpr bool kTree = std::is_same_v<R, Sum> && std::is_floating_point_v<T>;  // order matters
-  static constexpr bool kWatch = !std::is_same_v<R, Sum> && std::is_floating_point_v<T>;
-  static constexpr int kMantissa = 0;
+  static constexpr bool kWatch = kLooks;
 
   static constexpr In absent() {
     if constexpr (std::is_same_v<R, Sum>)
@@ -131,17 +134,18 @@ struct BoolFold : PlainFold<R, std::uint8_t> {
   }
 };
 
-// Extrema of 16-bit floats on integers in the same order (the map is its own inverse).
-template <class R, int kBits>
+// Extrema of 16-bit floats on integers in the same order (the map is its own inverse): one code for f16 and bf16, which
+// differ in their infinity.
+template <class R>
 struct KeyFold : PlainFold<R, std::int16_t> {
   using In = std::int16_t;
   static constexpr bool kWatch = true;
-  static constexpr int kMantissa = kBits;
-  static constexpr In kInfinity = static_cast<In>(0x7fff & ~((1 << kBits) - 1));
-  static constexpr In absent() {
-    return std::is_same_v<R, Min> ? kInfinity : static_cast<In>(static_cast<std::uint16_t>(kInfinity) | 0x8000U);
+  static constexpr In absent(In infinity) {
+    return std::is_same_v<R, Min> ? infinity : static_cast<In>(static_cast<std::uint16_t>(infinity) | 0x8000U);
   }
-  static constexpr In identity() { return static_cast<In>(absent() ^ ((absent() >> 15) & 0x7fff)); }
+  static constexpr In identity(In infinity) {
+    return static_cast<In>(absent(infinity) ^ ((absent(infinity) >> 15) & 0x7fff));
+  }
   template <class D, class V>
   static HWY_INLINE V lift(D d, V v) {
     return hn::Xor(v, hn::And(hn::ShiftRight<15>(v), hn::Set(d, In{0x7fff})));
@@ -152,12 +156,34 @@ struct KeyFold : PlainFold<R, std::int16_t> {
   }
 };
 
-// A fold P of rows that are folded already along another axis.
+// An element of x that counts as nothing, and what it is folded to.
+template <class P>
+HWY_INLINE typename P::In absent_of([[maybe_unused]] const PlaneLowering& b) {
+  if constexpr (requires { P::absent(b.infinity); })
+    return P::absent(b.infinity);
+  else
+    return P::absent();
+}
+template <class P>
+HWY_INLINE typename P::Lane identity_of([[maybe_unused]] const PlaneLowering& b) {
+  if constexpr (requires { P::identity(b.infinity); })
+    return P::identity(b.infinity);
+  else
+    return P::identity();
+}
+
+// The fold of lanes that are folded already along another axis: nothing is watched or lifted.
+template <class R, class T>
+using LaneFold = PlainFold<R, T, LiftNone, false>;
+
+// A fold P of rows that are folded already along another axis, lowered as P does.
 template <class P>
 struct Again : P {
   using In = typename P::Lane;
   static constexpr bool kWatch = false;
   static constexpr In absent() { return P::identity(); }
+  static constexpr In absent(In infinity) requires requires { P::identity(infinity); }
+  { return P::identity(infinity); }
   template <class D>
   static HWY_INLINE hn::Vec<D> load(D d, const In* p) {
     return hn::LoadU(d, p);
@@ -170,6 +196,32 @@ struct Again : P {
   static HWY_INLINE V lift(D, V v) {
     return v;
   }
+};
+
+// Folds of the same code as P's, of which one is enough: of rows that are folded, of rows across, and of folded rows
+// along.
+template <class P>
+struct Shared {
+  using Again = HWY_NAMESPACE::Again<P>;
+  using Across = P;
+  using Along = P;
+};
+template <class R, class T, class L, bool kLooks>
+struct Shared<PlainFold<R, T, L, kLooks>> {
+  using Again = LaneFold<R, T>;
+  using Across = PlainFold<R, T, L, kLooks>;
+  using Along = LaneFold<R, T>;
+};
+template <class R>
+struct Shared<BoolFold<R>> {
+  using Again = HWY_NAMESPACE::Again<BoolFold<R>>;
+  using Across = BoolFold<R>;
+  using Along = LaneFold<R, std::uint8_t>;
+};
+template <class P>
+struct Shared<Again<P>> {
+  using Across = LaneFold<typename P::Reduce, typename P::Lane>;
+  using Along = typename Shared<P>::Along;
 };
 
 template <class P>

@@ -11,9 +11,68 @@ namespace oriel::cpu {
 /// Whether results can be mended: a maximum's or a minimum's values alone, in which a NaN shows (S3).
 bool mends(const FoldJob& job);
 
+/// Mends the outputs of a box that have been folded as if they held no special value. False if they need to be folded
+/// again.
+bool mend(const FoldJob& job, index_t plane, const OutputBox& box);
+
+/// A box of outputs of a plane, and the inputs that they read.
+struct MendedBox {
+  MendedBox(const FoldJob& fold, index_t number, const OutputBox& outputs);
+
+  // How rows of inputs (kX) or of outputs (kY) lie.
+  struct Rows {
+    index_t n = 1, pitch = 1;  // positions
+    index_t lanes = 1, lane_pitch = 1;
+    bool dense = true;  // one run of memory
+  };
+  Rows rows(const AxisRanges& part, Operand operand) const;
+  index_t offset(const RowCoords& c, Operand operand) const;
+  /// The outputs of the box along an axis whose windows span an input.
+  Range fed(int axis, index_t input) const;
+
+  const FoldJob& job;
+  const RowLayout& layout;
+  const OutputBox& box;
+  const Pitches plane;
+  AxisRanges needs;  // the inputs
+  index_t inputs, outputs;
+};
+
+/// Some inputs of a box whose values decide what their windows' results are.
+class DecidingInputs {
+ public:
+  static constexpr index_t kMost = 64;
+
+  explicit DecidingInputs(const MendedBox& box) : box_(box) {}
+
+  /// Lists the inputs that `is` tells. False if they are so many that all should be folded another way. Rows that lie
+  /// one after the other are looked through as one, and row by row only if `has` gives not 0: how many are in them, at
+  /// least.
+  template <class Bits, class Has, class Is>
+  bool find(const Has& has, const Is& is);
+  /// Writes each of them to the results of its windows that change(result) is true for: those that come first in scan
+  /// order first, or, backward, last.
+  template <class Bits, class Changes>
+  void write(bool backward, const Changes& changes);
+
+ private:
+  struct Input {
+    RowCoords place;
+    index_t lane;
+  };
+
+  bool add(const RowCoords& place, index_t lane);
+
+  const MendedBox& box_;
+  index_t written_ = 0;
+  InlineList<Input, kMost> inputs_;
+};
+
 class Mender {
  public:
-  Mender(const FoldJob& job, index_t plane, const OutputBox& box);
+  Mender(const FoldJob& job, index_t plane, const OutputBox& box) : box_(job, plane, box), inputs_(box_) {}
+  Mender(const Mender&) = delete;
+  Mender& operator=(const Mender&) = delete;
 
   /// Looks for the NaN among the inputs. False if they are so many that all should be folded another way.
   bool find_nan();
@@ -24,39 +83,8 @@ class Mender {
   bool sign_zeros();
 
  private:
-  static constexpr int kMostPlaces = 64;
-  using Coords = std::array<index_t, kMaxPooledAxes>;
-  struct Place {
-    Coords input;
-    index_t lane;
-  };
-
-  template <class Bits, class Has, class Is>
-  bool find(const Has& has, const Is& is);
-  template <class Bits, class Changes>
-  void write(const Changes& changes);
-  template <class Bits>
-  bool sign();
-  template <class Bits>
-  void sign_row();
-  template <class Bits>
-  bool sign_one(const Coords& o, index_t lane, Bits& y);
-  bool add(const Coords& input, index_t lane);
-  Range fed(int axis, index_t input) const;
-  index_t row_size(const std::array<Range, kMaxPooledAxes>& part) const;
-  template <class Body>
-  void each_row(const std::array<Range, kMaxPooledAxes>& part, const Body& body) const;
-  index_t offset(const Coords& c, Operand operand) const;
-
-  const FoldJob& job_;
-  const RowLayout& layout_;
-  const OutputBox& box_;
-  std::array<Range, kMaxPooledAxes> needs_;  // the inputs of the box
-  Pitches plane_;
-  index_t inputs_, outputs_;
-  index_t written_ = 0;
-  index_t looked_ = 0;
-  InlineList<Place, kMostPlaces> places_;  // of NaN, or of zeros
+  const MendedBox box_;
+  DecidingInputs inputs_;
 };
 
 }  // namespace oriel::cpu

@@ -115,7 +115,7 @@ void check_indices(const PlaneWalk& walk, const ConstTensor& index, IndexSpace s
   const Extents& shape = index.shape;
   const index_t count = element_count(shape);
   if (count == 0) return;
-  const Extents zeros(shape.size(), 0), step = dense_pitch(shape);
+  const Extents zeros = Extents::filled(shape.size(), 0), step = dense_pitch(shape);
   const auto value_at = [&](const Extents& output) {
     return static_cast<const std::int64_t*>(index.data)[offset(output, index.pitch)];
   };
@@ -153,10 +153,11 @@ void check_indices(const PlaneWalk& walk, const ConstTensor& index, IndexSpace s
     rest %= step[d];
   }
   throw Error(
-      fmt::format("{}: indices must be {}, but the output at {} has {}",
-                  in_window ? fmt::format("{}_pool backward", name(walk.problem.pool.op)) : "unpool",
-                  in_window ? "of a tap of the output's window, or -1" : "-1 or a place in the output's own plane of x",
-                  place(output), value_at(output)));
+      Error::Fields{.function = in_window ? fmt::format("{}_pool backward", name(walk.problem.pool.op)) : "unpool",
+                    .argument = "indices",
+                    .allowed = in_window ? "must be of a tap of the output's window, or -1"
+                                         : "must be -1 or a place in the output's own plane of x",
+                    .value = fmt::format("the output at {} has {}", place(output), value_at(output))});
 }
 
 // How indices are turned into cells of a band: places of the plane, counted from the band's first.
@@ -178,7 +179,7 @@ struct TapCells {
   explicit TapCells(const PlaneWalk& walk) {
     const Problem& p = walk.problem;
     index_t cells = 1;
-    Extents cell_step(p.shape.size(), 0);
+    Extents cell_step = Extents::filled(p.shape.size(), 0);
     for (int i = walk.inner.size() - 1; i >= 0; --i) {
       const int d = static_cast<int>(walk.inner[i]);
       cell_step[d] = cells;
@@ -227,7 +228,7 @@ class BandGradient {
     lane_axis_ = lane_axis;
     lanes_ = lanes;
     sums_.assign(at(band.size() * cells_per_step_ * lanes), A{0});
-    Extents begin(p.shape.size(), 0), end = p.output_shape, output = origin;
+    Extents begin = Extents::filled(p.shape.size(), 0), end = p.output_shape, output = origin;
     const Range outputs = p.axis[at(walk_.pooled_number[first_])].feeds(band);
     begin[first_] = outputs.begin;
     end[first_] = outputs.end;
@@ -313,7 +314,7 @@ class BandGradient {
   }
 
   void write(const Extents& origin) {
-    Extents begin(dx_.rank(), 0), end = walk_.problem.shape, input = origin;
+    Extents begin = Extents::filled(dx_.rank(), 0), end = walk_.problem.shape, input = origin;
     begin[first_] = input[first_] = band_.begin;
     end[first_] = band_.end;
     const A* sums = sums_.data();
@@ -386,7 +387,7 @@ void indexed_backward(const Problem& problem, const ConstTensor& dy, const Const
   parallel_for(tasks * bands, band * step_bytes, threads, [&](index_t begin, index_t end) {
     BandGradient<T> task = model;
     for (index_t i = begin; i < end; ++i) {
-      Extents origin(problem.shape.size(), 0);
+      Extents origin = Extents::filled(problem.shape.size(), 0);
       index_t rest = i / bands, width = 1;
       for (int g = groups.size() - 1; g >= 0; --g) {
         const int d = static_cast<int>(walk.outer[g]);
@@ -408,8 +409,8 @@ void dispatch_backward(const Problem& problem, const ConstTensor& dy, const Cons
 template <class T>
 void unpool_plane(const PlaneWalk& walk, index_t plane, const ConstTensor& y, const ConstTensor& index,
                   IndexSpace space, const Tensor& x) {
-  const Extents zeros(x.rank(), 0);
-  Extents output(x.rank(), 0);
+  const Extents zeros = Extents::filled(x.rank(), 0);
+  Extents output = Extents::filled(x.rank(), 0);
   walk.locate(plane, output);
   Extents input = output;
   do {

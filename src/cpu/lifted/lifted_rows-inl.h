@@ -25,24 +25,15 @@ constexpr auto infinity_bits() {
   else
     return std::int16_t{std::is_same_v<X, bfloat16> ? 0x7f80 : 0x7c00};
 }
+template <class X>
+using InfinityBits = decltype(infinity_bits<X>());
 
-// The tree of S8 at one place, for any number of rows: what is shorter than a vector.
-template <class R, class V>
-V fold_few(const V* v, int count) {
-  if (count == 1) return v[0];
-  const int m = floor_power_of_two(count);
-  if (count == m) return R::combine(fold_few<R>(v, m / 2), fold_few<R>(v + m / 2, m / 2));
-  V acc = fold_few<R>(v, m);
-  for (int at = m; at < count;) {
-    const int next = floor_power_of_two(count - at);
-    acc = R::combine(acc, fold_few<R>(v + at, next));
-    at += next;
-  }
-  return acc;
-}
+// Keys of f16 and bf16 have one code, which is told the infinity.
+template <class Lift, class X>
+using SharedElement = std::conditional_t<std::is_same_v<Lift, OrderKey>, half, X>;
 
 template <class R, class Lift, class X, class A, bool kWatches>
-HWY_NOINLINE bool fold_short_row(const void* const* rows, int count, index_t n, A* out) {
+HWY_NOINLINE bool fold_short_row(const void* const* rows, int count, index_t n, A* out, std::int64_t infinity) {
   const hn::CappedTag<A, 1> d;
   bool found = false;
   for (index_t i = 0; i < n; ++i) {
@@ -53,7 +44,7 @@ HWY_NOINLINE bool fold_short_row(const void* const* rows, int count, index_t n, 
       if constexpr (kWatches) {
         ElementWatch<X, decltype(d)> watch;
         watch.see(d, x);
-        found |= watch.found(infinity_bits<X>());
+        found |= watch.found(static_cast<InfinityBits<X>>(infinity));
       }
     }
     hn::StoreU(fold_few<R>(v, count), d, out + i);
@@ -63,7 +54,8 @@ HWY_NOINLINE bool fold_short_row(const void* const* rows, int count, index_t n, 
 
 // Folds K rows of at least Lanes(d) elements; looks for special values in the last kWatched of them.
 template <class R, class Lift, class X, class A, int K, int kWatched, class D>
-HWY_INLINE bool fold_elements_by(D d, const void* const* from, index_t n, A* HWY_RESTRICT out) {
+HWY_INLINE bool fold_elements_by(D d, const void* const* from, index_t n, A* HWY_RESTRICT out,
+                                 [[maybe_unused]] std::int64_t infinity) {
   const X* rows[K];
   for (int t = 0; t < K; ++t) rows[t] = static_cast<const X*>(from[t]);
   if constexpr (kWatched == 0) {
@@ -81,26 +73,27 @@ HWY_INLINE bool fold_elements_by(D d, const void* const* from, index_t n, A* HWY
       hn::StoreU(fold_tree<R, K>(v), d, out + i);
       for (int t = K - kWatched; t < K; ++t) watch.see(d, rows[t] + i);
     });
-    return watch.found(infinity_bits<X>());
+    return watch.found(static_cast<InfinityBits<X>>(infinity));
   }
 }
 
 template <class R, class Lift, class X, class A, bool kWatches, int K, int kWatched>
-bool fold_elements_of(const void* const* rows, index_t n, A* out) {
+bool fold_elements_of(const void* const* rows, index_t n, A* out, std::int64_t infinity) {
   if constexpr (kHasVectors<A>) {
     const hn::ScalableTag<A> d;
-    if (n >= static_cast<index_t>(hn::Lanes(d))) return fold_elements_by<R, Lift, X, A, K, kWatched>(d, rows, n, out);
+    if (n >= static_cast<index_t>(hn::Lanes(d)))
+      return fold_elements_by<R, Lift, X, A, K, kWatched>(d, rows, n, out, infinity);
   }
   if constexpr (kHasShortVectors<A>) {
     const ShortTag<A> few;
     if (n >= static_cast<index_t>(hn::Lanes(few)))
-      return fold_elements_by<R, Lift, X, A, K, kWatched>(few, rows, n, out);
+      return fold_elements_by<R, Lift, X, A, K, kWatched>(few, rows, n, out, infinity);
   }
-  return fold_short_row<R, Lift, X, A, kWatches>(rows, K, n, out);
+  return fold_short_row<R, Lift, X, A, kWatches>(rows, K, n, out, infinity);
 }
 
 template <class A>
-using FoldElementsOf = bool (*)(const void* const* rows, index_t n, A* out);
+using FoldElementsOf = bool (*)(const void* const* rows, index_t n, A* out, std::int64_t infinity);
 
 // Watching more rows than asked costs little, so there are few variants.
 template <class R, class Lift, class X, class A, bool kWatches, int K>
@@ -141,19 +134,20 @@ FoldElementsOf<A> choose_elements(int count, int watched) {
 
 template <class R, class Lift, class X, class A, bool kWatches>
 bool fold_elements(const void* const* rows, int count, int watched, index_t n, void* out) {
-  return choose_elements<R, Lift, X, A, kWatches>(count, watched)(rows, n, static_cast<A*>(out));
+  const FoldElementsOf<A> fold = choose_elements<R, Lift, SharedElement<Lift, X>, A, kWatches>(count, watched);
+  return fold(rows, n, static_cast<A*>(out), infinity_bits<X>());
 }
 
 template <class R, class Lift, class X, class A, bool kWatches>
 bool fold_element_steps(const void* from, int count, const StepShape& s, void* out) {
-  const FoldElementsOf<A> fold = choose_elements<R, Lift, X, A, kWatches>(count, count);
+  const FoldElementsOf<A> fold = choose_elements<R, Lift, SharedElement<Lift, X>, A, kWatches>(count, count);
   const X* row = static_cast<const X*>(from);
   A* y = static_cast<A*>(out);
   bool found = false;
   for (index_t o = 0; o < s.n; ++o, row += s.step, y += s.out_pitch) {
     const void* rows[kMaxFold];
     for (int t = 0; t < count; ++t) rows[t] = row + t * s.apart;
-    found |= fold(rows, s.lanes, y);
+    found |= fold(rows, s.lanes, y, infinity_bits<X>());
   }
   return found;
 }

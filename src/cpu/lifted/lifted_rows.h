@@ -4,7 +4,7 @@
 #include "cpu/element/kinds.h"
 #include "cpu/runtime/arena.h"
 #include "oriel/problem.h"
-#include "oriel/reduce.h"
+#include "reduction.h"
 
 namespace oriel::cpu {
 

@@ -86,7 +86,7 @@ void run_axes(const FoldJob& job, int threads) {
   const Boxes boxes(job, job.plain, whole);
   parallel_for(layout.plane_count() * boxes.count(), boxes.bytes(), threads, [&](index_t begin, index_t end) {
     Arena arena;
-    AxesFolder plain(job, job.plain, false, arena);
+    AxesFolder plain(job, job.plain, arena);
     for (index_t i = begin; i < end; ++i) {
       const OutputBox box = boxes.box(i % boxes.count());
       if (plain.fold(i / boxes.count(), box)) continue;

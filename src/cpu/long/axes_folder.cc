@@ -8,25 +8,16 @@
 #include "cpu/plan/windows.h"
 #include "cpu/recipe/kernels.h"
 #include "cpu/recipe/recipe.h"
-#include "cpu/simd/strided_copy.h"
 
 namespace oriel::cpu {
 namespace {
 
 constexpr index_t kBoxBytes = index_t{1} << 20;  // of accumulators, about
 constexpr index_t kFewestElems = 16;             // beside each other
-constexpr index_t kFewestBeside = 4;             // that are worth rows of their own
-constexpr index_t kTurns = 2;                    // rows of one size: two are read for one of the next
 
-std::size_t log2_of(index_t m) { return std::bit_width(static_cast<std::uint64_t>(m)) - 1; }
-
-// Places from the first tap of the first output to the last tap of the last one.
-index_t places_of(const Axis& axis) { return axis.at(axis.out - 1, axis.kernel - 1) + 1 - axis.start(0); }
-
-// Whether every output is the input of its number.
-bool is_view(const Axis& axis) {
-  return !axis.adaptive && axis.kernel == 1 && axis.stride == 1 && axis.spacing == 1 && axis.start(0) == 0 &&
-         axis.out == axis.in;
+FoldFirstRows first_rows_of(const Problem& problem, const RowReduction& exact, Nan nan) {
+  if (!is_floating_extremum(problem)) return nullptr;
+  return exact_table().first_rows(problem.pool.op, exact.value_bytes == 8 ? Lane::f64 : Lane::f32, nan);
 }
 
 }  // namespace
@@ -59,13 +50,14 @@ OutputBox axes_box_size(const FoldJob& job, const RowReduction& how, const Outpu
   }
 }
 
-AxesFolder::AxesFolder(const FoldJob& job, const RowReduction& how, bool scan_order, Arena& arena)
+AxesFolder::AxesFolder(const FoldJob& job, const RowReduction& how, bool scan_order, FoldFirstRows first_rows,
+                       Arena& arena)
     : job_(job),
       layout_(job.layout),
       how_(how),
       scan_order_(scan_order),
-      repeats_(job.problem != nullptr && (how.any_order || scan_order)),
-      arena_(arena) {
+      arena_(arena),
+      one_(how, job.problem != nullptr && (how.any_order || scan_order), first_rows, arena) {
   index_t radix = 1;
   for (int a = layout_.pooled() - 1; a >= 0; --a) {
     radix_[at(a)] = radix;
@@ -78,53 +70,24 @@ AxesFolder::AxesFolder(const FoldJob& job, const RowReduction& how, bool scan_or
 }
 
 AxesFolder::AxesFolder(const FoldJob& job, const RowReduction& exact, Nan nan, Arena& arena)
-    : AxesFolder(job, exact, in_scan_order(exact), arena) {
-  if (!is_floating_extremum(*job.problem)) return;
-  first_rows_ = exact_table().first_rows(job.problem->pool.op, exact.value_bytes == 8 ? Lane::f64 : Lane::f32, nan);
-}
-
-AxesFolder::Row AxesFolder::take(index_t elems) const {
-  Row row;
-  row.value = arena_.take(elems * how_.value_bytes + 128);
-  if (how_.extra_bytes != 0) row.extra = arena_.take(elems * how_.extra_bytes + 128);
-  return row;
-}
-
-AxesFolder::Row AxesFolder::moved(const Row& row, index_t elems) const {
-  return {row.value + elems * how_.value_bytes, row.extra == nullptr ? nullptr : row.extra + elems * how_.extra_bytes};
-}
-
-RowIn AxesFolder::read(const Row& row, index_t elems, index_t step) const {
-  const Row from = moved(row, elems);
-  return {from.value, from.extra, step};
-}
-
-void AxesFolder::fill_identity(const Row& row, index_t elems) const {
-  fill_copies(row.value, how_.identity.data(), how_.value_bytes, elems);
-  if (row.extra != nullptr) fill_copies(row.extra, how_.absent_extra.data(), how_.extra_bytes, elems);
-}
-
-void AxesFolder::copy(const Row& from, index_t elems, const Row& to) const {
-  std::memcpy(to.value, from.value, at(elems * how_.value_bytes));
-  if (to.extra != nullptr) std::memcpy(to.extra, from.extra, at(elems * how_.extra_bytes));
-}
+    : AxesFolder(job, exact, in_scan_order(exact), first_rows_of(*job.problem, exact, nan), arena) {}
 
 bool AxesFolder::fold(index_t plane, const OutputBox& box) {
   arena_.reset();
   set_box(plane, box);
-  Row row = as_it_lies();
+  RowOut row = as_it_lies();
   if (row.value == nullptr) {
     index_t elems = lanes_;
     for (int a : order_) elems *= extent_[at(a)];
-    row = take(elems);
+    row = take_row(how_, elems, arena_);
     if (!lift(row)) return false;
   }
   for (int i = 0; i < layout_.pooled(); ++i) {
     const int a = scan_order_ ? layout_.pooled() - 1 - i : i;
-    const auto position = std::find(order_.begin(), order_.end(), a) - order_.begin();
-    row = fold_axis(static_cast<int>(position), row);
+    row = one_.fold(view_of(a), row);
+    extent_[at(a)] = axis_[at(a)].out;
   }
-  count_runs();
+  count_taps();
   lower(row);
   return true;
 }
@@ -145,7 +108,7 @@ void AxesFolder::set_box(index_t plane, const OutputBox& box) {
 // Calls body(coordinates, number) for the rows of a box.
 template <class Body>
 void AxesFolder::each_row(const Body& body) const {
-  Coords c{};
+  RowCoords c{};
   for (int a : order_) {
     if (extent_[at(a)] == 0) return;
   }
@@ -162,7 +125,7 @@ void AxesFolder::each_row(const Body& body) const {
 }
 
 // All inputs where they lie, if these are accumulators in the order of a box and nothing is looked for in them.
-AxesFolder::Row AxesFolder::as_it_lies() const {
+RowOut AxesFolder::as_it_lies() const {
   if (how_.lift != nullptr || how_.scan != nullptr || how_.extra_bytes != 0) return {};
   if (lanes_ > 1 && layout_.lanes.pitch[kX] != 1) return {};
   index_t offset = plane_[kX], elems = lanes_;
@@ -178,7 +141,7 @@ AxesFolder::Row AxesFolder::as_it_lies() const {
 }
 
 // All inputs as accumulators. False where one needs the careful reduction.
-bool AxesFolder::lift(const Row& to) const {
+bool AxesFolder::lift(const RowOut& to) const {
   const Pitches none{};
   const Pitches& along = layout_.row_axis >= 0 ? layout_.axis[at(layout_.row_axis)].pitch : none;
   const index_t n = layout_.row_axis >= 0 ? extent_[at(layout_.row_axis)] : 1;
@@ -186,7 +149,7 @@ bool AxesFolder::lift(const Row& to) const {
   const LiftRow lift_row = how_.lift != nullptr ? how_.lift : how_.gather;
   std::byte* raw = how_.scan != nullptr ? arena_.take(n * lanes_ * how_.in_bytes + 64) : nullptr;
   bool special = false;
-  each_row([&](const Coords& c, index_t number) {
+  each_row([&](const RowCoords& c, index_t number) {
     if (special) return;
     index_t offset = plane_[kX];
     for (int a = 0; a < layout_.pooled(); ++a) {
@@ -194,7 +157,7 @@ bool AxesFolder::lift(const Row& to) const {
     }
     const std::byte* x = static_cast<const std::byte*>(job_.x) + offset * how_.in_bytes;
     special = raw != nullptr && is_special(x, raw);
-    lift_row(x, pitch, layout_.lanes.pitch[kX], n, lanes_, write(moved(to, number * n * lanes_)), how_.lift_params);
+    lift_row(x, pitch, layout_.lanes.pitch[kX], n, lanes_, moved(how_, to, number * n * lanes_), how_.lift_params);
   });
   return !special;
 }
@@ -213,259 +176,37 @@ bool AxesFolder::is_special(const std::byte* x, std::byte* raw) const {
   return how_.scan(raw, n * lanes_, how_.scan_zeros);
 }
 
-// The box with one axis folded.
-AxesFolder::Row AxesFolder::fold_axis(int position, const Row& from) {
-  const auto a = at(order_[at(position)]);
-  const Axis& axis = axis_[a];
-  if (is_view(axis)) return from;
-  index_t outer = 1, inner = lanes_;
-  for (int i = 0; i < order_.size(); ++i) {
-    if (i != position) (i < position ? outer : inner) *= extent_[at(order_[at(i)])];
-  }
-  extent_[a] = axis.out;
-  const Row to = take(outer * axis.out * inner);
-  if (axis.out == 0) return to;
-  const bool places = !axis.adaptive && (axis.stride == 1 || slides(layout_.axis[a].axis));
-  const index_t elems = places ? places_of(axis) * inner : inner;
-  if (places && (axis.spacing > 1 || axis.start(0) < 0 || axis.start(0) + places_of(axis) > axis.in)) {
-    apart_ = take(elems);
-  } else {
-    apart_ = {};
-  }
-  if (places && axis.stride > 1) every_ = take(elems);
-  if (!places) {
-    taps_ = arena_.take_array<RowIn>(axis.kernel);
-    absent_ = take(inner);
-    fill_identity(absent_, inner);
-  }
-  const bool by_rows = first_rows_ != nullptr && axis.kernel > kMaxFold && inner >= kFewestBeside;
-  ends_ = by_rows ? arena_.take(axis.kernel * kFirstStripBytes) : nullptr;
-  for (index_t m = 2; m <= axis.kernel && !by_rows; m *= 2) {
-    powers_[log2_of(m)] = take(places ? elems : kTurns * inner);
-  }
-  if (places && axis.stride == 1 && apart_.value == nullptr && ends_ == nullptr && axis.kernel <= kMaxFold) {
-    fold_all_rows(axis, from, outer, inner, radix_[a], to);
-    return to;
-  }
-  for (index_t b = 0; b < outer; ++b) {
-    const Row source = moved(from, b * axis.in * inner), target = moved(to, b * axis.out * inner);
-    if (places)
-      fold_places(axis, source, inner, radix_[a], target);
+// The box seen from its axis a.
+AxisView AxesFolder::view_of(int a) const {
+  AxisView view{
+      .axis = axis_[at(a)], .inner = lanes_, .radix = radix_[at(a)], .slides = slides(layout_.axis[at(a)].axis)};
+  bool inside = false;
+  for (int b : order_) {
+    if (b == a)
+      inside = true;
     else
-      fold_outputs(axis, source, inner, radix_[a], target);
+      (inside ? view.inner : view.outer) *= extent_[at(b)];
   }
-  return to;
+  return view;
 }
 
-// Short windows that step by one: as if all rows were one, without the results that lie between two.
-void AxesFolder::fold_all_rows(const Axis& axis, const Row& from, index_t outer, index_t inner, index_t radix,
-                               const Row& to) {
-  const index_t row = axis.in * inner, move = axis.dilation * inner, results = axis.out * inner;
-  const Row all = outer == 1 ? to : take(outer * row);
-  const Row first = moved(from, axis.start(0) * inner);
-  const index_t n = (outer - 1) * row + results;
-  fold_powers(read(first, 0, 0), axis.kernel, move, n, radix, all);
-  for (index_t b = 0; outer > 1 && b < outer; ++b) copy(moved(all, b * row), results, moved(to, b * results));
-}
-
-// Windows at every place, of which those that step take some.
-void AxesFolder::fold_places(const Axis& axis, const Row& from, index_t inner, index_t radix, const Row& to) {
-  Row first = from;
-  if (apart_.value != nullptr) {
-    const index_t start = axis.start(0), end = start + places_of(axis);
-    fill_identity(apart_, (end - start) * inner);
-    if (axis.spacing == 1) {
-      const Range there = intersect({start, end}, {0, axis.in});
-      copy(moved(from, there.begin * inner), there.size() * inner, moved(apart_, (there.begin - start) * inner));
-    } else {
-      for (index_t i = 0; i < axis.in; ++i) {
-        const index_t place = i * axis.spacing;
-        if (place >= start && place < end) copy(moved(from, i * inner), inner, moved(apart_, (place - start) * inner));
-      }
-    }
-    first = apart_;
-  } else {
-    first = moved(from, axis.start(0) * inner);
-  }
-  const index_t n = axis.start(axis.out - 1) - axis.start(0) + 1;
-  const bool steps = axis.stride > 1;
-  if (ends_ != nullptr)
-    fold_first_places(axis, first, inner, n, steps ? every_ : to);
-  else
-    fold_powers(read(first, 0, 0), axis.kernel, axis.dilation * inner, n * inner, radix, steps ? every_ : to);
-  if (!steps) return;
-  const StridedCopy pick = strided_copy();
-  pick(every_.value, axis.stride, axis.out, inner * how_.value_bytes, to.value);
-  if (to.extra != nullptr) pick(every_.extra, axis.stride, axis.out, inner * how_.extra_bytes, to.extra);
-}
-
-// Extrema in the exact way at every place: of those that are a dilation apart.
-void AxesFolder::fold_first_places(const Axis& axis, const Row& first, index_t inner, index_t places,
-                                   const Row& to) const {
-  for (index_t r = 0; r < std::min(axis.dilation, places); ++r) {
-    first_rows_({.x = moved(first, r * inner).value,
-                 .pitch = axis.dilation * inner,
-                 .n = inner,
-                 .kernel = axis.kernel,
-                 .windows = ceil_div(places - r, axis.dilation),
-                 .out = moved(to, r * inner).value,
-                 .scratch = ends_});
-  }
-}
-
-// The same output by output, of the taps that exist.
-void AxesFolder::fold_first_outputs(const Axis& axis, const Row& from, index_t inner, const Row& to) const {
-  for (index_t o = 0; o < axis.out; ++o) {
-    const Range taps = axis.taps(o);
-    const Row out = moved(to, o * inner);
-    if (taps.empty()) {
-      fill_identity(out, inner);
-      continue;
-    }
-    first_rows_({.x = moved(from, axis.at(o, taps.begin) * inner).value,
-                 .pitch = axis.dilation * inner,
-                 .n = inner,
-                 .kernel = taps.size(),
-                 .windows = 1,
-                 .out = out.value,
-                 .scratch = ends_});
-  }
-}
-
-// Windows of `kernel` taps, `move` elements apart, at n elements: the tree of S8 by doubling.
-void AxesFolder::fold_powers(const RowIn& first, index_t kernel, index_t move, index_t n, index_t radix,
-                             const Row& to) const {
-  const auto ahead = [&](const RowIn& row, index_t t) {
-    const auto by = [&](const void* p, index_t bytes) {
-      return p == nullptr ? nullptr : static_cast<const std::byte*>(p) + t * move * bytes;
-    };
-    return RowIn{by(row.value, how_.value_bytes), by(row.extra, how_.extra_bytes), t * radix};
-  };
-  RowIn rows[64];
-  const auto fold_few = [&](const RowIn& from, index_t taps, index_t length, RowOut out) {
-    for (index_t t = 0; t < taps; ++t) rows[t] = ahead(from, t);
-    how_.fold.fold_rows(rows, static_cast<int>(taps), length, out);
-  };
-  if (kernel <= kMaxFold) return fold_few(first, kernel, n, write(to));
-  for (index_t m = kMaxFold; m <= kernel; m *= 2) {
-    const RowOut out = write(powers_[log2_of(m)]);
-    const index_t length = n + (kernel - m) * move;
-    if (m == kMaxFold) {
-      fold_few(first, m, length, out);
-    } else {
-      const RowIn half = read(powers_[log2_of(m) - 1], 0, 0);
-      const RowIn halves[2] = {half, ahead(half, m / 2)};
-      how_.fold.fold_rows(halves, 2, length, out);
-    }
-  }
-  RowIn parts[64];
-  int count = 0;
-  if (repeats_) {
-    const index_t most = detail::floor_power_of_two(kernel);
-    parts[count++] = read(powers_[log2_of(most)], 0, 0);
-    if (most < kernel) parts[count++] = ahead(parts[0], kernel - most);
-    return join(parts, count, n, write(to));
-  }
-  for (index_t t = 0; t < kernel;) {
-    const index_t m = detail::floor_power_of_two(kernel - t);
-    if (m > 1 && m < kMaxFold) {
-      const RowIn from = ahead(first, t);
-      fold_few({from.value, from.extra, 0}, m, n, write(powers_[log2_of(m)]));
-      parts[count] = read(powers_[log2_of(m)], 0, t * radix);
-    } else {
-      parts[count] = ahead(m == 1 ? first : read(powers_[log2_of(m)], 0, 0), t);
-    }
-    ++count;
-    t += m;
-  }
-  join(parts, count, n, write(to));
-}
-
-// Output by output.
-void AxesFolder::fold_outputs(const Axis& axis, const Row& from, index_t inner, index_t radix, const Row& to) {
-  if (ends_ != nullptr) return fold_first_outputs(axis, from, inner, to);
-  for (index_t o = 0; o < axis.out; ++o) {
-    const index_t width = axis.width(o);
-    for (index_t t = 0; t < width; ++t) {
-      const index_t input = axis.input_at(axis.at(o, t));
-      taps_[t] = input < 0 ? read(absent_, 0, t * radix) : read(from, input * inner, t * radix);
-    }
-    fold_taps(width, inner, write(moved(to, o * inner)));
-  }
-}
-
-void AxesFolder::fold_taps(index_t count, index_t n, RowOut to) {
-  if (count <= kMaxFold) return how_.fold.fold_rows(taps_, static_cast<int>(count), n, to);
-  RowIn parts[64];
-  int used = 0;
-  for (index_t t = 0; t < count;) {
-    const index_t m = detail::floor_power_of_two(count - t);
-    parts[used++] = power(taps_ + t, m, n);
-    t += m;
-  }
-  join(parts, used, n, to);
-}
-
-RowIn AxesFolder::power(const RowIn* taps, index_t count, index_t n) {
-  if (count == 1) return taps[0];
-  const std::size_t size = log2_of(count);
-  const Row row = moved(powers_[size], turns_[size]++ % kTurns * n);
-  if (count <= kMaxFold) {
-    how_.fold.fold_rows(taps, static_cast<int>(count), n, write(row));
-  } else {
-    const RowIn halves[2] = {power(taps, count / 2, n), power(taps + count / 2, count / 2, n)};
-    how_.fold.fold_rows(halves, 2, n, write(row));
-  }
-  return read(row, 0, 0);
-}
-
-// Adds the powers of two of a window, largest first.
-void AxesFolder::join(const RowIn* parts, int count, index_t n, RowOut to) const {
-  if (count <= 3)
-    how_.fold.fold_rows(parts, count, n, to);  // for so few the tree is the same
-  else
-    how_.fold.fold_left(parts, count, n, to);
-}
-
-// The runs of outputs along a row that count alike.
-void AxesFolder::count_runs() {
-  run_count_ = 0;
-  if (!how_.counts) return;
+// Counts the taps of the outputs along a row.
+void AxesFolder::count_taps() {
+  if (!asks_for_counts(how_)) return;
   const Axis axis = layout_.row_axis >= 0 ? axis_[at(layout_.row_axis)] : Axis::uniform(1, 1, 1, 0, 0);
-  runs_ = arena_.take_array<RowRun>(axis.out);
-  const Range full = axis.full();
-  for (index_t o = 0; o < axis.out;) {
-    RowRun run = {o, o + 1, axis.divisor(o, how_.count_include_pad), axis.taps(o).size()};
-    if (full.contains(o)) run.end = full.end;
-    o = run.end;
-    RowRun& last = runs_[std::max<index_t>(0, run_count_ - 1)];
-    if (run_count_ > 0 && last.divisor == run.divisor && last.taps == run.taps) {
-      last.end = run.end;
-    } else {
-      runs_[run_count_++] = run;
-    }
-  }
+  counts_.count(axis, how_, RunTaps::equal, arena_.take_array<RowRun>(axis.out));
 }
 
-LowerParams AxesFolder::lower_params(const Coords& o) const {
-  LowerParams p;
-  if (!how_.counts) return p;
-  p.norm = how_.norm;
-  p.missing = how_.missing;
-  p.fixed_divisor = how_.divisor > 0;
+LowerParams AxesFolder::lower_params(const RowCoords& o) const {
+  LowerParams p = counts_.params(how_);
   for (int a = 0; a < layout_.pooled(); ++a) {
-    if (a == layout_.row_axis) continue;
-    p.divisor *= axis_[at(a)].divisor(o[at(a)], how_.count_include_pad);
-    p.taps *= axis_[at(a)].taps(o[at(a)]).size();
+    if (a != layout_.row_axis) add_axis(p, how_, axis_[at(a)], o[at(a)]);
   }
-  if (p.fixed_divisor) p.divisor = how_.divisor;
-  p.runs = runs_;
-  p.run_count = run_count_;
   return p;
 }
 
 // Results, and indices, from a box whose axes are all folded.
-void AxesFolder::lower(const Row& row) const {
+void AxesFolder::lower(const RowOut& row) const {
   const Pitches none{};
   const Pitches& along = layout_.row_axis >= 0 ? layout_.axis[at(layout_.row_axis)].pitch : none;
   const index_t n = layout_.row_axis >= 0 ? extent_[at(layout_.row_axis)] : 1;
@@ -473,14 +214,14 @@ void AxesFolder::lower(const Row& row) const {
   const LowerRow lower_row = how_.lower != nullptr ? how_.lower : how_.store;
   IndexRow index{.parts = {}, .origin = plane_[kFlat], .lanes = lanes_};
   for (int a = 0; a < layout_.pooled(); ++a) index.parts[at(a)] = {&axis_[at(a)], in_begin_[at(a)], 0, radix_[at(a)]};
-  each_row([&](const Coords& c, index_t number) {
+  each_row([&](const RowCoords& c, index_t number) {
     Pitches to = plane_;
     for (int a = 0; a < layout_.pooled(); ++a) {
       const index_t o = box_.outputs[at(a)].begin + (a == layout_.row_axis ? 0 : c[at(a)]);
       index.parts[at(a)].output = c[at(a)];
       for (Operand operand : {kY, kIndex}) to[operand] += o * layout_.axis[at(a)].pitch[operand];
     }
-    const RowIn acc = read(row, number * n * lanes_, 0);
+    const RowIn acc = shifted(how_, {row.value, row.extra, 0}, number * n * lanes_, 0);
     lower_row(acc, n, lanes_, lower_params(c), static_cast<std::byte*>(job_.y) + to[kY] * how_.out_bytes, pitch,
               layout_.lanes.pitch[kY]);
     if (job_.index == nullptr || acc.extra == nullptr) return;

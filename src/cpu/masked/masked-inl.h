@@ -54,7 +54,7 @@ HWY_NOINLINE bool across_flat(const PlaneStack& s) {
   const PlaneTag<P> d;
   const index_t lanes = lanes_of(d), n = s.x_pitch, vectors = (n + lanes - 1) / lanes;
   const int count = K > 0 ? K : s.across;
-  const auto none = hn::Set(d, P::identity());
+  const auto none = hn::Set(d, identity_of<P>(s));
   const typename P::In* x = static_cast<const typename P::In*>(s.x);
   typename P::Lane* to = static_cast<typename P::Lane*>(s.folded);
   index_t offset[kMaxFold];
@@ -74,7 +74,7 @@ HWY_NOINLINE bool across_flat(const PlaneStack& s) {
       hn::StoreU(folded, d, to + i);
     }
   }
-  return watch.found();
+  return watch.found(s);
 }
 
 // Row by row. Vectors reach beyond rows; what they write there is written again, or never read.
@@ -104,7 +104,7 @@ HWY_NOINLINE bool across_by_row(const PlaneStack& s) {
       }
     }
   }
-  return watch.found();
+  return watch.found(s);
 }
 
 // Calls folded(from, i, number) for the vectors of each plane's outputs, and lowers and stores what it returns.
@@ -132,7 +132,7 @@ HWY_NOINLINE void along_ones(const PlaneStack& s) {
   using Lane = typename P::Lane;
   const PlaneTag<P> d;
   const int count = K > 0 ? K : s.along;
-  const auto none = hn::Set(d, P::identity());
+  const auto none = hn::Set(d, identity_of<P>(s));
   store_outputs<P>(s, [&](const Lane* from, index_t i, index_t number) HWY_ATTR {
     return fold_taps<P, K>(d, count, [&](int t) HWY_ATTR {
       const auto tap = hn::LoadU(d, from + i + t * s.tap_pitch);
@@ -148,7 +148,7 @@ HWY_NOINLINE void along_twos(const PlaneStack& s) {
   using V = hn::Vec<decltype(d)>;
   const index_t lanes = lanes_of(d);
   const int count = K > 0 ? K : s.along;
-  const V none = hn::Set(d, P::identity());
+  const V none = hn::Set(d, identity_of<P>(s));
   store_outputs<P>(s, [&](const Lane* from, index_t i, index_t number) HWY_ATTR {
     V low = none, high = none;  // of the pair of taps at hand
     return fold_taps<P, K>(d, count, [&](int t) HWY_ATTR {
@@ -171,24 +171,29 @@ bool fold_stack(const PlaneStack& s) {
   });
   with_taps<P>(s.along, [&](auto k) HWY_ATTR {
     constexpr int K = decltype(k)::value;
+    using Q = typename Shared<P>::Along;
     if (s.stride == 1)
-      along_ones<P, K>(s);
+      along_ones<Q, K>(s);
     else
-      along_twos<P, K>(s);
+      along_twos<Q, K>(s);
   });
   return found;
 }
 
+// `infinity`: the bits of a 16-bit float's.
 template <class P>
-StackKernel stack_kernel() {
+StackKernel stack_kernel(std::int16_t infinity = 0) {
   StackKernel k;
+  k.infinity = infinity;
   k.fold = &fold_stack<P>;
   k.write_mask = &write_stack_mask<P>;
   k.mask_bytes = kMaskBytes;
   k.in_bytes = sizeof(typename P::In);
   k.lane_bytes = sizeof(typename P::Lane);
   k.vector = lanes_of(PlaneTag<P>());
-  const typename P::In absent = P::absent();
+  PlaneLowering b;
+  b.infinity = infinity;
+  const typename P::In absent = absent_of<P>(b);
   std::memcpy(k.absent.data(), &absent, sizeof absent);
   return k;
 }

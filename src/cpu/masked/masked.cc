@@ -91,6 +91,7 @@ class StackFolder {
 StackFolder::StackFolder(const FoldJob& job, const StackKernel& kernel, Arena& arena)
     : job_(job), kernel_(kernel), shape_(job.layout), planes_(job.layout.plane_count()) {
   const Axis& along = shape_.along;
+  stack_.infinity = kernel.infinity;
   stack_.x_pitch = shape_.x_pitch;
   stack_.out_elems = shape_.out_elems;
   stack_.flat = shape_.flat;

@@ -18,9 +18,9 @@ StackKernel stack_extremum_of(Dtype dtype) {
     case Dtype::f64:
       return stack_kernel<PlainFold<R, double>>();
     case Dtype::f16:
-      return stack_kernel<KeyFold<R, 10>>();
+      return stack_kernel<KeyFold<R>>(kHalfInfinity);
     case Dtype::bf16:
-      return stack_kernel<KeyFold<R, 7>>();
+      return stack_kernel<KeyFold<R>>(kBfloat16Infinity);
     case Dtype::u8:
       return stack_kernel<PlainFold<R, std::uint8_t>>();
     case Dtype::i8:

@@ -5,7 +5,7 @@
 #include "cpu/element/epilogue.h"
 #include "cpu/element/kinds.h"
 #include "oriel/problem.h"
-#include "oriel/reduce.h"
+#include "reduction.h"
 
 namespace oriel::cpu {
 
@@ -51,6 +51,7 @@ struct StackKernel {
   index_t lane_bytes = 0;                 // of a folded element
   index_t vector = 1;                     // lanes of a vector
   std::array<unsigned char, 8> absent{};  // an element of x that counts as nothing
+  std::int16_t infinity = 0;              // for PlaneLowering
 };
 
 /// The kernels of one instruction set; older ones have none.

@@ -3,7 +3,7 @@
 
 #include "cpu/plan/layout.h"
 #include "oriel/problem.h"
-#include "oriel/reduce.h"
+#include "reduction.h"
 
 namespace oriel::cpu {
 

@@ -18,9 +18,11 @@ struct Gradient {
   ConstTensor dy;
   Tensor dx;
 
-  /// Windows over kX: x, or dx without it, kY: dy, kIndex: dx. Made when first asked for.
+  /// Windows over kX: x, or dx without it, kY: dy, kIndex: index, or dx without it. Made when first asked for.
   const RowLayout& layout() const;
-  mutable std::optional<RowLayout> known_layout = {};
+  /// Of sums: windows of the adjoint axes, over kX: dy, kY: dx. Made when first asked for.
+  const RowLayout& adjoint_layout() const;
+  mutable std::optional<RowLayout> known_layout = {}, known_adjoint_layout = {};
 };
 
 /// Whether terms depend on inputs: Lp, and NaN that are left out.

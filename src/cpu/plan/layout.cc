@@ -15,7 +15,7 @@ constexpr index_t kFewLanes = 16;
 // Row-major pitches of what an index counts: all axes of the tensor, or the pooled ones in the problem's order.
 Extents flat_pitch(const Problem& problem, const Extents& shape, IndexSpace space) {
   if (space == IndexSpace::tensor) return dense_pitch(shape);
-  Extents pitch(shape.size(), 0);
+  Extents pitch = Extents::filled(shape.size(), 0);
   index_t step = 1;
   for (int a = problem.pooled - 1; a >= 0; --a) {
     const int axis = problem.axes[static_cast<std::size_t>(a)];
@@ -96,6 +96,13 @@ bool RowLayout::is_stack() const {
   return true;
 }
 
+bool RowLayout::has_dense_rows(Operand operand) const {
+  if (lanes.n > 1 && lanes.pitch[operand] != 1) return false;
+  if (row_axis < 0) return true;
+  const PooledAxis& row = axis[static_cast<std::size_t>(row_axis)];
+  return (operand == kX ? row.axis.in : row.axis.out) == 1 || row.pitch[operand] == lanes.n;
+}
+
 index_t RowLayout::plane_offset(index_t plane, Operand operand) const { return plane_offsets(plane)[operand]; }
 
 Pitches RowLayout::plane_offsets(index_t plane) const {
@@ -151,6 +158,35 @@ RowLayout make_layout(const Problem& problem, const std::array<Axis, kMaxPooledA
     if (!joined && lanes.n >= kFewLanes) layout.row_axis = -1;
   }
   return layout;
+}
+
+RowCoords row_coords(const RowLayout& layout, index_t number) {
+  RowCoords c{};
+  for (int a = layout.pooled() - 1; a >= 0; --a) {
+    if (a == layout.row_axis) continue;
+    const index_t out = layout.axis[static_cast<std::size_t>(a)].axis.out;
+    c[static_cast<std::size_t>(a)] = number % out;
+    number /= out;
+  }
+  return c;
+}
+
+void to_next_row(const RowLayout& layout, RowCoords& c) {
+  for (int a = layout.pooled() - 1; a >= 0; --a) {
+    if (a == layout.row_axis) continue;
+    index_t& at = c[static_cast<std::size_t>(a)];
+    if (++at < layout.axis[static_cast<std::size_t>(a)].axis.out) return;
+    at = 0;
+  }
+}
+
+index_t row_offset(const RowLayout& layout, const RowCoords& c, Operand operand) {
+  index_t offset = 0;
+  for (int a = 0; a < layout.pooled(); ++a) {
+    const auto i = static_cast<std::size_t>(a);
+    if (a != layout.row_axis) offset += c[i] * layout.axis[i].pitch[operand];
+  }
+  return offset;
 }
 
 int axis_along(const RowLayout& layout) {

@@ -37,11 +37,21 @@ struct RowLayout {
   index_t plane_count() const;
   /// Whether x is one run of memory, and y too: plane by plane, in each the pooled axes in their order, lanes inside.
   bool is_stack() const;
+  /// Whether every row of x (kX), or of y (kY), is one run of memory.
+  bool has_dense_rows(Operand operand) const;
   /// The offset of plane number `plane` in an operand, in elements.
   index_t plane_offset(index_t plane, Operand operand) const;
   /// In all of them.
   Pitches plane_offsets(index_t plane) const;
 };
+
+/// Where a row is: a number along every pooled axis; that along the row axis is not asked for.
+using RowCoords = std::array<index_t, kMaxPooledAxes>;
+/// The rows of a plane's outputs in row-major order over the pooled axes but the row axis.
+RowCoords row_coords(const RowLayout& layout, index_t number);
+void to_next_row(const RowLayout& layout, RowCoords& c);
+/// Where a row begins in an operand's plane, in elements.
+index_t row_offset(const RowLayout& layout, const RowCoords& c, Operand operand);
 
 /// What becomes of a pooled axis whose windows are single inputs: they need no fold.
 enum class SingleTaps : std::uint8_t { pooled, planes };

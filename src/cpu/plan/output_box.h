@@ -9,9 +9,11 @@
 
 namespace oriel::cpu {
 
-/// Outputs along each pooled axis, and lanes.
+/// Inputs or outputs along each pooled axis.
+using AxisRanges = std::array<Range, kMaxPooledAxes>;
+
 struct OutputBox {
-  std::array<Range, kMaxPooledAxes> outputs;
+  AxisRanges outputs;
   Range lanes;
 };
 
@@ -51,6 +53,34 @@ bool each_box(const RowLayout& layout, Range rows, Range along, Range lanes, con
     r += count * size;
   }
   return true;
+}
+
+/// Calls body(c) for all places of a part of `axes` axes, the last one first, until it gives false; `skipped` stays at
+/// its first place.
+template <class Body>
+void each_place(int axes, const AxisRanges& part, const Body& body, int skipped = -1) {
+  RowCoords c{};
+  for (int a = 0; a < axes; ++a) {
+    const Range& range = part[static_cast<std::size_t>(a)];
+    if (range.empty()) return;
+    c[static_cast<std::size_t>(a)] = range.begin;
+  }
+  for (int a = 0; a >= 0;) {
+    if (!body(c)) return;
+    for (a = axes - 1; a >= 0; --a) {
+      if (a == skipped) continue;
+      const Range& range = part[static_cast<std::size_t>(a)];
+      index_t& at = c[static_cast<std::size_t>(a)];
+      if (++at < range.end) break;
+      at = range.begin;
+    }
+  }
+}
+
+/// Calls body(first place of a row) for all rows of a part, until it gives false.
+template <class Body>
+void each_row(const RowLayout& layout, const AxisRanges& part, const Body& body) {
+  each_place(layout.pooled(), part, body, layout.row_axis);
 }
 
 }  // namespace oriel::cpu

@@ -1,7 +1,5 @@
 #include "cpu/plan/tiling.h"
 
-#include <algorithm>
-
 #include "cpu/runtime/parallel.h"
 
 namespace oriel::cpu {
@@ -13,6 +11,13 @@ constexpr index_t kSharedTasks = 8;  // a plane of less bytes than so many tasks
 index_t round_up_div(index_t a, index_t b) { return (a + b - 1) / b; }
 
 }  // namespace
+
+index_t RowTile::offset(const RowLayout& layout, index_t plane, Operand operand) const {
+  const index_t offset = layout.plane_offset(plane, operand) + lane_begin * layout.lanes.pitch[operand];
+  if (layout.row_axis < 0) return offset;
+  const index_t along = operand == kX ? in_begin : out_begin;
+  return offset + along * layout.axis[static_cast<std::size_t>(layout.row_axis)].pitch[operand];
+}
 
 RowTile Tiling::tile(index_t number) const {
   RowTile t;

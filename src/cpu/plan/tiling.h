@@ -1,8 +1,10 @@
 // The parts that a fold is cut into: pieces of rows that fit a cache, and bands of rows for threads.
 #pragma once
 
+#include <algorithm>
+
 #include "cpu/plan/layout.h"
-#include "oriel/reduce.h"
+#include "reduction.h"
 
 namespace oriel::cpu {
 
@@ -19,6 +21,19 @@ struct RowTile {
   index_t places() const { return axis.in == 0 ? 0 : (axis.in - 1) * axis.spacing + 1; }
   index_t in_elems() const { return axis.in * lanes; }
   index_t out_elems() const { return axis.out * lanes; }
+  /// Where its inputs (kX) or outputs (kY, kIndex) of a plane begin in an operand, in elements.
+  index_t offset(const RowLayout& layout, index_t plane, Operand operand) const;
+  /// From one position of its rows to the next in an operand, in elements; without a row axis there is only one.
+  index_t position_pitch(const RowLayout& layout, Operand operand) const {
+    return layout.row_axis < 0 ? lanes : layout.axis[static_cast<std::size_t>(layout.row_axis)].pitch[operand];
+  }
+};
+
+/// What one task of a fold does: some rows of outputs of one tile of one plane.
+struct RowTask {
+  index_t plane = 0;
+  index_t tile = 0;
+  Range rows;
 };
 
 inline constexpr index_t kRowBytes = 32 * 1024;  // accumulators of one row: a few rows stay in the first two caches
@@ -27,6 +42,13 @@ struct Tiling {
   Tiling(const RowLayout& layout, const RowReduction& reduction, int threads, index_t row_bytes = kRowBytes);
 
   RowTile tile(index_t number) const;
+
+  /// The tasks of all planes, by number.
+  index_t task_count() const { return layout_->plane_count() * tiles * bands; }
+  RowTask task(index_t number) const {
+    const index_t begin = number % bands * band_rows, tile = number / bands;
+    return {tile / tiles, tile % tiles, {begin, std::min(rows, begin + band_rows)}};
+  }
 
   /// Bands no shorter than a window, and no more than keep all threads busy: each reads a window's rows more.
   void keep_windows(index_t planes, index_t kernel, int threads);

@@ -4,7 +4,7 @@
 #include <bit>
 
 #include "oriel/problem.h"
-#include "oriel/reduce.h"
+#include "reduction.h"
 
 namespace oriel::cpu {
 

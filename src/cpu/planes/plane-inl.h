@@ -34,10 +34,13 @@ HWY_INLINE Watch<P> across_row(const PlaneBand& b, index_t row, typename P::Lane
   const auto at = [&](index_t i) HWY_ATTR {
     hn::StoreU(fold_taps<P, K>(d, count, [&](int t) HWY_ATTR { return seen(P::load(d, rows[t] + i), t); }), d, out + i);
   };
-  index_t i = 0;
-  for (; i + lanes <= n; i += lanes) at(i);
-  if (i > 0 && i < n) at(n - lanes);
-  if (i == 0) {
+  if (n >= lanes && P::kTree) {  // sums of two taps by AVX2 lose a twentieth with cover_from
+    index_t i = 0;
+    for (; i + lanes <= n; i += lanes) at(i);
+    if (i < n) at(n - lanes);
+  } else if (n >= lanes) {
+    cover_from(lanes, n, at);
+  } else {
     const auto v = fold_taps<P, K>(d, count, [&](int t) HWY_ATTR { return seen(P::load_some(d, rows[t], n), t); });
     store_part(d, v, out, n);
   }
@@ -66,9 +69,7 @@ HWY_INLINE Watch<P> across_pair(const PlaneBand& b, index_t row, typename P::Lan
     hn::StoreU(P::Reduce::combine(load(0, i), common), d, out + i);
     hn::StoreU(P::Reduce::combine(common, load(count, i)), d, out2 + i);
   };
-  index_t i = 0;
-  for (; i + lanes <= n; i += lanes) at(i);
-  if (i < n) at(n - lanes);
+  cover_from(lanes, n, at);
   return watch;
 }
 
@@ -92,7 +93,7 @@ HWY_NOINLINE bool across_rows(const PlaneBand& b, index_t row, index_t rows) {
     watch =
         b.ascends && row > 0 ? across_row<P, K, true>(b, row, out, watch) : across_row<P, K, false>(b, row, out, watch);
   }
-  return watch.found();
+  return watch.found(b);
 }
 
 // Windows that step by 1: x is where tap 0 of the first one looks.
@@ -129,7 +130,7 @@ HWY_INLINE void along_pairs(const PlaneBand& b, const typename P::Lane* x, typen
       }
       v = fold_tree<typename P::Reduce, K>(taps);
     } else {
-      v = hn::Set(d, P::identity());
+      v = hn::Set(d, identity_of<P>(b));
       for (int t = 0; t < b.along; t += 2) {
         const auto low = hn::LoadU(d, from + t), high = hn::LoadU(d, from + t + lanes);
         v = P::Reduce::combine(v, hn::ConcatEven(d, high, low));
@@ -344,7 +345,7 @@ HWY_NOINLINE bool fold_lane_pairs(const PlaneBand& b) {
 #else
   (void)b;
 #endif
-  return watch.found();
+  return watch.found(b);
 }
 
 template <class P>
@@ -356,6 +357,8 @@ HWY_INLINE bool pairs_lanes(const PlaneBand& b) {
 // P folds across, Q along: the same but for where elements come from.
 template <class P, class Q>
 bool fold_plane(const PlaneBand& b) {
+  using Across = typename Shared<P>::Across;
+  using Along = typename Shared<Q>::Along;
   if (fuses<P>(b)) return fold_fused<P>(b);
   if (doubles<P>(b)) return fold_doubled<P>(b);
   if constexpr (kSplits<P> && std::is_same_v<P, Q>) {
@@ -371,8 +374,8 @@ bool fold_plane(const PlaneBand& b) {
   }
   for (index_t row = 0; row < b.rows; row += b.batch) {
     const index_t rows = b.batch < b.rows - row ? b.batch : b.rows - row;
-    with_taps<P>(b.across, [&](auto k) HWY_ATTR { found |= across_rows<P, decltype(k)::value>(b, row, rows); });
-    with_taps<P>(b.along, [&](auto k) HWY_ATTR { along_rows<Q, decltype(k)::value>(b, row, rows); });
+    with_taps<P>(b.across, [&](auto k) HWY_ATTR { found |= across_rows<Across, decltype(k)::value>(b, row, rows); });
+    with_taps<P>(b.along, [&](auto k) HWY_ATTR { along_rows<Along, decltype(k)::value>(b, row, rows); });
   }
   return found;
 }
@@ -381,7 +384,9 @@ bool fold_plane(const PlaneBand& b) {
 template <class P>
 bool fold_across(const PlaneBand& b) {
   bool found = false;
-  with_taps<P>(b.across, [&](auto k) HWY_ATTR { found = across_rows<P, decltype(k)::value>(b, 0, b.rows); });
+  with_taps<P>(b.across, [&](auto k) HWY_ATTR {
+    found = across_rows<typename Shared<P>::Across, decltype(k)::value>(b, 0, b.rows);
+  });
   return found;
 }
 
@@ -410,20 +415,25 @@ void prepare_select(index_t stride, index_t lanes, void* select) {
   }
 }
 
+// `infinity`: the bits of a 16-bit float's.
 template <class P>
-PlaneKernel plane_kernel() {
+PlaneKernel plane_kernel(std::int16_t infinity = 0) {
+  using Again = typename Shared<P>::Again;
   PlaneKernel k;
   const PlaneTag<P> d;
+  k.infinity = infinity;
   k.fold = &fold_plane<P, P>;
   k.fold_across = &fold_across<P>;
-  k.fold_again = &fold_plane<Again<P>, P>;
-  k.prepare = &prepare_select<P>;
+  k.fold_again = &fold_plane<Again, P>;
+  k.prepare = &prepare_select<LaneFold<Max, hn::TFromD<hn::RebindToUnsigned<decltype(d)>>>>;
   k.in_bytes = sizeof(typename P::In);
   k.lane_bytes = sizeof(typename P::Lane);
   k.vector = lanes_of(d);
   k.reach = (kMostSelected + 1) * k.vector;
-  const typename P::In absent = P::absent();
-  const typename P::Lane identity = P::identity();
+  PlaneLowering b;
+  b.infinity = infinity;
+  const typename P::In absent = absent_of<P>(b);
+  const typename P::Lane identity = identity_of<P>(b);
   std::memcpy(k.absent.data(), &absent, sizeof absent);
   std::memcpy(k.identity.data(), &identity, sizeof identity);
   return k;

@@ -20,9 +20,9 @@ PlaneKernel extremum_of(Dtype dtype) {
     case Dtype::f64:
       return plane_kernel<PlainFold<R, double>>();
     case Dtype::f16:
-      return plane_kernel<KeyFold<R, 10>>();
+      return plane_kernel<KeyFold<R>>(kHalfInfinity);
     case Dtype::bf16:
-      return plane_kernel<KeyFold<R, 7>>();
+      return plane_kernel<KeyFold<R>>(kBfloat16Infinity);
     case Dtype::u8:
       return plane_kernel<PlainFold<R, std::uint8_t>>();
     case Dtype::boolean:

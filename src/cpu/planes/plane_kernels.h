@@ -56,6 +56,7 @@ struct PlaneKernel {
   index_t reach = 0;                        // elements that are read beyond the last tap of a folded row, at most
   std::array<unsigned char, 8> absent{};    // an element of x that counts as nothing
   std::array<unsigned char, 8> identity{};  // folded
+  std::int16_t infinity = 0;                // for PlaneLowering
 };
 
 /// The kernels of one instruction set; older ones have none.

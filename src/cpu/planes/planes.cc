@@ -49,146 +49,305 @@ bool takes_axis(const Axis& axis, bool sums) {
   return !axis.adaptive && axis.spacing == 1 && axis.kernel <= kMaxFold && !(sums && has_empty_window(axis));
 }
 
-bool dense_rows(const RowLayout& layout) {
-  const LoopDim& lanes = layout.lanes;
-  const PooledAxis& row = layout.axis[at(layout.row_axis)];
-  return (lanes.n == 1 || (lanes.pitch[kX] == 1 && lanes.pitch[kY] == 1)) &&
-         (row.axis.in == 1 || row.pitch[kX] == lanes.n) && (row.axis.out == 1 || row.pitch[kY] == lanes.n);
+// The windows of a job across its rows.
+struct PlaneAxes {
+  explicit PlaneAxes(const RowLayout& layout);
+
+  Axis across = Axis::uniform(1, 1, 1, 0, 0);  // a lone row, when only the row axis is pooled
+  Pitches across_pitch{};
+  Axis depth;  // of volumes: folded before `across`
+  Pitches depth_pitch{};
+  bool deep = false;
+};
+
+PlaneAxes::PlaneAxes(const RowLayout& layout) {
+  for (int a = 0; a < layout.pooled(); ++a) {
+    if (a == layout.row_axis) continue;
+    if (layout.pooled() == 3 && !deep) {
+      deep = true;
+      depth = layout.axis[at(a)].axis;
+      depth_pitch = layout.axis[at(a)].pitch;
+      continue;
+    }
+    across = layout.axis[at(a)].axis;
+    across_pitch = layout.axis[at(a)].pitch;
+  }
 }
+
+// What averages divide by.
+class PlaneDivisors {
+ public:
+  PlaneDivisors(const Problem& problem, const PlaneKernel& kernel, const Tiling& tiling, Arena& arena)
+      : problem_(problem),
+        pool_(problem.pool),
+        counts_(pool_.op == Op::avg && pool_.divisor == 0),
+        kernel_(kernel),
+        each_(arena.take((tiling.out_elems + kernel.vector) * std::max<index_t>(kernel.lane_bytes, sizeof(float)))) {}
+
+  // Of an output of an axis across rows.
+  index_t across(const Axis& axis, index_t o) const { return counts_ ? axis.divisor(o, pool_.count_include_pad) : 1; }
+  void set_tile(const RowTile& tile) {
+    if (!counts_) return;
+    if (kernel_.lane_bytes == 8)
+      count_along<double>(tile);
+    else
+      count_along<float>(tile);
+  }
+  // For rows of outputs that count `across` taps on the other axes.
+  void set(PlaneBand& band, index_t across) const {
+    if (pool_.op != Op::avg) return;
+    const index_t all = pool_.divisor != 0 ? pool_.divisor : across * along_;
+    if (all != 0) return band.divide_all(all, problem_.dtype);
+    band.lower = PlaneLower::divide_each;
+    band.divisor = static_cast<double>(across);
+    band.divisor_each = each_;
+  }
+
+ private:
+  template <class T>
+  void count_along(const RowTile& tile);
+
+  const Problem& problem_;
+  const Pool& pool_;
+  const bool counts_;
+  const PlaneKernel& kernel_;
+  index_t along_ = 1;  // 0: it changes along the row
+  std::byte* const each_;
+};
+
+template <class T>
+void PlaneDivisors::count_along(const RowTile& tile) {
+  const Axis& axis = tile.axis;
+  const Range full = axis.full();
+  const auto divisor = [&](index_t o) {
+    return full.contains(o) ? axis.kernel : axis.divisor(o, pool_.count_include_pad);
+  };
+  along_ = divisor(0);
+  for (index_t o = 0; o < axis.out && along_ != 0; ++o) {
+    if (divisor(o) != along_) along_ = 0;
+    if (full.contains(o)) o = full.end - 1;
+  }
+  if (along_ != 0) return;  // rows of a million are many tiles without a border
+  T* each = reinterpret_cast<T*>(each_);
+  for (index_t o = 0; o < axis.out; ++o) std::fill_n(each + o * tile.lanes, tile.lanes, static_cast<T>(divisor(o)));
+  // The last vector divides by what follows too: a subnormal number there would take it more than a hundred cycles.
+  std::fill_n(each + axis.out * tile.lanes, kernel_.vector, T{1});
+}
+
+// Of volumes: rows that are folded along the depth, in a ring by number, so that windows across find them again.
+class DepthRing {
+ public:
+  DepthRing(const PlaneAxes& axes, const PlaneKernel& kernel) : axes_(axes), kernel_(kernel) {}
+  void make(const Tiling& tiling, const std::byte* absent, Arena& arena);
+
+  // Rows of outputs whose taps fit the ring together.
+  index_t rows_at_once() const { return chunk_; }
+  void begin_slice() { end_ = 0; }
+  // Folds the rows of a slice of outputs that are not there yet; `elems` of each. True when a special value was met.
+  bool fold(const std::byte* x, index_t slice, Range rows, index_t elems);
+  // Where a row is; -1: one that changes nothing.
+  const std::byte* row(index_t number) const {
+    return rows_ + (number < 0 ? count_ : number % count_) * band_.folded_pitch * kernel_.lane_bytes;
+  }
+
+ private:
+  const PlaneAxes& axes_;
+  const PlaneKernel& kernel_;
+  PlaneBand band_;
+  const std::byte* absent_ = nullptr;  // a row of elements that change nothing
+  const void** taps_ = nullptr;
+  std::byte* rows_ = nullptr;
+  index_t count_ = 0;
+  index_t end_ = 0;  // rows before it are there
+  index_t chunk_ = kMostBandRows;
+};
+
+void DepthRing::make(const Tiling& tiling, const std::byte* absent, Arena& arena) {
+  const Axis& across = axes_.across;
+  const index_t pitch = tiling.in_elems / kernel_.vector * kernel_.vector + kernel_.vector;
+  const index_t fit = kRingBytes / (pitch * kernel_.lane_bytes);
+  chunk_ = std::clamp<index_t>((fit - across.extent()) / across.stride + 1, 1, kMostBandRows);
+  count_ = std::max<index_t>(1, std::min(across.in, (chunk_ - 1) * across.stride + across.extent()));
+  rows_ = arena.take((count_ + 1) * pitch * kernel_.lane_bytes);
+  fill_copies(rows_ + count_ * pitch * kernel_.lane_bytes, kernel_.identity.data(), kernel_.lane_bytes, pitch);
+  absent_ = absent;
+  taps_ = arena.take_array<const void*>(kMostBandRows * axes_.depth.kernel);
+  band_.infinity = kernel_.infinity;
+  band_.taps = taps_;
+  band_.across = static_cast<int>(axes_.depth.kernel);
+  band_.ahead_taps = static_cast<int>(std::min(axes_.depth.stride, axes_.depth.kernel));
+  band_.folded_pitch = pitch;
+}
+
+bool DepthRing::fold(const std::byte* x, index_t slice, Range rows, index_t elems) {
+  const Axis& depth = axes_.depth;
+  band_.in_elems = elems;
+  band_.ahead_bytes = elems * kernel_.in_bytes;
+  bool special = false;
+  for (index_t r = std::max(end_, rows.begin); r < rows.end;) {
+    const index_t slot = r % count_, count = std::min({rows.end - r, count_ - slot, kMostBandRows});
+    for (index_t t = 0; t < depth.kernel; ++t) {
+      const index_t input = depth.input_at(depth.at(slice, t));
+      const index_t pitch = input < 0 ? 0 : axes_.across_pitch[kX] * kernel_.in_bytes;
+      const std::byte* row = input < 0 ? absent_ : x + input * axes_.depth_pitch[kX] * kernel_.in_bytes + r * pitch;
+      for (index_t i = 0; i < count; ++i) taps_[i * depth.kernel + t] = row + i * pitch;
+    }
+    band_.rows = count;
+    band_.folded = rows_ + slot * band_.folded_pitch * kernel_.lane_bytes;
+    special |= kernel_.fold_across(band_);
+    r += count;
+  }
+  end_ = std::max(end_, rows.end);
+  return special;
+}
+
+// The rows that the windows across of a band read: of x, or of volumes those in the ring.
+class BandTaps {
+ public:
+  BandTaps(const PlaneAxes& axes, const PlaneKernel& kernel, const DepthRing& ring, Arena& arena)
+      : axes_(axes),
+        kernel_(kernel),
+        ring_(ring),
+        taps_(arena.take_array<const void*>(kMostBandRows * axes.across.kernel)),
+        offset_(arena.take_array<index_t>(kMostBandRows * axes.across.kernel)) {}
+  void set_absent(const std::byte* row) { absent_ = row; }
+
+  // Lists the rows of outputs from rows.begin on that count alike, none from rows.end on. Returns which they are.
+  // goes_on(r) tells whether row r counts like the first.
+  template <class GoesOn>
+  Range list(const std::byte* x, Range rows, const GoesOn& goes_on) {
+    if (listed_.begin == rows.begin && most_ == rows.end) {
+      move(x);
+      return listed_;
+    }
+    listed_ = {rows.begin, rows.begin};
+    most_ = rows.end;
+    do {
+      add(x, listed_.end++);
+    } while (listed_.end < rows.end && goes_on(listed_.end));
+    return listed_;
+  }
+  const void* const* taps() const { return taps_; }
+
+ private:
+  void add(const std::byte* x, index_t row) {
+    const Axis& axis = axes_.across;
+    const index_t pitch = axes_.across_pitch[kX] * kernel_.in_bytes, start = axis.start(row);
+    const index_t kernel = axis.kernel, dilation = axis.dilation;
+    const bool deep = axes_.deep;
+    const void** taps = taps_ + (row - listed_.begin) * kernel;
+    index_t* offsets = offset_ + (row - listed_.begin) * kernel;
+    const std::byte* const absent = absent_;
+    for (index_t t = 0; t < kernel; ++t) {
+      const index_t input = axis.input_at(start + t * dilation);
+      taps[t] = input < 0 ? absent : x + input * pitch;
+      offsets[t] = input < 0 ? kAbsentOffset : input * pitch;
+      if (deep) taps[t] = ring_.row(input);
+    }
+  }
+  // The same rows of another plane, or of another tile.
+  void move(const std::byte* x) {
+    if (axes_.deep) return;  // they stand in the ring
+    const index_t taps = listed_.size() * axes_.across.kernel;
+    for (index_t i = 0; i < taps; ++i) taps_[i] = offset_[i] == kAbsentOffset ? absent_ : x + offset_[i];
+  }
+
+  const PlaneAxes& axes_;
+  const PlaneKernel& kernel_;
+  const DepthRing& ring_;
+  const std::byte* absent_ = nullptr;  // a row of elements that change nothing
+  const void** const taps_;
+  index_t* const offset_;    // of every tap, from the beginning of a plane
+  Range listed_ = {-1, -1};  // the rows whose taps are there
+  index_t most_ = -1;        // where they might have ended
+};
 
 // One thread's folds of parts of planes.
 class PlaneFolder {
  public:
   PlaneFolder(const FoldJob& job, const PlaneKernel& kernel, const Tiling& tiling, Arena& arena);
 
-  /// False when values were met that these kernels do not treat exactly. If it can mend, all is folded nevertheless.
+  // False when values were met that these kernels do not treat exactly. If it can mend, all is folded nevertheless.
   bool fold(index_t plane, index_t tile, Range rows);
   bool can_mend() const { return mends_; }
 
-  /// Cuts rows into parts of one slice each; of volumes so that the next slice finds its inputs in the second cache.
+  // Cuts rows into parts of one slice each; of volumes so that the next slice finds its inputs in the second cache.
   template <class F>
   void each_part(Range rows, const F& f) const {
-    const index_t bytes = std::max<index_t>(1, across_.stride * tiling_.in_elems * kernel_.in_bytes);
-    const index_t fit = deep_ ? kSlabBytes / (depth_.kernel * bytes) : kBandBytes / bytes;
+    const Axis& across = axes_.across;
+    const index_t bytes = std::max<index_t>(1, across.stride * tiling_.in_elems * kernel_.in_bytes);
+    const index_t fit = axes_.deep ? kSlabBytes / (axes_.depth.kernel * bytes) : kBandBytes / bytes;
     const index_t step = std::max<index_t>(8, fit);
-    for (index_t begin = 0; begin < across_.out; begin += step) {
-      for (index_t slice = rows.begin / across_.out; slice * across_.out < rows.end; ++slice) {
-        const index_t first = slice * across_.out;
+    for (index_t begin = 0; begin < across.out; begin += step) {
+      for (index_t slice = rows.begin / across.out; slice * across.out < rows.end; ++slice) {
+        const index_t first = slice * across.out;
         const Range part = {std::max(rows.begin, first + begin),
-                            std::min(rows.end, first + std::min(across_.out, begin + step))};
+                            std::min(rows.end, first + std::min(across.out, begin + step))};
         if (!part.empty()) f(part);
       }
     }
   }
 
  private:
+  void make_band(Arena& arena);
   void set_tile(index_t number);
-  void count_along();
-  void make_ring(Arena& arena);
-  void list_taps(const std::byte* x, index_t row);
-  void move_taps(const std::byte* x);
-  bool fold_depth(const std::byte* x, index_t slice, Range rows);
-  void set_divisor(index_t across);
-  index_t divisor_of(const Axis& axis, index_t o) const {
-    return averages_ && pool_.divisor == 0 ? axis.divisor(o, pool_.count_include_pad) : 1;
-  }
-  template <class T>
-  void set_divisors();
 
   const FoldJob& job_;
   const PlaneKernel& kernel_;
   const Tiling& tiling_;
-  const Pool& pool_;
-  const bool averages_;
   const bool mends_;
-  Axis across_ = Axis::uniform(1, 1, 1, 0, 0);  // a lone row, when only the row axis is pooled
-  Pitches across_pitch_{};
-  Axis depth_;  // of volumes: folded before across_
-  Pitches depth_pitch_{};
-  bool deep_ = false;
+  const PlaneAxes axes_;
+  PlaneDivisors divisors_;
+  DepthRing ring_;
+  BandTaps taps_;
+  const index_t before_;  // room for identities before a folded row, which then begins at a vector
+  std::byte* folded_ = nullptr;
   PlaneBand band_;
   RowTile tile_;
   index_t tile_number_ = -1;
-  index_t before_ = 0;         // of identities before a folded row
-  index_t along_divisor_ = 1;  // 0: it changes along the row
-  const void** taps_;
-  index_t* offset_;           // of every tap, from the beginning of a plane
-  Range listed_ = {-1, -1};   // the rows whose taps are there
-  index_t listed_most_ = -1;  // and where they might have ended
-  std::byte* absent_;
-  // Of volumes: rows that are folded along depth_, by number.
-  PlaneBand deep_band_;
-  const void** deep_taps_ = nullptr;
-  std::byte* ring_ = nullptr;
-  index_t ring_rows_ = 0;
-  index_t ring_end_ = 0;  // rows before it are there
-  index_t chunk_ = kMostBandRows;
-  std::byte* folded_;
-  std::byte* divisor_each_;
 };
 
 PlaneFolder::PlaneFolder(const FoldJob& job, const PlaneKernel& kernel, const Tiling& tiling, Arena& arena)
     : job_(job),
       kernel_(kernel),
       tiling_(tiling),
-      pool_(job.problem->pool),
-      averages_(pool_.op == Op::avg),
-      mends_(mends(job) && job.layout.pooled() < 3) {
-  for (int a = 0; a < job.layout.pooled(); ++a) {
-    if (a == job.layout.row_axis) continue;
-    if (job.layout.pooled() == 3 && !deep_) {
-      deep_ = true;
-      depth_ = job.layout.axis[at(a)].axis;
-      depth_pitch_ = job.layout.axis[at(a)].pitch;
-      continue;
-    }
-    across_ = job.layout.axis[at(a)].axis;
-    across_pitch_ = job.layout.axis[at(a)].pitch;
+      mends_(mends(job) && job.layout.pooled() < 3),
+      axes_(job.layout),
+      divisors_(*job.problem, kernel, tiling, arena),
+      ring_(axes_, kernel),
+      taps_(axes_, kernel, ring_, arena),
+      before_((tiling.before_elems + kernel.vector - 1) / kernel.vector * kernel.vector) {
+  if (axes_.deep || axes_.across.full().size() != axes_.across.out) {
+    std::byte* absent = arena.take(tiling.in_elems * kernel.in_bytes);
+    fill_copies(absent, kernel.absent.data(), kernel.in_bytes, tiling.in_elems);
+    taps_.set_absent(absent);
+    if (axes_.deep) ring_.make(tiling, absent, arena);
   }
-  const index_t lanes = job.layout.lanes.n;
-  before_ = (tiling.before_elems + kernel.vector - 1) / kernel.vector * kernel.vector;  // rows begin at vectors
-  const index_t elems = before_ + std::max(tiling.in_elems, tiling.place_elems) + tiling.after_elems;
-  const Axis& along = job.layout.axis[at(job.layout.row_axis)].axis;
-  band_.folded_pitch = (elems + kernel.reach + 63) / 64 * 64;
-  band_.batch = std::clamp<index_t>(kFoldedBytes / std::max<index_t>(1, elems * kernel.lane_bytes), 1,
-                                    std::min<index_t>(16, across_.out));
-  folded_ = arena.take(band_.batch * band_.folded_pitch * kernel.lane_bytes + 64);
-  absent_ = arena.take(tiling.in_elems * kernel.in_bytes);
-  if (deep_ || across_.full().size() != across_.out)
-    fill_copies(absent_, kernel.absent.data(), kernel.in_bytes, tiling.in_elems);
-  if (deep_) make_ring(arena);
-  taps_ = arena.take_array<const void*>(kMostBandRows * across_.kernel);
-  offset_ = arena.take_array<index_t>(kMostBandRows * across_.kernel);
-  divisor_each_ = arena.take((tiling.out_elems + kernel.vector) * std::max<index_t>(kernel.lane_bytes, sizeof(float)));
-  band_.compact = arena.take((tiling.out_elems + kernel.vector) * kernel.lane_bytes);
+  make_band(arena);
+}
+
+void PlaneFolder::make_band(Arena& arena) {
+  const index_t lanes = job_.layout.lanes.n;
+  const index_t elems = before_ + std::max(tiling_.in_elems, tiling_.place_elems) + tiling_.after_elems;
+  const Axis& along = job_.layout.axis[at(job_.layout.row_axis)].axis;
+  band_.folded_pitch = (elems + kernel_.reach + 63) / 64 * 64;
+  band_.batch = std::clamp<index_t>(kFoldedBytes / std::max<index_t>(1, elems * kernel_.lane_bytes), 1,
+                                    std::min<index_t>(16, axes_.across.out));
+  folded_ = arena.take(band_.batch * band_.folded_pitch * kernel_.lane_bytes + 64);
+  band_.compact = arena.take((tiling_.out_elems + kernel_.vector) * kernel_.lane_bytes);
   std::byte* select = arena.take(kPlaneSelectBytes);
-  if (along.stride > 1) kernel.prepare(along.stride, lanes, select);
+  if (along.stride > 1) kernel_.prepare(along.stride, lanes, select);
   band_.select = select;
-  band_.taps = taps_;
-  band_.across = static_cast<int>(across_.kernel);
-  band_.ascends = across_.stride == 1 && across_.dilation == 1;
+  band_.infinity = kernel_.infinity;
+  band_.taps = taps_.taps();
+  band_.across = static_cast<int>(axes_.across.kernel);
+  band_.ascends = axes_.across.stride == 1 && axes_.across.dilation == 1;
   band_.tap_pitch = along.dilation * lanes;
   band_.along = static_cast<int>(along.kernel);
   band_.stride = along.stride;
   band_.lanes = lanes;
-  band_.y_pitch = across_pitch_[kY];
-  band_.divisor_each = divisor_each_;
-  if (pool_.op == Op::lp && pool_.norm == 2) band_.lower = PlaneLower::root;
-}
-
-void PlaneFolder::make_ring(Arena& arena) {
-  const index_t pitch = tiling_.in_elems / kernel_.vector * kernel_.vector + kernel_.vector;
-  const index_t fit = kRingBytes / (pitch * kernel_.lane_bytes);
-  chunk_ = std::clamp<index_t>((fit - across_.extent()) / across_.stride + 1, 1, kMostBandRows);
-  ring_rows_ = std::max<index_t>(1, std::min(across_.in, (chunk_ - 1) * across_.stride + across_.extent()));
-  ring_ = arena.take((ring_rows_ + 1) * pitch * kernel_.lane_bytes);
-  fill_copies(ring_ + ring_rows_ * pitch * kernel_.lane_bytes, kernel_.identity.data(), kernel_.lane_bytes,
-              pitch);  // absent
-  deep_taps_ = arena.take_array<const void*>(kMostBandRows * depth_.kernel);
-  deep_band_.taps = deep_taps_;
-  deep_band_.across = static_cast<int>(depth_.kernel);
-  deep_band_.ahead_taps = static_cast<int>(std::min(depth_.stride, depth_.kernel));
-  deep_band_.folded_pitch = pitch;
+  band_.y_pitch = axes_.across_pitch[kY];
+  if (job_.problem->pool.op == Op::lp && job_.problem->pool.norm == 2) band_.lower = PlaneLower::root;
 }
 
 void PlaneFolder::set_tile(index_t number) {
@@ -199,8 +358,8 @@ void PlaneFolder::set_tile(index_t number) {
   band_.out_elems = tile_.out_elems();
   band_.folded = folded_ + before_ * kernel_.lane_bytes;
   band_.begin = tile_.axis.start(0) * tile_.lanes;
-  band_.ahead_bytes = deep_ ? 0 : std::min(across_.stride, across_.kernel) * band_.in_elems * kernel_.in_bytes;
-  deep_band_.ahead_bytes = band_.in_elems * kernel_.in_bytes;
+  const index_t new_rows = axes_.deep ? 0 : std::min(axes_.across.stride, axes_.across.kernel);
+  band_.ahead_bytes = new_rows * band_.in_elems * kernel_.in_bytes;
   for (index_t r = 0; r < band_.batch; ++r) {
     std::byte* row = folded_ + r * band_.folded_pitch * kernel_.lane_bytes;
     const index_t pad = tile_.before * tile_.lanes;
@@ -208,122 +367,32 @@ void PlaneFolder::set_tile(index_t number) {
     fill_copies(row + (before_ + band_.in_elems) * kernel_.lane_bytes, kernel_.identity.data(), kernel_.lane_bytes,
                 tile_.after * tile_.lanes);
   }
-  if (averages_ && pool_.divisor == 0) count_along();
-}
-
-template <class T>
-void PlaneFolder::set_divisors() {
-  T* each = reinterpret_cast<T*>(divisor_each_);
-  const Axis& axis = tile_.axis;
-  const Range full = axis.full();
-  const auto divisor = [&](index_t o) {
-    return full.contains(o) ? axis.kernel : axis.divisor(o, pool_.count_include_pad);
-  };
-  along_divisor_ = divisor(0);
-  for (index_t o = 0; o < axis.out && along_divisor_ != 0; ++o) {
-    if (divisor(o) != along_divisor_) along_divisor_ = 0;
-    if (full.contains(o)) o = full.end - 1;
-  }
-  if (along_divisor_ != 0) return;  // rows of a million are many tiles without a border
-  for (index_t o = 0; o < axis.out; ++o) std::fill_n(each + o * tile_.lanes, tile_.lanes, static_cast<T>(divisor(o)));
-  // The last vector divides by what follows too: a subnormal number there would take it more than a hundred cycles.
-  std::fill_n(each + axis.out * tile_.lanes, kernel_.vector, T{1});
-}
-
-void PlaneFolder::count_along() {
-  if (kernel_.lane_bytes == 8)
-    set_divisors<double>();
-  else
-    set_divisors<float>();
-}
-
-void PlaneFolder::set_divisor(index_t across) {
-  if (!averages_) return;
-  const index_t all = pool_.divisor != 0 ? pool_.divisor : across * along_divisor_;
-  if (all == 0) {
-    band_.lower = PlaneLower::divide_each;
-    band_.divisor = static_cast<double>(across);
-    return;
-  }
-  band_.divide_all(all, job_.problem->dtype);
-}
-
-// The rows that output `row` of the across axis reads.
-void PlaneFolder::list_taps(const std::byte* x, index_t row) {
-  const index_t pitch = across_pitch_[kX] * kernel_.in_bytes, start = across_.start(row);
-  const index_t ring_pitch = deep_band_.folded_pitch * kernel_.lane_bytes;
-  const void** taps = taps_ + band_.rows * across_.kernel;
-  index_t* offsets = offset_ + band_.rows++ * across_.kernel;
-  for (index_t t = 0; t < across_.kernel; ++t) {
-    const index_t input = across_.input_at(start + t * across_.dilation);
-    if (deep_)
-      taps[t] = ring_ + (input < 0 ? ring_rows_ : input % ring_rows_) * ring_pitch;
-    else
-      taps[t] = input < 0 ? absent_ : x + input * pitch;
-    offsets[t] = input < 0 ? kAbsentOffset : input * pitch;
-  }
-}
-
-// The same rows of another plane, or of another tile.
-void PlaneFolder::move_taps(const std::byte* x) {
-  band_.rows = listed_.size();
-  if (deep_) return;  // they stand in the ring
-  for (index_t i = 0; i < band_.rows * across_.kernel; ++i) {
-    taps_[i] = offset_[i] == kAbsentOffset ? absent_ : x + offset_[i];
-  }
-}
-
-// Folds rows of a slice of outputs along the depth, those that are not there yet.
-bool PlaneFolder::fold_depth(const std::byte* x, index_t slice, Range rows) {
-  bool special = false;
-  for (index_t r = std::max(ring_end_, rows.begin); r < rows.end;) {
-    const index_t slot = r % ring_rows_, count = std::min({rows.end - r, ring_rows_ - slot, kMostBandRows});
-    for (index_t t = 0; t < depth_.kernel; ++t) {
-      const index_t input = depth_.input_at(depth_.at(slice, t));
-      const index_t pitch = input < 0 ? 0 : across_pitch_[kX] * kernel_.in_bytes;
-      const std::byte* row = input < 0 ? absent_ : x + input * depth_pitch_[kX] * kernel_.in_bytes + r * pitch;
-      for (index_t i = 0; i < count; ++i) deep_taps_[i * depth_.kernel + t] = row + i * pitch;
-    }
-    deep_band_.rows = count;
-    deep_band_.in_elems = band_.in_elems;
-    deep_band_.folded = ring_ + slot * deep_band_.folded_pitch * kernel_.lane_bytes;
-    special |= kernel_.fold_across(deep_band_);
-    r += count;
-  }
-  ring_end_ = std::max(ring_end_, rows.end);
-  return special;
+  divisors_.set_tile(tile_);
 }
 
 bool PlaneFolder::fold(index_t plane, index_t tile, Range rows) {
   set_tile(tile);
-  const Pitches& row = job_.layout.axis[at(job_.layout.row_axis)].pitch;
-  const index_t slice = rows.begin / across_.out, first = slice * across_.out;
-  const std::byte* x = static_cast<const std::byte*>(job_.x) +
-                       (job_.layout.plane_offset(plane, kX) + tile_.in_begin * row[kX]) * kernel_.in_bytes;
-  const index_t y = job_.layout.plane_offset(plane, kY) + tile_.out_begin * row[kY] + slice * depth_pitch_[kY];
-  const index_t depth_divisor = deep_ ? divisor_of(depth_, slice) : 1;
-  const Range full = across_.full();
-  ring_end_ = 0;
+  const Axis& across = axes_.across;
+  const index_t slice = rows.begin / across.out, first = slice * across.out;
+  const auto* x = static_cast<const std::byte*>(job_.x) + tile_.offset(job_.layout, plane, kX) * kernel_.in_bytes;
+  const index_t y = tile_.offset(job_.layout, plane, kY) + slice * axes_.depth_pitch[kY];
+  const index_t depth_divisor = axes_.deep ? divisors_.across(axes_.depth, slice) : 1;
+  const Range full = across.full();
+  ring_.begin_slice();
   bool special = false;
   for (index_t r = rows.begin - first; r < rows.end - first;) {
-    const index_t begin = r, end = std::min(rows.end - first, r + chunk_);
-    const index_t divisor = divisor_of(across_, r);
-    if (listed_.begin == begin && listed_most_ == end) {
-      r = listed_.end;
-      move_taps(x);
-    } else {
-      band_.rows = 0;
-      do {
-        list_taps(x, r++);
-      } while (r < end && ((full.contains(r) && full.contains(r - 1)) || divisor_of(across_, r) == divisor));
-      listed_ = {begin, r};
-      listed_most_ = end;
-    }
-    if (deep_ && fold_depth(x, slice, across_.needs({begin, r}))) return false;
-    band_.y = static_cast<std::byte*>(job_.y) + (y + begin * across_pitch_[kY]) * kernel_.in_bytes;
-    set_divisor(divisor * depth_divisor);
-    special |= deep_ ? kernel_.fold_again(band_) : kernel_.fold(band_);
+    const index_t divisor = divisors_.across(across, r);
+    const Range some = {r, std::min(rows.end - first, r + ring_.rows_at_once())};
+    const Range listed = taps_.list(x, some, [&](index_t row) {
+      return (full.contains(row) && full.contains(row - 1)) || divisors_.across(across, row) == divisor;
+    });
+    if (axes_.deep && ring_.fold(x, slice, across.needs(listed), band_.in_elems)) return false;
+    band_.rows = listed.size();
+    band_.y = static_cast<std::byte*>(job_.y) + (y + r * axes_.across_pitch[kY]) * kernel_.in_bytes;
+    divisors_.set(band_, divisor * depth_divisor);
+    special |= axes_.deep ? kernel_.fold_again(band_) : kernel_.fold(band_);
     if (special && !mends_) return false;
+    r = listed.end;
   }
   return !special;
 }
@@ -332,13 +401,12 @@ void fold_tasks(const FoldJob& job, const PlaneKernel& kernel, const Tiling& til
   Arena arena;
   PlaneFolder folder(job, kernel, tiling, arena);
   CarefulRows careful(job);
-  for (index_t task = begin; task < end; ++task) {
-    const index_t band = task % tiling.bands, tile = task / tiling.bands % tiling.tiles;
-    const index_t plane = task / tiling.bands / tiling.tiles;
-    const Range rows = {band * tiling.band_rows, std::min(tiling.rows, (band + 1) * tiling.band_rows)};
-    folder.each_part(rows, [&](Range part) {
-      if (folder.fold(plane, tile, part) || (folder.can_mend() && careful.mend(plane, tile, tiling, part))) return;
-      careful.fold(plane, tile, tiling, part);
+  for (index_t number = begin; number < end; ++number) {
+    const RowTask task = tiling.task(number);
+    folder.each_part(task.rows, [&](Range rows) {
+      if (folder.fold(task.plane, task.tile, rows)) return;
+      if (folder.can_mend() && careful.mend(task.plane, task.tile, tiling, rows)) return;
+      careful.fold(task.plane, task.tile, tiling, rows);
     });
   }
 }
@@ -348,7 +416,8 @@ void fold_tasks(const FoldJob& job, const PlaneKernel& kernel, const Tiling& til
 bool can_planes(const FoldJob& job) {
   const RowLayout& layout = job.layout;
   if (job.problem == nullptr || job.index != nullptr || layout.row_axis < 0) return false;
-  if (layout.pooled() > 3 || !dense_rows(layout)) return false;
+  if (layout.pooled() > 3) return false;
+  if (!layout.has_dense_rows(kX) || !layout.has_dense_rows(kY)) return false;
   const Pool& pool = job.problem->pool;
   const bool sums = pool.op != Op::max && pool.op != Op::min;
   if (pool.nan == NanPolicy::omit && is_floating(job.problem->dtype)) return false;
@@ -377,7 +446,7 @@ bool planes_pay(const FoldJob& job) {
 void run_planes(const FoldJob& job, int threads) {
   const Tiling tiling(job.layout, job.plain, threads > 0 ? threads : default_threads(), kTileBytes);
   const PlaneKernel kernel = kernel_of(*job.problem);
-  parallel_for(job.layout.plane_count() * tiling.tiles * tiling.bands, tiling.task_bytes, threads,
+  parallel_for(tiling.task_count(), tiling.task_bytes, threads,
                [&](index_t begin, index_t end) { fold_tasks(job, kernel, tiling, begin, end); });
 }
 

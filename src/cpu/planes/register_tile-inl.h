@@ -76,7 +76,7 @@ class FusedRow {
     if (grid_.whole(c)) return fold_across([&](int t) HWY_ATTR { return Grid::load(rows[t], c); }, watch);
     if (!grid_.behind(c)) return fold_across([&](int t) HWY_ATTR { return grid_.load_some(rows[t], c); }, watch);
     Pair none;
-    for (int r = 0; r < kRows; ++r) none.row[r] = hn::Set(D(), P::identity());
+    for (int r = 0; r < kRows; ++r) none.row[r] = hn::Set(D(), identity_of<P>(b_));
     return none;
   }
 
@@ -129,7 +129,7 @@ HWY_NOINLINE bool fold_fused(const PlaneBand& b) {
 #else
   (void)b;
 #endif
-  return watch.found();
+  return watch.found(b);
 }
 
 template <class P, int K, int S>

@@ -50,7 +50,8 @@ class RowGrid {
   using Index = hn::Vec<hn::RebindToUnsigned<D>>;
 
   HWY_INLINE explicit RowGrid(const PlaneBand& b)
-      : full_begin_(b.begin < 0 ? 1 : 0),
+      : absent_(absent_of<P>(b)),
+        full_begin_(b.begin < 0 ? 1 : 0),
         full_end_((b.in_elems - b.begin) / kLanes),
         in_end_((b.in_elems - b.begin + kLanes - 1) / kLanes),
         first_(hn::AndNot(first_n(-b.begin), first_n(b.in_elems - b.begin))),
@@ -65,7 +66,7 @@ class RowGrid {
   HWY_INLINE V load_some(const T* row, index_t c) const {
     const D d;
     const Mask mask = c == 0 && full_begin_ == 1 ? first_ : last_;
-    return hn::IfThenElse(mask, hn::MaskedLoad(mask, d, row + c * kLanes), hn::Set(d, P::absent()));
+    return hn::IfThenElse(mask, hn::MaskedLoad(mask, d, row + c * kLanes), hn::Set(d, absent()));
   }
 
   // Of two_tables: which lanes stand `by` further.
@@ -85,10 +86,17 @@ class RowGrid {
   }
 
  private:
+  HWY_INLINE T absent() const {
+    if constexpr (requires { P::absent(T{}); })
+      return absent_;  // of one infinity or another
+    else
+      return P::absent();
+  }
   static HWY_INLINE Mask first_n(index_t n) {
     return hn::FirstN(D(), static_cast<std::size_t>(n < 0 ? 0 : n < kLanes ? n : kLanes));
   }
 
+  T absent_;
   index_t full_begin_, full_end_, in_end_;
   Mask first_, last_;  // of the first vector and of the last that has inputs
 };

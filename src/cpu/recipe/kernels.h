@@ -4,8 +4,8 @@
 
 #include "cpu/element/kinds.h"
 #include "oriel/problem.h"
-#include "oriel/reduce.h"
 #include "oriel/types.h"
+#include "reduction.h"
 
 namespace oriel::cpu {
 

@@ -22,7 +22,10 @@ template <class X, class F>
 HWY_INLINE void each(const void* data, index_t pitch, index_t lane_pitch, index_t n, index_t lanes, F f) {
   const X* x = static_cast<const X*>(data);
   if ((lane_pitch == 1 || lanes == 1) && (pitch == lanes || n == 1)) {
-    for (index_t i = 0; i < n * lanes; ++i) f(x[i], i);
+    for (index_t i = 0; i < n * lanes; ++i) {
+      ORIEL_SPARE_SCALAR_LOOP;
+      f(x[i], i);
+    }
   } else if (lanes == 1) {
     for (index_t p = 0; p < n; ++p) {
       ORIEL_SCALAR_LOOP;

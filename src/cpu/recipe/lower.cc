@@ -97,7 +97,10 @@ template <class T, class F>
 HWY_INLINE void store(index_t begin, index_t end, index_t lanes, void* y, index_t pitch, index_t lane_pitch, F f) {
   T* HWY_RESTRICT out = static_cast<T*>(y);
   if ((lane_pitch == 1 || lanes == 1) && pitch == lanes) {
-    for (index_t i = begin * lanes; i < end * lanes; ++i) out[i] = f(i);
+    for (index_t i = begin * lanes; i < end * lanes; ++i) {
+      ORIEL_SPARE_SCALAR_LOOP;
+      out[i] = f(i);
+    }
     return;
   }
   for (index_t p = begin; p < end; ++p) {

@@ -12,7 +12,6 @@ const KernelTable& kernels() {
   static const PerTarget<KernelTable> tables{&fill_extremum, &fill_sum, &fill_arg, &fill_convert, &fill_lower};
   return tables.active();
 }
-namespace {
 
 Lane native_lane(Dtype dtype) {
   switch (dtype) {
@@ -43,6 +42,8 @@ Lane native_lane(Dtype dtype) {
   }
   return Lane::u8;
 }
+
+namespace {
 
 Lane float_lane(Dtype dtype) { return dtype == Dtype::f64 ? Lane::f64 : Lane::f32; }
 

@@ -40,7 +40,7 @@ class Parts {
   index_t bytes() const { return bytes_; }  // of a part
   /// The first place of a part.
   Extents place(index_t part) const {
-    Extents place(shape_.size(), 0);
+    Extents place = Extents::filled(shape_.size(), 0);
     index_t rest = part / runs_;
     for (int a = axes_.size() - 2; a >= 0; --a) {
       const int d = static_cast<int>(axes_[a]);

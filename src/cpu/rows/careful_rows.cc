@@ -83,12 +83,7 @@ bool CarefulRows::mend(index_t plane, index_t number, const Tiling& tiling, Rang
   const RowTile tile = tiling.tile(number);
   const Range lanes = {tile.lane_begin, tile.lane_begin + tile.lanes};
   return each_box(job_.layout, rows, {tile.out_begin, tile.out_begin + tile.axis.out}, lanes,
-                  [&](const OutputBox& box) {
-                    Mender mender(job_, plane, box);
-                    if (!mender.find_nan()) return false;
-                    mender.write_nan();
-                    return mender.sign_zeros();
-                  });
+                  [&](const OutputBox& box) { return oriel::cpu::mend(job_, plane, box); });
 }
 
 void CarefulRows::fold(index_t plane, Range rows) {

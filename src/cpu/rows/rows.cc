@@ -1,7 +1,5 @@
 #include "cpu/rows/rows.h"
 
-#include <algorithm>
-
 #include "cpu/rows/careful_rows.h"
 #include "cpu/rows/row_folder.h"
 #include "cpu/runtime/parallel.h"
@@ -14,10 +12,8 @@ void fold_tasks(const FoldJob& job, const Tiling& tiling, index_t begin, index_t
   Arena arena;
   RowFolder plain(job, job.plain, tiling, arena);
   CarefulRows careful(job);
-  for (index_t task = begin; task < end; ++task) {
-    const index_t band = task % tiling.bands, tile = task / tiling.bands % tiling.tiles;
-    const index_t plane = task / tiling.bands / tiling.tiles;
-    const Range rows = {band * tiling.band_rows, std::min(tiling.rows, (band + 1) * tiling.band_rows)};
+  for (index_t number = begin; number < end; ++number) {
+    const auto [plane, tile, rows] = tiling.task(number);
     if (!plain.fold(plane, tile, rows)) careful.fold(plane, tile, tiling, {plain.done(), rows.end});
   }
 }
@@ -25,9 +21,8 @@ void fold_tasks(const FoldJob& job, const Tiling& tiling, index_t begin, index_t
 }  // namespace
 
 void run_rows(const FoldJob& job, int threads) {
-  const index_t planes = job.layout.plane_count();
   const Tiling tiling(job.layout, job.plain, threads > 0 ? threads : default_threads());
-  parallel_for(planes * tiling.tiles * tiling.bands, tiling.task_bytes, threads,
+  parallel_for(tiling.task_count(), tiling.task_bytes, threads,
                [&](index_t begin, index_t end) { fold_tasks(job, tiling, begin, end); });
 }
 

@@ -33,7 +33,7 @@ void for_each_row(const Extents& shape, int threads, const Body& body) {
   if (n == 0) return;
   parallel_for(rows, n * static_cast<index_t>(sizeof(double)), threads, [&](index_t begin, index_t end) {
     for (index_t r = begin; r < end; ++r) {
-      Extents index(rank, 0);
+      Extents index = Extents::filled(rank, 0);
       index_t rest = r;
       for (int d = rank - 2; d >= 0; --d) {
         index[d] = rest % shape[d];

@@ -43,12 +43,14 @@ bool suits(const RowLayout& layout, index_t value_bytes) {
 }
 
 // None if this does not suit the problem.
-std::optional<ShareJob> job_of(const Problem& problem, const ConstTensor& dy, const Tensor& dx, const ConstTensor* x) {
-  std::array<Axis, kMaxPooledAxes> adjoint{};
-  for (int a = 0; a < problem.pooled; ++a) adjoint[at(a)] = problem.axis[at(a)].adjoint();
+std::optional<ShareJob> job_of(const Gradient& gradient) {
+  const Problem& problem = gradient.problem;
+  const ConstTensor& dy = gradient.dy;
+  const Tensor& dx = gradient.dx;
+  const ConstTensor* x = depends_on_inputs(problem) ? gradient.x : nullptr;
   const Lane lane = dx.dtype == Dtype::f64 ? Lane::f64 : is_floating(dx.dtype) ? Lane::f32 : Lane::i64;
   ShareJob job{.problem = problem,
-               .layout = make_layout(problem, adjoint, dy, dx, nullptr, IndexSpace::plane),
+               .layout = gradient.adjoint_layout(),
                .dy = dy.data,
                .dx = dx.data,
                .how = gradient_recipe(dx.dtype),
@@ -73,16 +75,14 @@ std::optional<ShareJob> job_of(const Problem& problem, const ConstTensor& dy, co
 }
 
 void run(const ShareJob& job, int threads) {
-  const index_t planes = job.layout.plane_count();
-  if (planes == 0 || job.layout.lanes.n == 0) return;
+  if (job.layout.plane_count() == 0 || job.layout.lanes.n == 0) return;
   const Tiling tiling(job.layout, job.how, threads > 0 ? threads : default_threads());
-  parallel_for(planes * tiling.tiles * tiling.bands, tiling.task_bytes, threads, [&](index_t begin, index_t end) {
+  parallel_for(tiling.task_count(), tiling.task_bytes, threads, [&](index_t begin, index_t end) {
     Arena arena, tile_arena;
     ShareFolder folder(job, tiling, arena, tile_arena);
-    for (index_t task = begin; task < end; ++task) {
-      const index_t band = task % tiling.bands, rest = task / tiling.bands;
-      folder.fold(rest / tiling.tiles, rest % tiling.tiles,
-                  {band * tiling.band_rows, std::min(tiling.rows, (band + 1) * tiling.band_rows)});
+    for (index_t number = begin; number < end; ++number) {
+      const auto [plane, tile, rows] = tiling.task(number);
+      folder.fold(plane, tile, rows);
     }
     if (job.past_caches) finish_stream();
   });
@@ -91,17 +91,13 @@ void run(const ShareJob& job, int threads) {
 }  // namespace
 
 bool can_add_rows(const Gradient& gradient) {
-  return !depends_on_inputs(gradient.problem) &&
-         job_of(gradient.problem, gradient.dy, gradient.dx, nullptr).has_value();
+  return !depends_on_inputs(gradient.problem) && job_of(gradient).has_value();
 }
 
-void run_added_rows(const Gradient& gradient, int threads) {
-  run(*job_of(gradient.problem, gradient.dy, gradient.dx, nullptr), threads);
-}
+void run_added_rows(const Gradient& gradient, int threads) { run(*job_of(gradient), threads); }
 
-bool fold_shares_by_rows(const Problem& problem, const ConstTensor& dy, const Tensor& dx, const ConstTensor& x,
-                         int threads) {
-  const std::optional<ShareJob> job = job_of(problem, dy, dx, &x);
+bool fold_shares_by_rows(const Gradient& of_shares, int threads) {
+  const std::optional<ShareJob> job = job_of(of_shares);
   if (job) run(*job, threads);
   return job.has_value();
 }

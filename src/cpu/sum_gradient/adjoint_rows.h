@@ -10,9 +10,8 @@ namespace oriel::cpu {
 bool can_add_rows(const Gradient& gradient);
 void run_added_rows(const Gradient& gradient, int threads);
 
-/// dx = the gradient of Lp, or of a sum that leaves out the NaN of `x`; dy are shares, in the accumulator type. False,
-/// and nothing is written, if inputs are in too many windows.
-bool fold_shares_by_rows(const Problem& problem, const ConstTensor& dy, const Tensor& dx, const ConstTensor& x,
-                         int threads);
+/// The gradient of Lp, or of a sum that leaves out the NaN of x; dy are shares, in the accumulator type. False, and
+/// nothing is written, if inputs are in too many windows.
+bool fold_shares_by_rows(const Gradient& of_shares, int threads);
 
 }  // namespace oriel::cpu

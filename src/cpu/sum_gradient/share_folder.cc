@@ -1,42 +1,21 @@
 #include "cpu/sum_gradient/share_folder.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include "cpu/sum_gradient/tap_tree.h"
 
 namespace oriel::cpu {
-namespace {
-
-constexpr index_t kStageBytes = 4096;  // of results that are stored together
-
-}  // namespace
 
 ShareFolder::ShareFolder(const ShareJob& job, const Tiling& tiling, Arena& arena, Arena& tile_arena)
     : job_(job),
       layout_(job.layout),
-      tiling_(tiling),
       arena_(arena),
-      tile_arena_(tile_arena),
-      bytes_(job.how.value_bytes) {
+      bytes_(job.how.value_bytes),
+      tile_(job, tiling, arena, tile_arena),
+      results_(job, tiling, arena) {
   for (int a = 0; a < layout_.pooled(); ++a) {
     if (a != layout_.row_axis) add_stage(a);
   }
-  const Pitches none{};
-  const Pitches& row = layout_.row_axis >= 0 ? layout_.axis[at(layout_.row_axis)].pitch : none;
-  const Axis* axis = layout_.row_axis >= 0 ? &layout_.axis[at(layout_.row_axis)].axis : nullptr;
-  const index_t lanes = layout_.lanes.n;
-  dense_x_ = (lanes == 1 || layout_.lanes.pitch[kX] == 1) && (!axis || axis->in == 1 || row[kX] == lanes);
-  dense_y_ = (lanes == 1 || layout_.lanes.pitch[kY] == 1) && (!axis || axis->out == 1 || row[kY] == lanes);
-  joined_rows_ = dense_y_ && tiling.tiles == 1;
-  index_t next = tiling.out_elems;
-  for (int s = stage_.size() - 1; s >= 0; --s) {
-    const PooledAxis& across = layout_.axis[at(stage_[at(s)].number)];
-    joined_rows_ = joined_rows_ && (across.axis.out == 1 || across.pitch[kY] == next);
-    next *= across.axis.out;
-  }
-  most_results_ =
-      std::clamp<index_t>(kStageBytes / std::max<index_t>(1, tiling.out_elems * bytes_), 1, tiling.band_rows);
   make_rows(tiling);
 }
 
@@ -69,13 +48,12 @@ void ShareFolder::add_stage(int a) {
 
 // Rooms for the rows of every level, all of one size.
 void ShareFolder::make_rows(const Tiling& tiling) {
-  index_t before = 0, after = 0;
+  index_t after = 0;
   for (index_t i = 0; i < tiling.tiles; i = i == 1 ? std::max<index_t>(2, tiling.tiles - 2) : i + 1) {
-    set_tile(i);  // those in the middle look as far as their neighbours
-    before = std::max(before, before_);
-    after = std::max(after, after_bytes_);
+    tile_.set(i);  // those in the middle look as far as their neighbours
+    before_bytes_ = std::max(before_bytes_, (tile_.before_bytes() + 63) / 64 * 64);
+    after = std::max(after, tile_.after_bytes());
   }
-  before_bytes_ = (before * bytes_ + 63) / 64 * 64;
   const index_t elems = std::max(tiling.in_elems, tiling.out_elems);
   slot_bytes_ = before_bytes_ + (elems * bytes_ + after + kShareSlack + 63) / 64 * 64;
   for (int level = 0; level <= stage_.size(); ++level) {
@@ -86,78 +64,17 @@ void ShareFolder::make_rows(const Tiling& tiling) {
     rows.keys = arena_.take_array<Key>(count);
     for (index_t i = 0; i < count; ++i) {
       rows.keys[i] = {};
-      fill_absent(rows.first + i * slot_bytes_, before_bytes_);
+      fill_copies(rows.first + i * slot_bytes_, job_.how.identity.data(), bytes_, before_bytes_ / bytes_);
     }
   }
   absent_ = arena_.take(slot_bytes_);
-  fill_absent(absent_, slot_bytes_);
+  fill_copies(absent_, job_.how.identity.data(), bytes_, slot_bytes_ / bytes_);
   absent_ += before_bytes_;
-  raw_ = arena_.take(slot_bytes_);
-  scratch_ = arena_.take(std::min<index_t>(4, spread_.step) * slot_bytes_);
-  results_ = arena_.take(most_results_ * tiling.out_elems * bytes_ + kShareSlack);
-  if (job_.x != nullptr) {
-    lifted_ = arena_.take(most_results_ * tiling.out_elems * bytes_);
-    scaled_ = arena_.take(most_results_ * tiling.out_elems * bytes_);
-  }
-}
-
-// `bytes`, a multiple of 64, of absent shares.
-void ShareFolder::fill_absent(std::byte* to, index_t bytes) const {
-  std::uint64_t word = 0;
-  for (index_t i = 0; i < 8; i += bytes_) {
-    std::memcpy(reinterpret_cast<std::byte*>(&word) + i, job_.how.identity.data(), at(bytes_));
-  }
-  for (index_t i = 0; i < bytes; i += 8) std::memcpy(to + i, &word, sizeof word);
-}
-
-void ShareFolder::set_tile(index_t number) {
-  if (number == tile_number_) return;
-  tile_number_ = number;
-  tile_ = tiling_.tile(number);
-  tile_arena_.reset();
-  const RowSpread spread(tile_.axis, tile_.lanes, tile_arena_);
-  spread_ = spread.how;
-  before_ = spread.before * tile_.lanes;
-  after_bytes_ = spread.after * tile_.lanes * bytes_;
-  if (job_.divides) count_divisors();
-}
-
-// What the windows along the row count.
-void ShareFolder::count_divisors() {
-  along_ = nullptr;
-  const index_t n = tile_.axis.in;
-  const Pool& pool = job_.problem.pool;
-  along_all_ = static_cast<double>(std::max<index_t>(1, pool.divisor));
-  if (pool.divisor > 0 || layout_.row_axis < 0) return;
-  const Axis& windows = job_.problem.axis[at(layout_.row_axis)];
-  const auto divisor = [&](index_t o) {
-    return std::max<index_t>(1, windows.divisor(tile_.in_begin + o, pool.count_include_pad));
-  };
-  const index_t middle = divisor(n / 2);
-  along_all_ = static_cast<double>(middle);
-  bool equal = true;
-  for (index_t o = 0; o < n && equal; ++o) equal = divisor(o) == middle;
-  if (equal) return;
-  along_ = tile_arena_.take(tile_.in_elems() * bytes_ + kShareSlack);
-  for (index_t o = 0; o < n; ++o) {
-    const index_t value = divisor(o);
-    for (index_t l = o * tile_.lanes; l < (o + 1) * tile_.lanes; ++l) {
-      if (job_.how.value_bytes == 8)
-        reinterpret_cast<double*>(along_)[l] = static_cast<double>(value);
-      else
-        reinterpret_cast<float*>(along_)[l] = static_cast<float>(value);
-    }
-  }
-}
-
-index_t ShareFolder::offset(const Coords& c, Operand operand) const {
-  index_t offset = 0;
-  for (const Stage& s : stage_) offset += c[at(s.number)] * layout_.axis[at(s.number)].pitch[operand];
-  return offset;
+  scratch_ = arena_.take(std::min<index_t>(4, tile_.spread().step) * slot_bytes_);
 }
 
 // Where a row of a level is kept, and what is kept there.
-std::byte* ShareFolder::slot(int level, const Coords& c, Key*& key) const {
+std::byte* ShareFolder::slot(int level, const RowCoords& c, Key*& key) const {
   index_t index = 0, step = 1;
   for (int s = level; s < stage_.size(); ++s) {
     const Stage& stage = stage_[at(s)];
@@ -170,7 +87,7 @@ std::byte* ShareFolder::slot(int level, const Coords& c, Key*& key) const {
 }
 
 // The row at c after `level` stages; c counts outputs of axes that are not folded yet, and inputs of the others.
-const std::byte* ShareFolder::row(int level, Coords& c) {
+const std::byte* ShareFolder::row(int level, RowCoords& c) {
   if (level > 0 && stage_[at(level - 1)].taps[c[at(stage_[at(level - 1)].number)]].count == 0) return absent_;
   Key* key;
   std::byte* out = slot(level, c, key);
@@ -187,7 +104,8 @@ const std::byte* ShareFolder::row(int level, Coords& c) {
       place += c[at(s.number)] * s.pitch;
       if (s.divisors != nullptr) across *= s.divisors[c[at(s.number)]];
     }
-    return share(x_ + place, across, out);
+    share(dy_ + place, across, out);
+    return out;
   }
   const Stage& stage = stage_[at(level - 1)];
   index_t& coord = c[at(stage.number)];
@@ -200,8 +118,7 @@ const std::byte* ShareFolder::row(int level, Coords& c) {
   }
   coord = input;
   if (taps.count == 1 && level == stage_.size()) return static_cast<const std::byte*>(rows[0]);
-  job_.kernels.add(rows, taps.count, taps.tree, tile_.in_elems(), out);
-  end_row(out);
+  add(taps, rows, out);
   return out;
 }
 
@@ -216,98 +133,44 @@ const std::byte* ShareFolder::planar_row(index_t i) {
     Key& key = rows_[0].keys[place];
     if (key.row != o || key.task != task_) {
       key = {task_, o};
-      share(x_ + o * stage.pitch, stage.divisors != nullptr ? stage.divisors[o] : 1, out);
+      share(dy_ + o * stage.pitch, stage.divisors != nullptr ? stage.divisors[o] : 1, out);
     }
     rows[t] = out;
   }
   if (taps.count == 0) return absent_;
   if (taps.count == 1) return static_cast<const std::byte*>(rows[0]);
   std::byte* out = rows_[1].first + before_bytes_;
-  job_.kernels.add(rows, taps.count, taps.tree, tile_.in_elems(), out);
-  end_row(out);
+  add(taps, rows, out);
   return out;
 }
 
-const std::byte* ShareFolder::share(const std::byte* x, double across, std::byte* out) {
-  const index_t n = tile_.in_elems();
-  const bool in_place = job_.same_dy && dense_x_;
-  std::byte* lifted = job_.divides ? raw_ : out;
-  if (!in_place) {
-    const index_t pitch = layout_.row_axis >= 0 ? layout_.axis[at(layout_.row_axis)].pitch[kX] : tile_.lanes;
-    job_.lift(x, pitch, layout_.lanes.pitch[kX], tile_.axis.in, tile_.lanes, {lifted, nullptr}, {});
-  } else if (!job_.divides) {
-    job_.store(x, n * bytes_, false, out);
-  }
-  if (job_.divides && along_ != nullptr) {
-    job_.kernels.divide_each(in_place ? x : lifted, along_, across, n, !in_place, out);
-  } else if (job_.divides) {
-    job_.kernels.divide(in_place ? x : lifted, n, across * along_all_, !in_place, out);
-  }
+void ShareFolder::share(const std::byte* dy, double across, std::byte* out) const {
+  tile_.share(dy, across, out);
   end_row(out);
-  return out;
+}
+
+void ShareFolder::add(const SharedTaps& taps, const void* const* rows, std::byte* out) const {
+  job_.kernels.add(rows, taps.count, taps.tree, tile_.tile().in_elems(), out);
+  end_row(out);
 }
 
 void ShareFolder::fold(index_t plane, index_t tile, Range rows) {
-  set_tile(tile);
+  tile_.set(tile);
   ++task_;
-  const Pitches none{};
-  const Pitches& row_pitch = layout_.row_axis >= 0 ? layout_.axis[at(layout_.row_axis)].pitch : none;
-  const Pitches& lane = layout_.lanes.pitch;
-  const auto begin = [&](Operand operand, index_t along) {
-    return layout_.plane_offset(plane, operand) + along * row_pitch[operand] + tile_.lane_begin * lane[operand];
-  };
-  x_ = static_cast<const std::byte*>(job_.dy) + begin(kX, tile_.in_begin) * job_.how.in_bytes;
-  std::byte* y = static_cast<std::byte*>(job_.dx) + begin(kY, tile_.out_begin) * job_.how.out_bytes;
-  const index_t row_bytes = tile_.out_elems() * bytes_;
-  Coords c = first_row(rows.begin);
-  const index_t together = joined_rows_ ? most_results_ : 1;
+  dy_ = static_cast<const std::byte*>(job_.dy) + tile_.tile().offset(layout_, plane, kX) * job_.how.in_bytes;
+  std::byte* dx = static_cast<std::byte*>(job_.dx) + tile_.tile().offset(layout_, plane, kY) * job_.how.out_bytes;
+  RowCoords c = row_coords(layout_, rows.begin);
   const bool planar = stage_.size() == 1;
   const std::size_t planar_axis = planar ? at(stage_[0].number) : 0;
   for (index_t r = rows.begin; r < rows.end;) {
-    std::byte* to = y + offset(c, kY) * job_.how.out_bytes;
-    const index_t end = std::min(rows.end, r + together);
-    for (index_t i = r; i < end; ++i, next_row(c)) {
+    std::byte* to = dx + row_offset(layout_, c, kY) * job_.how.out_bytes;
+    const index_t end = std::min(rows.end, r + results_.most_rows());
+    for (index_t i = r; i < end; ++i, to_next_row(layout_, c)) {
       const std::byte* shares = planar ? planar_row(c[planar_axis]) : row(stage_.size(), c);
-      job_.kernels.spread(spread_, shares, scratch_, slot_bytes_, results_ + (i - r) * row_bytes);
+      job_.kernels.spread(tile_.spread(), shares, scratch_, slot_bytes_, results_.row(tile_.tile(), i - r));
     }
-    flush(to, end - r);
+    results_.store(tile_.tile(), end - r, to);
     r = end;
-  }
-}
-
-// Stores the results of so many rows.
-void ShareFolder::flush(std::byte* y, index_t rows) const {
-  const index_t n = rows * tile_.out_elems(), lane_pitch = layout_.lanes.pitch[kY];
-  const index_t pitch = dense_y_ || layout_.row_axis < 0 ? tile_.lanes : layout_.axis[at(layout_.row_axis)].pitch[kY];
-  const std::byte* results = results_;
-  if (job_.x != nullptr) {
-    const void* x = static_cast<const std::byte*>(job_.x) + (y - static_cast<std::byte*>(job_.dx));
-    if (!job_.same_dx || !dense_y_) {
-      job_.lift_x(x, pitch, lane_pitch, rows * tile_.axis.out, tile_.lanes, {lifted_, nullptr}, {});
-      x = lifted_;
-    }
-    job_.kernels.scale(results_, x, n, job_.norm, job_.problem.pool.nan == NanPolicy::omit, scaled_);
-    results = scaled_;
-  }
-  if (job_.same_dx && dense_y_) return job_.store(results, n * bytes_, job_.past_caches, y);
-  job_.how.lower({results, nullptr, 0}, rows * tile_.axis.out, tile_.lanes, {}, y, pitch, lane_pitch);
-}
-
-ShareFolder::Coords ShareFolder::first_row(index_t number) const {
-  Coords c{};
-  for (int s = stage_.size() - 1; s >= 0; --s) {
-    const int a = stage_[at(s)].number;
-    c[at(a)] = number % layout_.axis[at(a)].axis.out;
-    number /= layout_.axis[at(a)].axis.out;
-  }
-  return c;
-}
-
-void ShareFolder::next_row(Coords& c) const {
-  for (int s = stage_.size() - 1; s >= 0; --s) {
-    const int a = stage_[at(s)].number;
-    if (++c[at(a)] < layout_.axis[at(a)].axis.out) return;
-    c[at(a)] = 0;
   }
 }
 

@@ -199,15 +199,11 @@ void finish_gradient(const Problem& problem, const ConstTensor& x, const ConstTe
   });
 }
 
-void fold_shares(const Problem& problem, const ConstTensor& share, const Tensor& dx, int threads) {
-  std::array<Axis, kMaxPooledAxes> adjoint{};
-  for (int a = 0; a < problem.pooled; ++a) {
-    adjoint[static_cast<std::size_t>(a)] = problem.axis[static_cast<std::size_t>(a)].adjoint();
-  }
-  const FoldJob job{.layout = make_layout(problem, adjoint, share, dx, nullptr, IndexSpace::plane),
-                    .plain = gradient_recipe(dx.dtype),
-                    .x = share.data,
-                    .y = dx.data};
+void fold_shares(const Gradient& of_shares, int threads) {
+  const FoldJob job{.layout = of_shares.adjoint_layout(),
+                    .plain = gradient_recipe(of_shares.dx.dtype),
+                    .x = of_shares.dy.data,
+                    .y = of_shares.dx.data};
   run_fold(job, threads);
 }
 
@@ -218,10 +214,11 @@ void run_shares(const Gradient& gradient, int threads) {
   const Tensor& dx = gradient.dx;
   const TemporaryTensor share(gradient_dtype(problem.dtype), problem.output_shape);
   visit(problem.dtype, [&]<class T>() { make_shares<T>(problem, gradient.x, gradient.dy, share.view(), threads); });
-  if (!depends_on_inputs(problem)) return fold_shares(problem, share.view(), dx, threads);
-  if (fold_shares_by_rows(problem, share.view(), dx, *gradient.x, threads)) return;
+  const Gradient of_shares{.problem = problem, .x = gradient.x, .dy = share.view(), .dx = dx};
+  if (!depends_on_inputs(problem)) return fold_shares(of_shares, threads);
+  if (fold_shares_by_rows(of_shares, threads)) return;
   const TemporaryTensor sums(gradient_dtype(problem.dtype), problem.shape);
-  fold_shares(problem, share.view(), sums.view(), threads);
+  fold_shares({.problem = problem, .dy = share.view(), .dx = sums.view()}, threads);
   visit(problem.dtype, [&]<class T>() {
     if constexpr (is_floating_v<T>) finish_gradient<T>(problem, *gradient.x, sums.view(), dx, threads);
   });

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "oriel/reduce.h"
+#include "reduction.h"
 
 namespace oriel::cpu {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "distributed/mpi/session.h"
 
-namespace oriel::dist {
+namespace oriel::distributed {
 
 /// Both directions of a pass, or a part of them.
 struct Route {
@@ -84,4 +84,4 @@ std::shared_ptr<SharedMemory> share_memory(MPI_Comm comm, LocalPool& pool, const
 std::unique_ptr<Channel> shared_channel(std::shared_ptr<SharedMemory> memory, MPI_Comm comm, Pass pass, LocalPool& pool,
                                         const MpiOptions& options);
 
-}  // namespace oriel::dist
+}  // namespace oriel::distributed

@@ -3,7 +3,7 @@
 #include "distributed/mpi/channels.h"
 #include "distributed/patience.h"
 
-namespace oriel::dist {
+namespace oriel::distributed {
 namespace {
 
 // So many bytes as one element: counts are ints, messages may be longer.
@@ -88,4 +88,4 @@ void NeighbourhoodChannel::progress() {
 
 void NeighbourhoodChannel::finish() { complete(request_, deadline_, "MPI_Ineighbor_alltoallw"); }
 
-}  // namespace oriel::dist
+}  // namespace oriel::distributed

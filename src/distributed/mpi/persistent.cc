@@ -5,7 +5,7 @@
 #include "distributed/mpi/channels.h"
 #include "distributed/patience.h"
 
-namespace oriel::dist {
+namespace oriel::distributed {
 
 PersistentChannel::PersistentChannel(MPI_Comm comm, int tag, const Route& route, const MpiOptions& options,
                                      LocalPool& pool)
@@ -97,4 +97,4 @@ void PersistentChannel::give_up() const {
   throw Error("distributed pool: messages must arrive in time, but have not");
 }
 
-}  // namespace oriel::dist
+}  // namespace oriel::distributed

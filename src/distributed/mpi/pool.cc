@@ -5,7 +5,7 @@
 
 #include "distributed/mpi/channels.h"
 
-namespace oriel::dist {
+namespace oriel::distributed {
 namespace {
 
 MPI_Comm handle_of(const Communicator& comm) {
@@ -136,4 +136,4 @@ DistributedPool make_mpi_pool(const Problem& problem, const Partition& inputs, c
   return std::move(*made);
 }
 
-}  // namespace oriel::dist
+}  // namespace oriel::distributed

@@ -8,7 +8,7 @@
 
 #include "distributed/patience.h"
 
-namespace oriel::dist {
+namespace oriel::distributed {
 namespace {
 
 constexpr std::size_t kMostText = 400;  // bytes of a rank's words that travel to the others
@@ -138,4 +138,4 @@ void all_succeed(MPI_Comm comm, double seconds, const std::function<void()>& ste
   }
 }
 
-}  // namespace oriel::dist
+}  // namespace oriel::distributed

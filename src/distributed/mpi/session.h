@@ -10,7 +10,7 @@
 
 #include "oriel/distributed/mpi.h"
 
-namespace oriel::dist {
+namespace oriel::distributed {
 
 /// Throws MpiError unless `code` is MPI_SUCCESS. `call` is the MPI function.
 void check_mpi(int code, std::string_view call, index_t peer = -1);
@@ -79,4 +79,4 @@ void agree(MPI_Comm comm, const std::vector<Aspect>& aspects, const std::string&
 /// throw its words. Collective.
 void all_succeed(MPI_Comm comm, double seconds, const std::function<void()>& step);
 
-}  // namespace oriel::dist
+}  // namespace oriel::distributed

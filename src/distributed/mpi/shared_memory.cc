@@ -7,7 +7,7 @@
 #include "distributed/mpi/channels.h"
 #include "distributed/patience.h"
 
-namespace oriel::dist {
+namespace oriel::distributed {
 namespace {
 
 constexpr index_t kLine = 64;
@@ -226,4 +226,4 @@ std::unique_ptr<Channel> shared_channel(std::shared_ptr<SharedMemory> memory, MP
   return std::make_unique<SharedChannel>(std::move(memory), comm, pass, pool, options);
 }
 
-}  // namespace oriel::dist
+}  // namespace oriel::distributed

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <chrono>
 
+#include "nn/cpu/threads.h"
+
 namespace oriel::nn::cpu {
 namespace {
 

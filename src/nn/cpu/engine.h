@@ -3,10 +3,10 @@
 
 #include <memory>
 
-#include "nn/arena.h"
-#include "nn/blocks.h"
-#include "nn/copies.h"
-#include "nn/prepared.h"
+#include "nn/cpu/arena.h"
+#include "nn/cpu/blocks.h"
+#include "nn/cpu/prepared.h"
+#include "nn/network/copies.h"
 
 namespace oriel::nn::cpu {
 

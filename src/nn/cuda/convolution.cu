@@ -1,6 +1,6 @@
 #include "nn/cuda/convolution.cuh"
 
-#include "cuda/launch.cuh"
+#include "cuda/device/launch.cuh"
 #include "nn/cuda/tiling.h"
 
 namespace oriel::nn::cuda {

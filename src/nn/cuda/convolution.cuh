@@ -1,7 +1,7 @@
 // The 3x3 convolution with bias and ReLU, and the 2x2 maxima of its result from registers.
 #pragma once
 
-#include "cuda/reductions.cuh"
+#include "cuda/device/reductions.cuh"
 #include "nn/cuda/tile.cuh"
 
 namespace oriel::nn::cuda {

@@ -5,8 +5,8 @@
 #include <memory>
 #include <string>
 
-#include "nn/copies.h"
-#include "nn/memory_plan.h"
+#include "nn/network/copies.h"
+#include "nn/network/memory_plan.h"
 
 namespace oriel::nn::cuda {
 

@@ -1,7 +1,7 @@
 // The 1x1 convolution to few channels: one pass over its input for each four of them.
 #pragma once
 
-#include "cuda/divider.h"
+#include "cuda/device/divider.h"
 #include "nn/cuda/tile.cuh"
 
 namespace oriel::nn::cuda {

@@ -1,8 +1,8 @@
 // The 2x2 maxima of a tensor, step 2, for convolutions that do not make them.
 #pragma once
 
-#include "cuda/divider.h"
-#include "cuda/reductions.cuh"
+#include "cuda/device/divider.h"
+#include "cuda/device/reductions.cuh"
 #include "nn/cuda/tile.cuh"
 
 namespace oriel::nn::cuda {

@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "nn/cuda/trial.h"
-#include "nn/memory_plan.h"
-#include "nn/network.h"
+#include "nn/network/memory_plan.h"
+#include "nn/network/network.h"
 
 namespace oriel::nn::cuda {
 

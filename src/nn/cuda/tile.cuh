@@ -5,7 +5,7 @@
 
 #include <cuda_pipeline_primitives.h>
 
-#include "cuda/memory.cuh"
+#include "cuda/device/memory.cuh"
 #include "nn/cuda/layers.h"
 
 namespace oriel::nn::cuda {

@@ -1,7 +1,7 @@
 // What launches of tiles ask of tensors.
 #pragma once
 
-#include "cuda/rows.h"
+#include "cuda/device/aligned.h"
 #include "nn/cuda/layers.h"
 
 namespace oriel::nn::cuda {

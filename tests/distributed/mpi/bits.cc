@@ -5,29 +5,29 @@
 namespace oriel::test {
 namespace {
 
-using dist::DistributedPool;
-using dist::Partition;
-using dist::Pass;
+using distributed::DistributedPool;
+using distributed::Partition;
+using distributed::Pass;
 
 constexpr double kDeadline = 60;
 
 // What the plan says that rank sends in a pass: one message for each rank that needs something.
-dist::Traffic formula(const dist::HaloPlan& plan, Pass pass, index_t rank) {
+distributed::Traffic formula(const distributed::HaloPlan& plan, Pass pass, index_t rank) {
   const Problem& p = plan.problem();
   const index_t bytes = size_bytes(p.dtype), taps = p.taps(), code = taps < 0xff ? 1 : taps < 0xffff ? 2 : 4;
-  std::vector<std::pair<dist::Exchange, index_t>> travelling;
+  std::vector<std::pair<distributed::Exchange, index_t>> travelling;
   if (pass == Pass::forward) travelling.emplace_back(plan.forward(rank), bytes);
   if (pass != Pass::forward) travelling.emplace_back(plan.backward(rank), bytes);
-  if (pass == Pass::backward_places) travelling.emplace_back(plan.backward(rank), code);
+  if (pass == Pass::backward_indices) travelling.emplace_back(plan.backward(rank), code);
   if (pass == Pass::backward_inputs) travelling.emplace_back(plan.backward_inputs(rank), bytes);
-  dist::Traffic t;
+  distributed::Traffic t;
   std::vector<index_t> to, from;
   for (const auto& [exchange, size] : travelling) {
-    for (const dist::Piece& piece : exchange.send) {
+    for (const distributed::Piece& piece : exchange.send) {
       t.bytes_sent += piece.box.element_count() * size;
       if (std::find(to.begin(), to.end(), piece.rank) == to.end()) to.push_back(piece.rank);
     }
-    for (const dist::Piece& piece : exchange.receive) {
+    for (const distributed::Piece& piece : exchange.receive) {
       t.bytes_received += piece.box.element_count() * size;
       if (std::find(from.begin(), from.end(), piece.rank) == from.end()) from.push_back(piece.rank);
     }
@@ -38,17 +38,17 @@ dist::Traffic formula(const dist::HaloPlan& plan, Pass pass, index_t rank) {
 }
 
 void check_case(Ranks& ranks, const Whole& whole, const Partition& inputs, const Partition& outputs,
-                const dist::MpiOptions& options) {
+                const distributed::MpiOptions& options) {
   const std::string what = fmt::format("{}, method {}, inputs {} outputs {}", to_string(whole.problem),
                                        static_cast<int>(options.method), text(inputs), text(outputs));
   std::string wrong = error_of([&] {
-    DistributedPool pool = dist::make_mpi_pool(whole.problem, inputs, outputs, MPI_COMM_WORLD, options);
+    DistributedPool pool = distributed::make_mpi_pool(whole.problem, inputs, outputs, MPI_COMM_WORLD, options);
     RankParts parts(whole, pool.local(), ranks.rank % 2 == 1);
-    const bool counted = options.method == dist::MpiMethod::persistent && options.most_bytes > 1 << 20;
-    dist::Traffic expected;
+    const bool counted = options.method == distributed::MpiMethod::persistent && options.most_bytes > 1 << 20;
+    distributed::Traffic expected;
     for (int repeat = 0; repeat < 2; ++repeat) {
-      const std::string differs = check_passes(whole, parts, [&](Pass pass, const dist::Operands& operands) {
-        const dist::Traffic each = formula(pool.local().plan(), pass, ranks.rank);
+      const std::string differs = check_passes(whole, parts, [&](Pass pass, const distributed::Operands& operands) {
+        const distributed::Traffic each = formula(pool.local().plan(), pass, ranks.rank);
         const std::int64_t sends = shim().sends, bytes = shim().bytes;
         pool.run(pass, operands, {.threads = 1});
         expected.messages_sent += each.messages_sent;
@@ -67,33 +67,34 @@ void check_case(Ranks& ranks, const Whole& whole, const Partition& inputs, const
   ranks.expect_equal(wrong, "", what);
 }
 
-// What `oriel plan` counts, from ranks of each kind, is what all ranks together were given.
+// What `oriel scale` counts, from ranks of each kind, is what all ranks together were given.
 void check_kinds(Ranks& ranks) {
   std::mt19937_64 random(53);
   for (const char* name :
        {"max:f32:1x2x31x33:k3x3s2p1", "avg:f32:1x1x20x9x24:k4x3x5s2x3x1p2x1x2", "lp2:f32:200:k7s3p3:axes0"}) {
     const Whole whole(parse_problem(name), Data::spread, random);
-    Extents grid(whole.problem.shape.size(), 1);
+    Extents grid = Extents::filled(whole.problem.shape.size(), 1);
     grid[grid.size() - 1] = ranks.size % 2 == 0 && grid.size() > 1 ? 2 : ranks.size;
     if (grid.size() > 1) grid[grid.size() - 2] = ranks.size / grid[grid.size() - 1];
     const Partition inputs = Partition::balanced(whole.problem.shape, grid);
     const Partition outputs = centred_outputs(whole.problem, inputs);
-    DistributedPool pool = dist::make_mpi_pool(whole.problem, inputs, outputs, MPI_COMM_WORLD,
-                                               {.passes = passes_of(whole), .deadline = kDeadline});
+    DistributedPool pool = distributed::make_mpi_pool(whole.problem, inputs, outputs, MPI_COMM_WORLD,
+                                                      {.passes = passes_of(whole), .deadline = kDeadline});
     RankParts parts(whole, pool.local(), false);
     const std::int64_t sends = shim().sends, bytes = shim().bytes;
     std::int64_t mine[2] = {0, 0}, real[2], predicted[2] = {0, 0};
-    ranks.expect_equal(check_passes(whole, parts,
-                                    [&](Pass pass, const dist::Operands& operands) {
-                                      pool.run(pass, operands, {.threads = 1});
-                                      for (const auto& kind : pool.local().plan().kinds()) {
-                                        const dist::Traffic t =
-                                            dist::LocalPool(whole.problem, inputs, outputs, kind.rank).traffic(pass);
-                                        predicted[0] += kind.count * t.messages_sent;
-                                        predicted[1] += kind.count * t.bytes_sent;
-                                      }
-                                    }),
-                       "", name);
+    ranks.expect_equal(
+        check_passes(whole, parts,
+                     [&](Pass pass, const distributed::Operands& operands) {
+                       pool.run(pass, operands, {.threads = 1});
+                       for (const auto& kind : pool.local().plan().kinds()) {
+                         const distributed::Traffic t =
+                             distributed::LocalPool(whole.problem, inputs, outputs, kind.rank).traffic(pass);
+                         predicted[0] += kind.count * t.messages_sent;
+                         predicted[1] += kind.count * t.bytes_sent;
+                       }
+                     }),
+        "", name);
     mine[0] = shim().sends - sends;
     mine[1] = shim().bytes - bytes;
     MPI_Allreduce(mine, real, 2, MPI_INT64_T, MPI_SUM, MPI_COMM_WORLD);
@@ -113,7 +114,7 @@ void check_random_cases(Ranks& ranks, int cases, unsigned seed) {
     const Partition inputs = random_partition(random, problem.shape, ranks.size);
     const Partition outputs = random() % 2 == 0 ? centred_outputs(problem, inputs)
                                                 : random_partition(random, problem.output_shape, ranks.size);
-    dist::MpiOptions options{.method = kMethods[i % 3], .passes = passes_of(whole), .deadline = kDeadline};
+    distributed::MpiOptions options{.method = kMethods[i % 3], .passes = passes_of(whole), .deadline = kDeadline};
     if (random() % 3 == 0) options.most_bytes = pick(random, 1, 100);                    // messages in many parts
     if (random() % 2 == 0) options.most_sharers = static_cast<int>(pick(random, 1, 3));  // several nodes
     check_case(ranks, whole, inputs, outputs, options);
@@ -130,13 +131,13 @@ void check_known_cases(Ranks& ranks) {
   for (const char* problem_name : names) {
     const Problem problem = parse_problem(problem_name);
     const Whole whole(problem, Data::spread, random);
-    Extents grid(problem.shape.size(), 1);
+    Extents grid = Extents::filled(problem.shape.size(), 1);
     grid[problem.shape.size() - 1] = ranks.size % 3 == 0 ? 3 : 1;
     grid[problem.shape.size() - 2] = ranks.size / grid[problem.shape.size() - 1];
     const Partition inputs = Partition::balanced(problem.shape, grid);
-    for (const dist::MpiMethod method : kMethods) {
+    for (const distributed::MpiMethod method : kMethods) {
       if (ranks.size > 7 && method != kMethods[turn++ % 3]) continue;
-      const dist::MpiOptions options{.method = method, .passes = passes_of(whole), .deadline = kDeadline};
+      const distributed::MpiOptions options{.method = method, .passes = passes_of(whole), .deadline = kDeadline};
       check_case(ranks, whole, inputs, Partition::balanced(problem.output_shape, grid), options);
     }
   }
@@ -150,8 +151,8 @@ void check_several_at_once(Ranks& ranks) {
   const Extents grid = {1, 1, ranks.size, 1};
   const auto pool_of = [&](const Whole& w) {
     const Partition inputs = Partition::balanced(w.problem.shape, grid);
-    return dist::make_mpi_pool(w.problem, inputs, centred_outputs(w.problem, inputs), MPI_COMM_WORLD,
-                               {.deadline = kDeadline});
+    return distributed::make_mpi_pool(w.problem, inputs, centred_outputs(w.problem, inputs), MPI_COMM_WORLD,
+                                      {.deadline = kDeadline});
   };
   DistributedPool first = pool_of(a), second = pool_of(b);
   RankParts first_parts(a, first.local(), false), second_parts(b, second.local(), false);
@@ -159,15 +160,15 @@ void check_several_at_once(Ranks& ranks) {
   MPI_Request receive, send;
   MPI_Irecv(&any, 1, MPI_INT, MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &receive);
   first.run(Pass::forward, first_parts.operands(Pass::forward, static_cast<int>(IndexSpace::window)), {.threads = 1});
-  first.start(Pass::backward_places, first_parts.operands(Pass::backward_places), {.threads = 1});
+  first.start(Pass::backward_indices, first_parts.operands(Pass::backward_indices), {.threads = 1});
   second.start(Pass::forward, second_parts.operands(Pass::forward), {.threads = 1});
   second.start(Pass::backward, second_parts.operands(Pass::backward), {.threads = 1});
   second.interior(Pass::backward);
-  first.interior(Pass::backward_places);
+  first.interior(Pass::backward_indices);
   second.finish(Pass::forward);
-  first.finish(Pass::backward_places);
+  first.finish(Pass::backward_indices);
   second.finish(Pass::backward);
-  ranks.expect_equal(first_parts.judge(Pass::backward_places), "", "two pools at once");
+  ranks.expect_equal(first_parts.judge(Pass::backward_indices), "", "two pools at once");
   ranks.expect_equal(second_parts.judge(Pass::forward), "", "two passes at once");
   ranks.expect_equal(second_parts.judge(Pass::backward), "", "two passes at once");
   MPI_Isend(&mine, 1, MPI_INT, (ranks.rank + 1) % ranks.size, 1, MPI_COMM_WORLD, &send);
@@ -188,13 +189,14 @@ void check_reversed_ranks(Ranks& ranks) {
   std::mt19937_64 random(13);
   const Whole whole(parse_problem("min:f32:1x1x40x30:k3x3s2p1"), Data::specials, random);
   const Partition inputs = Partition::balanced(whole.problem.shape, {1, 1, size, 1});
-  DistributedPool pool = dist::make_mpi_pool(whole.problem, inputs, centred_outputs(whole.problem, inputs), part,
-                                             {.passes = passes_of(whole), .deadline = kDeadline});
+  DistributedPool pool = distributed::make_mpi_pool(whole.problem, inputs, centred_outputs(whole.problem, inputs), part,
+                                                    {.passes = passes_of(whole), .deadline = kDeadline});
   MPI_Comm_free(&part);  // the pool has its own
   RankParts parts(whole, pool.local(), false);
   ranks.expect(pool.local().rank() == rank, "ranks are those of the communicator");
-  const std::string wrong = check_passes(
-      whole, parts, [&](Pass pass, const dist::Operands& operands) { pool.run(pass, operands, {.threads = 1}); });
+  const std::string wrong = check_passes(whole, parts, [&](Pass pass, const distributed::Operands& operands) {
+    pool.run(pass, operands, {.threads = 1});
+  });
   ranks.expect_equal(wrong, "", "reversed ranks");
 }
 

@@ -37,17 +37,17 @@ void operator delete(void* p, std::size_t) noexcept { std::free(p); }
 namespace oriel::test {
 namespace {
 
-using dist::DistributedPool;
-using dist::MpiMethod;
-using dist::Partition;
-using dist::Pass;
+using distributed::DistributedPool;
+using distributed::MpiMethod;
+using distributed::Partition;
+using distributed::Pass;
 
 constexpr double kShort = 1;  // seconds
 
 DistributedPool row_pool(const Whole& whole, const Ranks& ranks, MpiMethod method, double deadline,
                          index_t most_bytes = 1 << 30) {
   const Partition inputs = Partition::balanced(whole.problem.shape, {1, 1, ranks.size, 1});
-  return dist::make_mpi_pool(
+  return distributed::make_mpi_pool(
       whole.problem, inputs, centred_outputs(whole.problem, inputs), MPI_COMM_WORLD,
       {.method = method, .passes = passes_of(whole), .deadline = deadline, .most_bytes = most_bytes});
 }
@@ -76,7 +76,7 @@ void check_fault(Ranks& ranks, const Whole& whole, MpiMethod method, Shim::At at
     bool thrown = false;
     try {
       pool.run(Pass::forward, parts.operands(Pass::forward), {.threads = 1});
-    } catch (const dist::MpiError& e) {
+    } catch (const distributed::MpiError& e) {
       thrown = true;
       ranks.expect(mine, fmt::format("{}: an error where there was no fault: {}", what, e.what()));
       ranks.expect(e.code == code, fmt::format("{}: code {} instead of {}", what, e.code, code));
@@ -140,10 +140,10 @@ void check_unmade(Ranks& ranks, const Whole& whole, MpiMethod method, Shim::At a
   index_t peer = -1;
   try {
     const Partition inputs = Partition::balanced(whole.problem.shape, {1, 1, ranks.size, 1});
-    dist::make_mpi_pool(
+    distributed::make_mpi_pool(
         whole.problem, inputs, centred_outputs(whole.problem, inputs), MPI_COMM_WORLD,
         {.method = method, .passes = passes_of(whole), .deadline = kShort, .most_bytes = 16, .most_sharers = 1});
-  } catch (const dist::MpiError& e) {
+  } catch (const distributed::MpiError& e) {
     error = e.what();
     code = e.code;
     peer = e.peer;
@@ -202,7 +202,7 @@ void check_soak(Ranks& ranks) {
     const auto all = [&] {
       one(Pass::forward, static_cast<int>(IndexSpace::plane));
       one(Pass::forward, static_cast<int>(IndexSpace::window));
-      one(Pass::backward_places, -1);
+      one(Pass::backward_indices, -1);
       one(Pass::backward_inputs, -1);
     };
     long first = 0;

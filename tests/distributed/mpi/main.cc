@@ -23,8 +23,8 @@ int main(int count, char** words) {
   }
   std::string early;  // before MPI is there, a pool is refused
   const oriel::Problem problem = oriel::parse_problem("max:f32:4:k1:axes0");
-  const auto all = oriel::dist::Partition::balanced({4}, {1});
-  early = error_of([&] { oriel::dist::make_mpi_pool(problem, all, all, MPI_COMM_WORLD); });
+  const auto all = oriel::distributed::Partition::balanced({4}, {1});
+  early = error_of([&] { oriel::distributed::make_mpi_pool(problem, all, all, MPI_COMM_WORLD); });
   int level = 0;
   MPI_Init_thread(&count, &words, MPI_THREAD_FUNNELED, &level);
   Ranks ranks;

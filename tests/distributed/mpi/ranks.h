@@ -54,8 +54,8 @@ class Ranks {
   std::vector<std::string> failures;
 };
 
-inline constexpr dist::MpiMethod kMethods[] = {dist::MpiMethod::persistent, dist::MpiMethod::neighbourhood,
-                                               dist::MpiMethod::shared_memory};
+inline constexpr distributed::MpiMethod kMethods[] = {
+    distributed::MpiMethod::persistent, distributed::MpiMethod::neighbourhood, distributed::MpiMethod::shared_memory};
 
 /// What a call throws, or an empty text.
 std::string error_of(auto&& call) {

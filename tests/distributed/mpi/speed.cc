@@ -9,9 +9,9 @@ namespace oriel::test {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-using dist::DistributedPool;
-using dist::Partition;
-using dist::Pass;
+using distributed::DistributedPool;
+using distributed::Partition;
+using distributed::Pass;
 
 double seconds(auto&& call) {
   const auto begin = Clock::now();
@@ -57,37 +57,41 @@ void check_overhead(Ranks& ranks) {
        {"max:f32:1x64x224x224:k3x3s2p1", "avg:f32:1x64x224x224:k3x3s1p1:exclude", "max:f32:1x64x224x224:k2x2s2"}) {
     const Whole whole(parse_problem(name), Data::spread, random);
     const Problem& p = whole.problem;
-    const Extents grid(p.shape.size(), 1);
+    const Extents grid = Extents::filled(p.shape.size(), 1);
     DistributedPool pool =
-        dist::make_mpi_pool(p, Partition::balanced(p.shape, grid), Partition::balanced(p.output_shape, grid),
-                            MPI_COMM_WORLD, {.passes = passes_of(whole)});
+        distributed::make_mpi_pool(p, Partition::balanced(p.shape, grid), Partition::balanced(p.output_shape, grid),
+                                   MPI_COMM_WORLD, {.passes = passes_of(whole)});
     RankParts parts(whole, pool.local(), false);
     const Options one{.threads = 1};
     for (const Pass pass : {Pass::forward, pool.local().gradient()}) {
-      const dist::Operands o = parts.operands(pass, pass == Pass::forward && whole.picks() ? 2 : -1);
+      const distributed::Operands o = parts.operands(pass, pass == Pass::forward && whole.picks() ? 2 : -1);
       const double r = ratio(
           kMost,
           [&] {
-            if (pass == Pass::backward) return backward(p, o.dy, o.dx, one);
-            if (pass == Pass::backward_places) return backward(p, o.dy, o.places, o.space, o.dx, one);
-            if (whole.picks()) return forward(p, o.x, o.y, o.places, o.space, one);
-            forward(p, o.x, o.y, one);
+            if (pass == Pass::backward) return backward(p, {.dy = o.dy, .dx = o.dx}, one);
+            if (pass == Pass::backward_indices)
+              return backward(p, {.dy = o.dy, .indices = o.indices, .space = o.space, .dx = o.dx}, one);
+            if (whole.picks()) {
+              return forward(p, {.x = o.x, .y = o.y, .indices = o.indices, .space = o.space}, one);
+            }
+            forward(p, {.x = o.x, .y = o.y}, one);
           },
           [&] { pool.run(pass, o, one); });
-      fmt::print("{} {}: one rank takes {:.4f} of the undivided call\n", name, dist::name(pass), r);
-      ranks.expect(r <= kMost, fmt::format("{} {}: one rank takes {:.4f}", name, dist::name(pass), r));
+      fmt::print("{} {}: one rank takes {:.4f} of the undivided call\n", name, distributed::name(pass), r);
+      ranks.expect(r <= kMost, fmt::format("{} {}: one rank takes {:.4f}", name, distributed::name(pass), r));
     }
   }
   // What a call costs beside its work, on a problem with hardly any.
   const Whole tiny(parse_problem("avg:f32:1x1x8x8:k2x2"), Data::spread, random);
-  const Extents grid(4, 1);
-  DistributedPool pool = dist::make_mpi_pool(tiny.problem, Partition::balanced(tiny.problem.shape, grid),
-                                             Partition::balanced(tiny.problem.output_shape, grid), MPI_COMM_WORLD);
+  const Extents grid = Extents::filled(4, 1);
+  DistributedPool pool =
+      distributed::make_mpi_pool(tiny.problem, Partition::balanced(tiny.problem.shape, grid),
+                                 Partition::balanced(tiny.problem.output_shape, grid), MPI_COMM_WORLD);
   RankParts parts(tiny, pool.local(), false);
-  const dist::Operands o = parts.operands(Pass::forward);
+  const distributed::Operands o = parts.operands(Pass::forward);
   std::vector<double> divided, undivided;
   for (int i = 0; i < 20000; ++i) {
-    undivided.push_back(seconds([&] { forward(tiny.problem, o.x, o.y, {.threads = 1}); }));
+    undivided.push_back(seconds([&] { forward(tiny.problem, {.x = o.x, .y = o.y}, {.threads = 1}); }));
     divided.push_back(seconds([&] { pool.run(Pass::forward, o, {.threads = 1}); }));
   }
   const double more = 1e6 * (median(divided) - median(undivided));
@@ -101,14 +105,14 @@ void check_overlap(Ranks& ranks) {
   std::mt19937_64 random(31);
   const auto make = [&](const Whole& whole) {
     const Partition inputs = Partition::balanced(whole.problem.shape, {1, 1, ranks.size, 1});
-    return dist::make_mpi_pool(whole.problem, inputs, centred_outputs(whole.problem, inputs), MPI_COMM_WORLD,
-                               {.deadline = 60});
+    return distributed::make_mpi_pool(whole.problem, inputs, centred_outputs(whole.problem, inputs), MPI_COMM_WORLD,
+                                      {.deadline = 60});
   };
   const Whole small(parse_problem("max:f32:1x1x8x8:k3x3s2p1"), Data::spread, random);
   const Whole large(parse_problem("max:f32:1x16x640x640:k3x3s2p1"), Data::spread, random);
   DistributedPool pools[] = {make(small), make(large)};
   RankParts parts[] = {RankParts(small, pools[0].local(), false), RankParts(large, pools[1].local(), false)};
-  const dist::Operands operands[] = {parts[0].operands(Pass::forward), parts[1].operands(Pass::forward)};
+  const distributed::Operands operands[] = {parts[0].operands(Pass::forward), parts[1].operands(Pass::forward)};
   std::vector<double> times_of_interior;
   for (int i = 0; i < 20; ++i) {
     times_of_interior.push_back(
@@ -146,9 +150,10 @@ namespace {
 // The messages of a pass, sent as plainly as MPI can.
 class RawExchange {
  public:
-  explicit RawExchange(const dist::Buffers& buffers) {
-    for (const dist::Message& m : buffers.send) send_.push_back({static_cast<int>(m.peer), std::vector<char>(m.bytes)});
-    for (const dist::Message& m : buffers.receive)
+  explicit RawExchange(const distributed::Buffers& buffers) {
+    for (const distributed::Message& m : buffers.send)
+      send_.push_back({static_cast<int>(m.peer), std::vector<char>(m.bytes)});
+    for (const distributed::Message& m : buffers.receive)
       receive_.push_back({static_cast<int>(m.peer), std::vector<char>(m.bytes)});
     requests_.resize(send_.size() + receive_.size());
   }
@@ -186,13 +191,13 @@ void check_exchange(Ranks& ranks) {
   for (const auto& [name, judged] : problems) {
     const Whole whole(parse_problem(name), Data::spread, random);
     const Problem& p = whole.problem;
-    Extents grid(p.shape.size(), 1);
+    Extents grid = Extents::filled(p.shape.size(), 1);
     grid[2] = ranks.size;
     const Partition inputs = Partition::balanced(p.shape, grid), outputs = centred_outputs(p, inputs);
-    DistributedPool pool = dist::make_mpi_pool(p, inputs, outputs, MPI_COMM_WORLD, {.deadline = 60});
+    DistributedPool pool = distributed::make_mpi_pool(p, inputs, outputs, MPI_COMM_WORLD, {.deadline = 60});
     RankParts parts(whole, pool.local(), false);
-    const dist::Operands o = parts.operands(Pass::forward);
-    dist::LocalPool silent(p, inputs, outputs, ranks.rank);
+    const distributed::Operands o = parts.operands(Pass::forward);
+    distributed::LocalPool silent(p, inputs, outputs, ranks.rank);
     silent.allocate(Pass::forward);
     RawExchange raw(silent.buffers(Pass::forward));
     const Options one{.threads = 1};
@@ -215,7 +220,8 @@ void check_exchange(Ranks& ranks) {
         times[2].push_back(seconds([&] { raw.run(); }));
         MPI_Barrier(MPI_COMM_WORLD);
         if (i % 3 == 0 && ranks.rank == 0)
-          times[3].push_back(seconds([&] { forward(p, ConstTensor(whole.x.data(), p.dtype, p.shape), y, one); }));
+          times[3].push_back(
+              seconds([&] { forward(p, {.x = ConstTensor(whole.x.data(), p.dtype, p.shape), .y = y}, one); }));
       }
       double mine = (quiet(times[0]) - quiet(times[1])) / (kMost * quiet(times[2]) + kCall);
       MPI_Allreduce(&mine, &over, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
@@ -244,18 +250,20 @@ void check_weak_scaling(Ranks& ranks) {
                                           {"avg:f32:1x16x", 512, "x1024:k3x3s2p1"}}) {
     const Whole alone(parse_problem(fmt::format("{}{}{}", first, rows, rest)), Data::spread, random);
     const Whole all(parse_problem(fmt::format("{}{}{}", first, rows * ranks.size, rest)), Data::spread, random);
-    Extents grid(all.problem.shape.size(), 1);
+    Extents grid = Extents::filled(all.problem.shape.size(), 1);
     grid[2] = ranks.size;
     const Partition inputs = Partition::balanced(all.problem.shape, grid);
-    DistributedPool pool = dist::make_mpi_pool(all.problem, inputs, centred_outputs(all.problem, inputs),
-                                               MPI_COMM_WORLD, {.passes = {Pass::forward}, .deadline = 60});
+    DistributedPool pool = distributed::make_mpi_pool(all.problem, inputs, centred_outputs(all.problem, inputs),
+                                                      MPI_COMM_WORLD, {.passes = {Pass::forward}, .deadline = 60});
     RankParts parts(all, pool.local(), false);
-    const dist::Operands o = parts.operands(Pass::forward);
+    const distributed::Operands o = parts.operands(Pass::forward);
     const Options one{.threads = 1};
     const Problem& p = alone.problem;
     std::vector<char> memory(static_cast<std::size_t>(element_count(p.output_shape) * size_bytes(p.dtype)) + 64);
     const auto undivided = [&] {
-      forward(p, ConstTensor(alone.x.data(), p.dtype, p.shape), Tensor(memory.data(), p.dtype, p.output_shape), one);
+      forward(p,
+              {.x = ConstTensor(alone.x.data(), p.dtype, p.shape), .y = Tensor(memory.data(), p.dtype, p.output_shape)},
+              one);
     };
     const auto least = [](const std::vector<double>& v) { return *std::min_element(v.begin(), v.end()); };
     std::vector<double> times[3];

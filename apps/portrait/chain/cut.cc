@@ -1,0 +1,136 @@
+#include "apps/portrait/chain/cut.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "apps/portrait/chain/foreground.h"
+#include "apps/portrait/image/guided.h"
+#include "apps/portrait/image/pooling.h"
+#include "apps/portrait/image/resize.h"
+#include "apps/portrait/image/rows.h"
+#include "oriel/window.h"
+
+namespace oriel::portrait {
+namespace {
+
+// The working size of what the mask says, and how many of its pixels a cell of the mask takes.
+struct Working {
+  index_t step = 1;  // pixels of the picture that one of its pixels stands for, along each axis
+  Planes colours, mask;
+  double cell = 1;
+};
+
+Working reduce(const Image& image, const Planes& mask, const ChainOptions& o) {
+  Working w;
+  while (ceil_div(image.height, w.step) * ceil_div(image.width, w.step) > o.edge.working_area) ++w.step;
+  w.colours = colours_of(stepped(image, w.step, o.threads), o.threads);
+  const index_t height = w.colours.height, width = w.colours.width;
+  w.mask = resized(mask, height, width, o.threads);
+  w.cell = std::max({static_cast<double>(height) / static_cast<double>(mask.height),
+                     static_cast<double>(width) / static_cast<double>(mask.width), 1.0});
+  return w;
+}
+
+// Two planes of the mask's size between which the filtered mask must stay: certainly the person, possibly the person.
+Planes bounds_of(const Planes& mask, index_t cells, int threads) {
+  Planes bounds(2, mask.height, mask.width);
+  const Planes least = shrink(mask, cells, threads), most = grow(mask, cells, threads);
+  std::copy(least.values.begin(), least.values.end(), bounds.row(0, 0));
+  std::copy(most.values.begin(), most.values.end(), bounds.row(1, 0));
+  return bounds;
+}
+
+// What a filtered value means: its last twentieths are the filter's own haze.
+float stretched(float value) {
+  constexpr float haze = 0.05F;
+  return std::clamp((value - haze) / (1 - 2 * haze), 0.0F, 1.0F);
+}
+
+// Alpha of the rows [begin, end).
+void alpha_rows(const Image& image, const Enlarged& fit, const Enlarged& bounds, index_t begin, index_t end,
+                Planes& alpha) {
+  const index_t width = image.width;
+  std::vector<float> rows(static_cast<std::size_t>(6 * width));
+  float* const least = rows.data();
+  float* const most = least + width;
+  float* const red = most + width;
+  float* const green = red + width;
+  float* const blue = green + width;
+  float* const rest = blue + width;
+  for (index_t y = begin; y < end; ++y) {
+    float* const out = alpha.row(0, y);
+    bounds.row(0, y, least);
+    bounds.row(1, y, most);
+    index_t first = width, last = -1;
+    for (index_t x = 0; x < width; ++x) {
+      out[x] = least[x];
+      if (least[x] >= 1 || most[x] <= 0) continue;
+      first = std::min(first, x);
+      last = x;
+    }
+    if (last < first) continue;
+    fit.row(0, y, red);
+    fit.row(1, y, green);
+    fit.row(2, y, blue);
+    fit.row(3, y, rest);
+    const std::uint8_t* const in = image.row(y);
+    constexpr float scale = 1.0F / 255;
+    for (index_t x = first; x <= last; ++x) {
+      const std::uint8_t* const p = in + 3 * x;
+      const float value = (red[x] * static_cast<float>(p[0]) + green[x] * static_cast<float>(p[1]) +
+                           blue[x] * static_cast<float>(p[2])) *
+                              scale +
+                          rest[x];
+      out[x] = std::min(std::max(stretched(value), least[x]), most[x]);
+    }
+  }
+}
+
+Planes feathered(Planes alpha, index_t radius, int threads) {
+  if (radius <= 0) return alpha;
+  const index_t half = (radius + 1) / 2;  // two boxes make a ramp without corners
+  return box_mean(box_mean(alpha, half, threads), half, threads);
+}
+
+}  // namespace
+
+void check(const EdgeOptions& o) {
+  constexpr index_t most = 1000;
+  for (const auto& [option, value] : {std::pair{"--radius", o.radius}, std::pair{"--feather", o.feather}})
+    if (value < 0 || value > most)
+      throw Error(fmt::format("{}: {} is out of range; allowed: from 0 to {}", option, value, most));
+  if (!(o.epsilon > 0 && o.epsilon <= 1))
+    throw Error(fmt::format("--epsilon: {} is out of range; allowed: above 0, at most 1", o.epsilon));
+  if (o.working_area < 1) throw Error(fmt::format("--working-area: {}; allowed: at least 1", o.working_area));
+}
+
+Cut cut(const Image& image, const Planes& mask, const ChainOptions& o) {
+  check(o.edge);
+  if (image.channels != 3 || image.area() == 0 || mask.count != 1 || mask.area() == 0)
+    throw Error(fmt::format("cut: the picture has {}x{}x{} samples and the mask {}x{}x{}; allowed: HxWx3 and 1xHxW",
+                            image.height, image.width, image.channels, mask.count, mask.height, mask.width));
+  const CleanMask cleaned = clean(mask, o.mask, o.threads);
+  Cut result{Planes(1, image.height, image.width), {}, 1, cleaned.person};
+  if (!cleaned.person.found) return result;
+
+  const Working w = reduce(image, cleaned.mask, o);
+  const index_t radius = o.edge.radius > 0 ? o.edge.radius : std::max<index_t>(std::lround(2 * w.cell), 2);
+  const Planes fit = guided_coefficients(w.colours, w.mask, radius, o.edge.epsilon, o.threads);
+  const auto cells = static_cast<index_t>(std::ceil(static_cast<double>(radius) / w.cell));
+  const Planes bounds = bounds_of(cleaned.mask, cells, o.threads);
+  const Enlarged fit_rows(fit, image.height, image.width, w.step), bound_rows(bounds, image.height, image.width);
+  for_rows(image.height, o.threads,
+           [&](index_t begin, index_t end) { alpha_rows(image, fit_rows, bound_rows, begin, end, result.alpha); });
+  if (o.edge.decontaminate) {
+    const Planes alpha = stepped(result.alpha, w.step, o.threads);
+    result.step = w.step;
+    result.colours = local_colours(w.colours, alpha, std::max<index_t>(radius / 2, 2), o.threads);
+    if (o.edge.feather > 0) result.shares = result.alpha;
+  }
+  result.alpha = feathered(std::move(result.alpha), o.edge.feather, o.threads);
+  return result;
+}
+
+}  // namespace oriel::portrait

@@ -1,0 +1,391 @@
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+
+#include "apps/portrait/commands/options.h"
+#include "apps/portrait/image/image_file.h"
+#include "apps/portrait/server/http/host_rule.h"
+#include "cli/command_line.h"
+#include "oriel/pool.h"
+#include "quoted.h"
+
+namespace oriel::portrait {
+namespace {
+
+using cli::UsageError, cli::one_line;
+
+constexpr const char* kExamples = R"(Examples:
+  oriel-portrait image me.jpg me.png                              transparent around
+  oriel-portrait image me.jpg blurred.jpg --background blur:25
+  oriel-portrait image me.jpg away.jpg --background beach.jpg --fit cover
+  oriel-portrait folder staff/ cut/ --background gradient:#fff,#9ab
+  oriel-portrait video call.mp4 call.webm                         VP9 with alpha
+  ffmpeg -i in.mp4 -f rawvideo -pix_fmt rgb24 - | oriel-portrait pipe --size 1280x720 --background blur |
+    ffmpeg -f rawvideo -pix_fmt rgb24 -s 1280x720 -i - out.mp4
+
+Exit codes: 0 done; 1 failure, or no person found; 2 bad command line.)";
+
+// Options as typed, of whichever subcommand was chosen.
+struct Typed {
+  ImageCommand image;
+  FolderCommand folder;
+  PipeCommand pipe;
+  VideoCommand video;
+  ServeCommand serve;
+  CompareCommand compare;
+  index_t compare_size = 512;
+  bool channels_last = false;
+  Asked asked;
+  SmoothOptions smooth;
+  std::string background, key, fit = "cover", fill = "black", no_person, size, numbers = "fp32", completion_shell;
+  std::string device = "cpu";
+  double most_megapixels = 200;
+  int threads = 0;
+};
+
+void add_look(CLI::App& app, Typed& t) {
+  const char* const group = "Look";
+  Look& look = t.asked.look;
+  app.add_option("-b,--background", t.background,
+                 "transparent (default), a colour, blur, blur:RADIUS, gradient:COLOUR,COLOUR[,DEGREES], or a picture")
+      ->type_name("WHAT")
+      ->group(group);
+  app.add_option("--fit", t.fit, "how a picture fills the background")
+      ->check(CLI::IsMember({"cover", "contain"}))
+      ->group(group)
+      ->capture_default_str();
+  app.add_option("--fill", t.fill, "colour around a picture that is contained")
+      ->type_name("COLOUR")
+      ->group(group)
+      ->capture_default_str();
+  app.add_flag("--only-mask", look.only_mask, "the mask as a grey picture: white is the person")->group(group);
+  app.add_flag("--linear-light", look.blend.linear_light, "mix edges as light rather than as sRGB values")
+      ->group(group);
+  app.add_option("--light-wrap", look.blend.light_wrap, "share of the new background's light on the person's edge")
+      ->group(group)
+      ->capture_default_str();
+  app.add_option("--no-person", t.no_person,
+                 "where no person is found: fail (default; videos: background), background, keep")
+      ->check(CLI::IsMember({"fail", "background", "keep"}))
+      ->group(group);
+}
+
+void add_edges(CLI::App& app, Typed& t) {
+  const char* const group = "Edges";
+  MaskOptions& mask = t.asked.look.chain.mask;
+  EdgeOptions& edge = t.asked.look.chain.edge;
+  app.add_option("--feather", edge.feather, "pixels over which edges are made softer")->group(group)->type_name("PX");
+  app.add_option("--low", mask.low, "mask values up to this are background")->group(group)->capture_default_str();
+  app.add_option("--high", mask.high, "mask values from this on are the person")->group(group)->capture_default_str();
+  app.add_option("--keep-parts", mask.keep_parts, "smaller parts than this share of the largest go")
+      ->group(group)
+      ->capture_default_str();
+  app.add_option("--fill-holes", mask.fill_holes, "holes smaller than this share of the person are filled")
+      ->group(group)
+      ->capture_default_str();
+  app.add_option("--open", mask.open, "radius, in the mask's pixels, of what is too thin")
+      ->group(group)
+      ->capture_default_str();
+  app.add_option("--close", mask.close, "radius, in the mask's pixels, of gaps that are closed")
+      ->group(group)
+      ->capture_default_str();
+  app.add_option("--radius", edge.radius, "of the guided filter, in pixels of its picture (default: from the mask)")
+      ->group(group);
+  app.add_option("--epsilon", edge.epsilon, "of the guided filter")->group(group)->capture_default_str();
+  app.add_flag("!--keep-colours", edge.decontaminate, "leave the old background's colour in mixed pixels")
+      ->group(group);
+  app.add_option("--least-area", mask.least_area, "share of the picture that a person covers at least")
+      ->group(group)
+      ->capture_default_str();
+  app.add_option("--least-confidence", mask.least_confidence, "mean mask value of a person at least")
+      ->group(group)
+      ->capture_default_str();
+}
+
+CLI::Option* add_device(CLI::App& app, Typed& t) {
+  return app.add_option("--device", t.device, "that the network runs on: cpu or cuda")
+      ->check(CLI::IsMember({"cpu", "cuda"}))
+      ->capture_default_str();
+}
+
+void add_source(CLI::App& app, Typed& t) {
+  const char* const group = "Mask";
+  CLI::Option* const model = app.add_option("-m,--model", t.asked.source.model,
+                                            "weights of a U-Net, .safetensors or .pth (default: the demo model)");
+  model->type_name("FILE")->group(group);
+  CLI::Option* const mask =
+      app.add_option("--mask", t.asked.source.mask, "a mask of your own, white or opaque where the person is");
+  mask->type_name("FILE")->group(group);
+  CLI::Option* const key = app.add_option("--key", t.key, "cut by colour: that of a screen behind the person");
+  key->type_name("COLOUR")->group(group);
+  model->excludes(mask)->excludes(key);
+  mask->excludes(key);
+  app.add_option("--numbers", t.numbers, "of the network")
+      ->check(CLI::IsMember({"fp32", "bf16"}))
+      ->group(group)
+      ->capture_default_str();
+  add_device(app, t)->group(group);
+  app.add_flag("--reproducible", t.asked.source.reproducible,
+               "the same bytes in every run on this machine: the network's algorithms by rule, not by trial")
+      ->group(group);
+}
+
+void add_rest(CLI::App& app, Typed& t) {
+  app.add_option("-t,--threads", t.threads, "threads at most (default: all)")
+      ->check(CLI::Range(1, 4096))
+      ->type_name("N");
+  app.add_option("--max-megapixels", t.most_megapixels, "larger pictures are refused")
+      ->check(CLI::Range(0.001, 100000.0))
+      ->capture_default_str();
+  app.add_flag("--json", t.asked.json, "say what was done as JSON on standard output");
+  app.add_flag("-q,--quiet", t.asked.quiet, "say nothing");
+}
+
+void add_replace_input(CLI::App& app, Typed& t) {
+  app.add_flag("--replace-input", t.asked.replace_input, "let OUT be IN, which is then lost");
+}
+
+void add_smoothing(CLI::App& app, Typed& t) {
+  const char* const group = "Video";
+  app.add_option("--smooth", t.smooth.keep, "share of the last mask that is kept where nothing moves")
+      ->group(group)
+      ->capture_default_str();
+  app.add_option("--scene-cut", t.smooth.cut, "mean change of brightness that begins a new scene")
+      ->group(group)
+      ->capture_default_str();
+}
+
+CLI::App* add_command(CLI::App& app, Typed& t, const char* name, const char* text) {
+  CLI::App* const command = app.add_subcommand(name, text);
+  add_look(*command, t);
+  add_edges(*command, t);
+  add_source(*command, t);
+  add_rest(*command, t);
+  return command;
+}
+
+void add_compare(CLI::App& app, Typed& t) {
+  CLI::App& compare =
+      *app.add_subcommand("compare", "A network's blocks and times beside PyTorch's, same weights and image");
+  CompareOptions& c = t.compare.options;
+  compare.add_option("--weights", c.weights, "file of weights; without it random ones of the source's network")
+      ->type_name("FILE");
+  compare.add_option("--widths", c.widths, "channels by level of random weights")->capture_default_str();
+  compare.add_option("--seed", c.seed, "of random weights and of the image")->capture_default_str();
+  compare.add_option("--size", t.compare_size, "height and width of the image")
+      ->check(CLI::Range(1, 16384))
+      ->capture_default_str();
+  compare.add_option("-t,--threads", c.threads, "of every engine")->check(CLI::Range(1, 4096))->capture_default_str();
+  compare.add_option("--arithmetic,--numbers", t.numbers, "fp32 or bf16")
+      ->check(CLI::IsMember({"fp32", "bf16"}))
+      ->capture_default_str();
+  add_device(compare, t);
+  compare.add_flag("--channels-last", t.channels_last, "hold activations with the channels last, as AMX wants them");
+  compare.add_option("--runs", c.runs, "timed runs of each engine")->check(CLI::Range(0, 1000))->capture_default_str();
+  compare.add_option("--others", c.others, "engines to time too: onnxruntime, openvino");
+  compare.add_option("--python", c.python, "the interpreter that has torch")->capture_default_str();
+  compare.add_flag("--json", t.compare.json, "print one JSON object");
+}
+
+void add_images(CLI::App& app, Typed& t) {
+  const CLI::IsMember formats({"png", "jpg", "webp", "tif"});
+
+  CLI::App& image = *add_command(app, t, "image", "One picture");
+  image.add_option("IN", t.image.in, "PNG, JPEG, TIFF or WebP; FILE.tif:2 is its second picture, - standard input")
+      ->type_name("")
+      ->required();
+  image.add_option("OUT", t.image.out, "appears whole or not at all; - is standard output")->type_name("")->required();
+  image.add_option("--format", t.image.format, "of OUT where its name does not tell")->check(formats);
+  add_replace_input(image, t);
+
+  CLI::App& folder = *add_command(app, t, "folder", "Every picture of a folder that has no result yet");
+  folder.add_option("IN", t.folder.in, "folder of pictures")->type_name("")->required();
+  folder.add_option("OUT", t.folder.out, "folder for the results; made where it is missing")->type_name("")->required();
+  folder.add_option("--format", t.folder.format, "of the results")->check(formats)->capture_default_str();
+  folder.add_flag("--again", t.folder.again, "make results anew that are there");
+}
+
+void add_videos(CLI::App& app, Typed& t) {
+  CLI::App& pipe = *add_command(app, t, "pipe", "Raw frames, RGB24, from standard input to standard output");
+  pipe.add_option("--size", t.size, "of the frames; out come RGBA where the background is transparent, else RGB24")
+      ->type_name("WxH")
+      ->required();
+  add_smoothing(pipe, t);
+
+  CLI::App& video = *add_command(app, t, "video", "A video, its sound kept");
+  video.add_option("IN", t.video.in, "any video that FFmpeg reads")->type_name("")->required();
+  video.add_option("OUT", t.video.out, ".mp4 or .mkv (H.264), .webm (VP9, with alpha for transparent)")
+      ->type_name("")
+      ->required();
+  video.add_option("--quality", t.video.quality, "the encoder's crf: less is better (default: 20, VP9: 30)")
+      ->check(CLI::Range(1, 63));
+  add_replace_input(video, t);
+  add_smoothing(video, t);
+}
+
+void add_serve(CLI::App& app, Typed& t) {
+  CLI::App& serve = *add_command(app, t, "serve", "A web page and an HTTP interface, on this machine");
+  serve.add_option("--host", t.serve.host, "address to listen on; 0.0.0.0 is every one that the machine has")
+      ->capture_default_str();
+  serve.add_option("--port", t.serve.port, "to listen on; 0 is one that is free")
+      ->check(CLI::Range(0, 65535))
+      ->capture_default_str();
+  serve.add_option("--max-megabytes", t.serve.most_megabytes, "larger uploads are refused")
+      ->check(CLI::Range(1, 1000))
+      ->capture_default_str();
+  serve.add_option("--timeout", t.serve.seconds, "seconds in which a client's headers come; no upload stalls longer")
+      ->check(CLI::Range(0.1, 3600.0))
+      ->type_name("SECONDS")
+      ->capture_default_str();
+  serve
+      .add_option("--allow-host", t.serve.more_hosts,
+                  "another name that it is reached under; other names than its own are refused")
+      ->type_name("NAME")
+      ->allow_extra_args(false)
+      ->take_all();
+}
+
+void add_commands(CLI::App& app, Typed& t) {
+  app.name("oriel-portrait");
+  app.description("Cuts people out of pictures and videos and puts them before another background.");
+  app.footer(kExamples);
+  app.set_version_flag("-V,--version", version(), "Print the version");
+  app.require_subcommand(1);
+  add_images(app, t);
+  add_videos(app, t);
+  add_serve(app, t);
+  add_compare(app, t);
+  cli::add_completion(app, t.completion_shell);
+}
+
+Device device_of(const Typed& t) { return t.device == "cuda" ? Device::cuda : Device::cpu; }
+
+CompareCommand finish_compare(Typed& t) {
+  CompareOptions& c = t.compare.options;
+  c.height = c.width = t.compare_size;
+  c.arithmetic = t.numbers == "bf16" ? nn::Arithmetic::bf16 : nn::Arithmetic::fp32;
+  if (t.channels_last) c.layout = nn::UNetLayout::channels_last;
+  c.device = device_of(t);
+  return t.compare;
+}
+
+Asked finish_asked(Typed& t, bool video) {
+  Asked a = t.asked;
+  a.look.background = parse_background("--background", t.background.empty() ? "transparent" : t.background);
+  if (a.look.background.kind == Background::Kind::picture) {
+    a.background_file = t.background;
+    a.look.background.first = parse_colour("--fill", t.fill);
+    a.look.background.fit = t.fit == "contain" ? Background::Fit::contain : Background::Fit::cover;
+  }
+  if (!t.key.empty()) a.source.key = parse_colour("--key", t.key);
+  a.source.fast = t.numbers == "bf16";
+  a.source.device = device_of(t);
+  a.source.threads = video ? 1 : t.threads;
+  a.most_pixels = static_cast<index_t>(t.most_megapixels * 1e6);
+  a.look.chain.threads = t.threads;
+  a.look.no_person = t.no_person == "background" || (t.no_person.empty() && video) ? NoPerson::background
+                     : t.no_person == "keep"                                       ? NoPerson::keep
+                                                                                   : NoPerson::fail;
+  check(a.look.chain.mask);
+  check(a.look.chain.edge);
+  check(a.look.blend);
+  check(t.smooth);
+  return a;
+}
+
+void parse_size(const std::string& text, PipeCommand& c) {
+  constexpr index_t most = 32768;
+  int used = 0;
+  long long width = 0, height = 0;
+  const bool read = std::sscanf(text.c_str(), "%lldx%lld%n", &width, &height, &used) == 2;
+  if (!read || static_cast<std::size_t>(used) != text.size() || width < 1 || height < 1 || width > most ||
+      height > most)
+    throw Error(fmt::format("--size: {} is no size; allowed: WIDTHxHEIGHT such as 1280x720, sides from 1 to {}",
+                            detail::quoted(text), most));
+  c.width = width;
+  c.height = height;
+}
+
+void check_host(const std::string& option, const std::string& name) {
+  const bool address = name.find(':') != std::string::npos && !name.starts_with('[');  // or there is a port
+  if (!http::plain_host(address ? "[" + name + "]" : name) || name.find("]:") != std::string::npos)
+    throw Error(fmt::format("{}: {} is neither a name nor an address; allowed: such as studio.example, without a port",
+                            option, detail::quoted(name)));
+}
+
+Command finish(const CLI::App& app, const std::string& command, Typed& t) {
+  const auto no_words = [](const std::string&) { return std::string(); };  // CLI11 checks all of them here
+  if (command == "completion") return TextCommand{cli::completion_script(app, t.completion_shell, no_words)};
+  if (command == "image") {
+    t.image.asked = finish_asked(t, false);
+    image_ending(t.image.out, t.image.format, t.image.asked.look.channels());
+    return t.image;
+  }
+  if (command == "folder") {
+    t.folder.asked = finish_asked(t, true);
+    if (t.no_person.empty()) t.folder.asked.look.no_person = NoPerson::fail;
+    image_ending(t.folder.out, t.folder.format, t.folder.asked.look.channels());
+    return t.folder;
+  }
+  if (command == "pipe") {
+    parse_size(t.size, t.pipe);
+    t.pipe.asked = finish_asked(t, true);
+    t.pipe.smooth = t.smooth;
+    return t.pipe;
+  }
+  if (command == "serve") {
+    t.serve.asked = finish_asked(t, true);
+    if (t.no_person.empty()) t.serve.asked.look.no_person = NoPerson::fail;
+    if (!t.serve.asked.background_file.empty())
+      throw Error(
+          "--background: a picture comes with a request; allowed here: transparent, a colour, blur, a gradient");
+    for (const std::string& name : t.serve.more_hosts) check_host("--allow-host", name);
+    return t.serve;
+  }
+  if (command == "compare") return finish_compare(t);
+  t.video.asked = finish_asked(t, true);
+  t.video.smooth = t.smooth;
+  return t.video;
+}
+
+}  // namespace
+
+Command parse_command(const std::vector<std::string>& arguments) {
+  Typed typed;
+  CLI::App app;
+  add_commands(app, typed);
+  std::string command = "oriel-portrait";
+  try {
+    if (arguments.empty()) return TextCommand{app.help()};
+    cli::check_subcommand(app, arguments[0]);
+    app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));  // CLI11 takes them from the back
+    const std::string chosen = app.get_subcommands().at(0)->get_name();
+    command += " " + chosen;
+    return finish(app, chosen, typed);
+  } catch (const CLI::CallForVersion&) {
+    return TextCommand{fmt::format("oriel-portrait {}\n", version())};
+  } catch (const CLI::CallForHelp&) {
+    return TextCommand{app.help()};
+  } catch (const CLI::Error& e) {
+    const auto chosen = app.get_subcommands();
+    if (!chosen.empty()) command = "oriel-portrait " + chosen[0]->get_name();
+    throw UsageError(command, fmt::format("{} (see {} --help)", one_line(e.what()), command));
+  } catch (const Error& e) {
+    throw UsageError(command, one_line(e.what()));
+  }
+}
+
+void load_background(Asked& asked) {
+  if (asked.background_file.empty() || asked.look.only_mask) return;
+  ImageFile file = [&] {
+    try {
+      return read_image_file(asked.background_file, asked.most_pixels);
+    } catch (const Error& e) {
+      throw Error(fmt::format("--background: {}", e.what()));
+    }
+  }();
+  if (file.first_of_several) asked.notes.push_back("--background: " + file.notes.back());
+  asked.look.background.picture = std::make_shared<const Image>(std::move(file.image));
+}
+
+}  // namespace oriel::portrait

@@ -1,0 +1,35 @@
+// One picture from a file to a file, as `image` and `folder` do it.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+#include "apps/portrait/commands/options.h"
+
+namespace oriel::portrait {
+
+/// A picture that was finished, or not for want of a person.
+struct ImageDone {
+  index_t width = 0, height = 0;
+  Person person;
+  bool written = false;
+  bool first_of_several = false;  ///< pictures in the file
+  std::vector<std::string> notes;
+  double load = 0;  ///< seconds until the work could begin (network, background); 0 for the pictures of a folder
+  double read = 0, segment = 0, edges = 0, write = 0;  ///< seconds
+  double all() const { return load + read + segment + edges + write; }
+};
+
+/// Reads `in`, writes `out` in the format of `ending`; neither half a file nor one without a person where that is to
+/// fail. Throws Error.
+ImageDone make_image(const std::string& in, const std::string& out, const std::string& ending, const Asked& asked,
+                     const Segmenter& segmenter);
+
+/// `covers 0.3 % of it, at confidence 0.81; needed: 1 % and 0.75`.
+std::string why_no_person(const Person& person, const MaskOptions& options);
+
+/// What `--json` prints of it, but for names of files.
+nlohmann::ordered_json json_of(const ImageDone& done);
+
+}  // namespace oriel::portrait

@@ -1,0 +1,30 @@
+#include "apps/portrait/commands/output_check.h"
+
+#include <fmt/format.h>
+
+#include "io/file_identity.h"
+#include "io/files.h"
+#include "quoted.h"
+
+namespace oriel::portrait {
+namespace {
+
+bool is_file_of(const std::string& read, const std::string& out) {
+  return !read.empty() && io::is_same_file(read == "-" ? read : io::split_input_path(read).file, out);
+}
+
+}  // namespace
+
+void check_output(const std::string& command, const std::string& in, const std::string& out, const Asked& asked) {
+  if (out == "-") return;
+  const auto refuse = [&](const char* what, const char* more) {
+    throw cli::UsageError(
+        command, fmt::format("OUT: '{}' is {} too; allowed: another file{}", detail::printable(out), what, more));
+  };
+  if (!asked.replace_input && is_file_of(in, out)) refuse("IN", ", or --replace-input if IN is no longer wanted");
+  if (is_file_of(asked.background_file, out)) refuse("the --background", "");
+  if (is_file_of(asked.source.mask, out)) refuse("the --mask", "");
+  if (is_file_of(asked.source.model, out)) refuse("the --model", "");
+}
+
+}  // namespace oriel::portrait

@@ -1,0 +1,14 @@
+// Outputs that are none of the files which are read.
+#pragma once
+
+#include <string>
+
+#include "apps/portrait/commands/options.h"
+
+namespace oriel::portrait {
+
+/// Throws cli::UsageError, as `command`, if writing `out` would replace a file that is read: the picture or video `in`,
+/// unless --replace-input was given, the background, the mask, the weights. Links and hard links are followed.
+void check_output(const std::string& command, const std::string& in, const std::string& out, const Asked& asked);
+
+}  // namespace oriel::portrait

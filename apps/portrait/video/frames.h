@@ -1,0 +1,30 @@
+// Frames of a video through the chain: several at once, in order, in bounded memory.
+#pragma once
+
+#include <functional>
+
+#include "apps/portrait/chain/look.h"
+#include "apps/portrait/video/temporal.h"
+
+namespace oriel::portrait {
+
+/// One frame on its way.
+struct Frame {
+  Image image;            ///< RGB; after the chain the finished picture, in Look::channels()
+  std::int64_t time = 0;  ///< when it is shown, in the source's units
+};
+
+/// What was seen on the way.
+struct FrameCount {
+  index_t frames = 0;
+  index_t without_person = 0;
+  int scene_cuts = 0;
+};
+
+/// Reads frames until `read` gives false, and hands them finished to `write`, in order. Both are called by one thread
+/// at a time; masks and edges of at most `at_once` frames are made beside each other, and no more frames are in memory
+/// (0: twice the threads). A frame without a person is as look.no_person says; fail is an Error naming the frame.
+FrameCount run_frames(const std::function<bool(Frame&)>& read, const Segmenter& segmenter, const Look& look,
+                      const SmoothOptions& smooth, const std::function<void(Frame&&)>& write, int at_once = 0);
+
+}  // namespace oriel::portrait
