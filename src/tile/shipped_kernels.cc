@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <climits>
+#include <utility>
 
 #include "oriel/tile/kernels.h"
 
@@ -11,6 +12,13 @@ namespace oriel::tile {
 namespace {
 
 using Given = std::map<std::string, int>;
+
+[[noreturn]] void fail(std::string_view kernel, std::string argument, std::string allowed, std::string value) {
+  throw Error(Error::Fields{.function = std::string(kernel),
+                            .argument = std::move(argument),
+                            .allowed = std::move(allowed),
+                            .value = std::move(value)});
+}
 
 int value(const Given& given, const std::string& name) {
   const auto found = given.find(name);
@@ -23,17 +31,22 @@ int value_or(const Given& given, const std::string& name, int otherwise) {
 }
 
 int at_least(std::string_view kernel, std::string_view parameter, int least, int value) {
-  if (value < least) throw Error(fmt::format("{}: {} must be >= {}, but is {}", kernel, parameter, least, value));
+  if (value < least) {
+    fail(kernel, std::string(parameter), fmt::format("must be >= {}", least), fmt::format("is {}", value));
+  }
   return value;
 }
 
 // Extents become ints, and tiles have no empty axis.
 void check_input(std::string_view kernel, const nki::meta& x, int rank) {
-  if (x.shape.size() != rank)
-    throw Error(fmt::format("{}: x must have {} axes, but has {}", kernel, rank, x.shape.size()));
-  for (const index_t n : x.shape)
-    if (n < 1 || n > INT_MAX)
-      throw Error(fmt::format("{}: x must have extents of 1 to {}, but has {}", kernel, INT_MAX, to_string(x.shape)));
+  if (x.shape.size() != rank) {
+    fail(kernel, "x", fmt::format("must have {} axes", rank), fmt::format("has {}", x.shape.size()));
+  }
+  for (const index_t n : x.shape) {
+    if (n < 1 || n > INT_MAX) {
+      fail(kernel, "x", fmt::format("must have extents of 1 to {}", INT_MAX), "has " + to_string(x.shape));
+    }
+  }
 }
 
 // `stride`, and for one axis `stride_h` or `stride_w`.
@@ -70,15 +83,18 @@ kernels::Windows windows(std::string_view kernel, const nki::meta& x, const Give
     const index_t padded = x.shape[static_cast<int>(a) + 1] + index_t{w.padding[a]} + w.after(a);
     const char* what = a == 0 ? "rows" : "columns";
     constexpr int most = INT_MAX / 2;  // so that what a last window hangs over is an int too
-    if (padded > most)
-      throw Error(fmt::format("{}: the padded input must have at most {} {}, but has {}", kernel, most, what, padded));
-    if (covers > padded)
-      throw Error(
-          fmt::format("{}: a window must fit the padded input, but covers {} of {} {}", kernel, covers, padded, what));
+    if (padded > most) {
+      fail(kernel, "the padded input", fmt::format("must have at most {} {}", most, what),
+           fmt::format("has {}", padded));
+    }
+    if (covers > padded) {
+      fail(kernel, "a window", "must fit the padded input", fmt::format("covers {} of {} {}", covers, padded, what));
+    }
   }
-  if (index_t{w.kernel[0]} * w.kernel[1] > INT_MAX)
-    throw Error(fmt::format("{}: a window must have at most {} taps, but has {}x{}", kernel, INT_MAX, w.kernel[0],
-                            w.kernel[1]));
+  if (index_t{w.kernel[0]} * w.kernel[1] > INT_MAX) {
+    fail(kernel, "a window", fmt::format("must have at most {} taps", INT_MAX),
+         fmt::format("has {}x{}", w.kernel[0], w.kernel[1]));
+  }
   return w;
 }
 
@@ -87,9 +103,10 @@ Program avgpool(const nki::meta& x, const Given& given) {
   check_input(name, x, 3);
   const int pool_size = value(given, "pool_size");
   const index_t most = std::min({x.shape[1], x.shape[2], index_t{46340}});  // the square is an int
-  if (pool_size < 1 || pool_size > most)
-    throw Error(
-        fmt::format("{}: pool_size must be 1 to {} for {}, but is {}", name, most, to_string(x.shape), pool_size));
+  if (pool_size < 1 || pool_size > most) {
+    fail(name, "pool_size", fmt::format("must be 1 to {} for {}", most, to_string(x.shape)),
+         fmt::format("is {}", pool_size));
+  }
   if (value_or(given, "precise", 0) != 0)
     return nki::jit("tensor_avgpool_precise", kernels::tensor_avgpool_precise).trace(x, pool_size);
   return nki::jit(std::string(name), kernels::tensor_avgpool).trace(x, pool_size);
@@ -118,10 +135,12 @@ Program adaptive(const nki::meta& x, const Given& given) {
 Program max3d(const nki::meta& x, const Given& given) {
   check_input("max_pool3d", x, 4);
   const int kernel = at_least("max_pool3d", "kernel", 1, value(given, "kernel"));
-  for (int d = 1; d < 4; ++d)
-    if (kernel > x.shape[d])
-      throw Error(fmt::format("max_pool3d: kernel must be at most {}, an extent of {}, but is {}", x.shape[d],
-                              to_string(x.shape), kernel));
+  for (int d = 1; d < 4; ++d) {
+    if (kernel > x.shape[d]) {
+      fail("max_pool3d", "kernel", fmt::format("must be at most {}, an extent of {}", x.shape[d], to_string(x.shape)),
+           fmt::format("is {}", kernel));
+    }
+  }
   const int stride = at_least("max_pool3d", "stride", 1, value_or(given, "stride", kernel));
   return nki::jit("max_pool3d", kernels::max_pool3d).trace(x, kernel, stride);
 }
