@@ -16,7 +16,7 @@ struct UsageError : std::runtime_error {
   std::string command;
 };
 
-/// `text` with a space in place of every control character.
+/// `text` in one line: every control character is replaced by a space.
 std::string one_line(std::string_view text);
 /// Writes `command: text` as one line to standard error. Returns `code`.
 int complain(const std::string& command, const std::string& text, int code);

@@ -1,4 +1,4 @@
-// What the types of the functions allow: operands by name, tensors of ranges and of mdspans, reductions of one's own,
+// What the types of the functions allow: operands by name, tensors of ranges and of mdspans, your own reductions,
 // errors in parts.
 #include <gtest/gtest.h>
 
@@ -7,18 +7,10 @@
 #include <vector>
 
 #include "oriel/pool.h"
+#include "support.h"
 
 namespace oriel::test {
 namespace {
-
-std::string message(auto&& call) {
-  try {
-    call();
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "(no error)";
-}
 
 // Whether operands can be made of a list of tensors without names.
 template <class Operands, class... Tensors>
