@@ -1,0 +1,112 @@
+#!/usr/bin/env python3
+"""Times two builds of Oriel in turns, a sample of 2 ms of one and then of the other, and prints for each problem how the
+least time of the second compares with that of the first.
+
+    scripts/compare_builds.py BEFORE/bin/oriel_timed_calls AFTER/bin/oriel_timed_calls [NAME...]
+
+Without names, the problems of bench/suite.txt. Problems whose ratio passes --doubt are timed in more rounds, since
+other work on the machine may have hit one build alone. --json keeps every ratio."""
+
+import argparse
+import json
+import math
+import os
+import pathlib
+import subprocess
+import sys
+
+SUITE = pathlib.Path(__file__).resolve().parent.parent / "bench" / "suite.txt"
+
+
+def suite():
+    lines = (line.split("#")[0].strip() for line in SUITE.read_text().splitlines())
+    return [line for line in lines if line and not line.startswith("[")]
+
+
+class Build:
+    """A running oriel_timed_calls."""
+
+    def __init__(self, program, threads, target):
+        environment = dict(os.environ, ORIEL_TARGET=target) if target else dict(os.environ)
+        self.process = subprocess.Popen(
+            [program, str(threads)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
+        )
+
+    def ask(self, line):
+        self.process.stdin.write(line + "\n")
+        self.process.stdin.flush()
+        answer = self.process.stdout.readline()
+        if not answer:
+            raise SystemExit(f"compare_builds: {self.process.args[0]} ended, see above")
+        return answer.strip()
+
+    def sample(self):
+        return float(self.ask(""))
+
+    def end(self):
+        self.process.stdin.close()
+        self.process.wait()
+
+
+def least_times(builds, name, rounds):
+    for build in builds:
+        build.ask(name)
+    samples = [[], []]
+    for turn in range(rounds):
+        for which in (0, 1) if turn % 2 == 0 else (1, 0):
+            samples[which].append(builds[which].sample())
+    return [min(s) for s in samples]
+
+
+def compare(arguments, names, threads, target):
+    builds = [Build(program, threads, target) for program in (arguments.before, arguments.after)]
+    times = {name: least_times(builds, name, arguments.rounds) for name in names}
+    for _ in range(arguments.again):
+        for name, (before, after) in times.items():
+            if after / before > arguments.doubt or before / after > arguments.doubt:
+                more = least_times(builds, name, 3 * arguments.rounds)
+                times[name] = [min(pair) for pair in zip(times[name], more)]
+    for build in builds:
+        build.end()
+    return times
+
+
+def geometric_mean(ratios):
+    return math.exp(sum(map(math.log, ratios)) / len(ratios))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("before")
+    parser.add_argument("after")
+    parser.add_argument("names", nargs="*", metavar="NAME")
+    parser.add_argument("--threads", type=int, nargs="+", default=[1, 2])
+    parser.add_argument("--targets", nargs="+", default=["AVX3", "AVX2"], help="instruction sets, as in ORIEL_TARGET")
+    parser.add_argument("--rounds", type=int, default=15)
+    parser.add_argument("--doubt", type=float, default=1.04, help="a ratio that is timed again")
+    parser.add_argument("--again", type=int, default=3, help="how often")
+    parser.add_argument("--json", type=pathlib.Path)
+    arguments = parser.parse_args()
+    names, kept = arguments.names or suite(), {}
+    for target in arguments.targets:
+        for threads in arguments.threads:
+            times = compare(arguments, names, threads, target)
+            ratios = {name: after / before for name, (before, after) in times.items()}
+            kept[f"{target}, {threads} threads"] = {
+                name: {"before_ns": times[name][0], "after_ns": times[name][1], "ratio": ratios[name]} for name in names
+            }
+            worst = sorted(ratios.items(), key=lambda item: -item[1])
+            above = [(name, ratio) for name, ratio in worst if ratio > 1.05]
+            print(
+                f"{target}, threads {threads}: geometric mean {geometric_mean(ratios.values()):.3f} of {len(ratios)}, "
+                f"least {worst[-1][1]:.2f}, greatest {worst[0][1]:.2f}, {len(above)} above 1.05"
+            )
+            for name, ratio in above:
+                print(f"  {ratio:.2f}  {times[name][0] / 1e3:10.1f} us  {name}")
+            sys.stdout.flush()
+    if arguments.json:
+        arguments.json.write_text(json.dumps(kept, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()
