@@ -1,17 +1,19 @@
 #!/usr/bin/env python3
-"""Times two builds of Oriel in turns, a sample of 2 ms of one and then of the other, and prints for each problem how the
-least time of the second compares with that of the first.
+"""Times two builds of Oriel in turns, a sample of 2 ms of one and then of the other, and prints for each problem the
+median of the ratios of two samples that follow each other: what else the machine does slows both of them. Each problem
+is made ready several times, since where its memory happens to lie matters to caches.
 
     scripts/compare_builds.py BEFORE/bin/oriel_timed_calls AFTER/bin/oriel_timed_calls [NAME...]
 
-Without names, the problems of bench/suite.txt. Problems whose ratio passes --doubt are timed in more rounds, since
-other work on the machine may have hit one build alone. --json keeps every ratio."""
+Without names, the problems of bench/suite.txt. Problems whose ratio passes --doubt are timed again, since other work on
+the machine may have hit one build alone. --json keeps every ratio."""
 
 import argparse
 import json
 import math
 import os
 import pathlib
+import statistics
 import subprocess
 import sys
 
@@ -27,9 +29,15 @@ class Build:
     """A running oriel_timed_calls."""
 
     def __init__(self, program, threads, target):
-        environment = dict(os.environ, ORIEL_TARGET=target) if target else dict(os.environ)
+        environment = (
+            dict(os.environ, ORIEL_TARGET=target) if target else dict(os.environ)
+        )
         self.process = subprocess.Popen(
-            [program, str(threads)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
+            [program, str(threads)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            env=environment,
         )
 
     def ask(self, line):
@@ -48,27 +56,41 @@ class Build:
         self.process.wait()
 
 
-def least_times(builds, name, rounds):
-    for build in builds:
-        build.ask(name)
-    samples = [[], []]
-    for turn in range(rounds):
-        for which in (0, 1) if turn % 2 == 0 else (1, 0):
-            samples[which].append(builds[which].sample())
-    return [min(s) for s in samples]
+def pairs_of(builds, name, setups, rounds):
+    """(before, after) in nanoseconds, of samples that followed each other."""
+    pairs = []
+    for _ in range(setups):
+        for build in builds:
+            build.ask(name)
+        for turn in range(rounds):
+            order = builds if turn % 2 == 0 else builds[::-1]
+            samples = [build.sample() for build in order]
+            pairs.append(tuple(samples if turn % 2 == 0 else samples[::-1]))
+    return pairs
+
+
+def ratio_of(pairs):
+    return statistics.median(after / before for before, after in pairs)
 
 
 def compare(arguments, names, threads, target):
-    builds = [Build(program, threads, target) for program in (arguments.before, arguments.after)]
-    times = {name: least_times(builds, name, arguments.rounds) for name in names}
+    builds = [
+        Build(program, threads, target)
+        for program in (arguments.before, arguments.after)
+    ]
+    pairs = {
+        name: pairs_of(builds, name, arguments.setups, arguments.rounds)
+        for name in names
+    }
     for _ in range(arguments.again):
-        for name, (before, after) in times.items():
-            if after / before > arguments.doubt or before / after > arguments.doubt:
-                more = least_times(builds, name, 3 * arguments.rounds)
-                times[name] = [min(pair) for pair in zip(times[name], more)]
+        for name in names:
+            if ratio_of(pairs[name]) > arguments.doubt:
+                pairs[name] += pairs_of(
+                    builds, name, 2 * arguments.setups, arguments.rounds
+                )
     for build in builds:
         build.end()
-    return times
+    return pairs
 
 
 def geometric_mean(ratios):
@@ -76,24 +98,46 @@ def geometric_mean(ratios):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("before")
     parser.add_argument("after")
     parser.add_argument("names", nargs="*", metavar="NAME")
     parser.add_argument("--threads", type=int, nargs="+", default=[1, 2])
-    parser.add_argument("--targets", nargs="+", default=["AVX3", "AVX2"], help="instruction sets, as in ORIEL_TARGET")
-    parser.add_argument("--rounds", type=int, default=15)
-    parser.add_argument("--doubt", type=float, default=1.04, help="a ratio that is timed again")
+    parser.add_argument(
+        "--targets",
+        nargs="+",
+        default=["AVX3", "AVX2"],
+        help="instruction sets, as in ORIEL_TARGET",
+    )
+    parser.add_argument(
+        "--setups", type=int, default=4, help="how often a problem is made ready"
+    )
+    parser.add_argument(
+        "--rounds", type=int, default=5, help="samples of each build after that"
+    )
+    parser.add_argument(
+        "--doubt", type=float, default=1.04, help="a ratio that is timed again"
+    )
     parser.add_argument("--again", type=int, default=3, help="how often")
     parser.add_argument("--json", type=pathlib.Path)
     arguments = parser.parse_args()
     names, kept = arguments.names or suite(), {}
     for target in arguments.targets:
         for threads in arguments.threads:
-            times = compare(arguments, names, threads, target)
-            ratios = {name: after / before for name, (before, after) in times.items()}
+            pairs = compare(arguments, names, threads, target)
+            ratios = {name: ratio_of(pairs[name]) for name in names}
+            least = {
+                name: [min(times) for times in zip(*pairs[name])] for name in names
+            }
             kept[f"{target}, {threads} threads"] = {
-                name: {"before_ns": times[name][0], "after_ns": times[name][1], "ratio": ratios[name]} for name in names
+                name: {
+                    "before_ns": times[name][0],
+                    "after_ns": times[name][1],
+                    "ratio": ratios[name],
+                }
+                for name in names
             }
             worst = sorted(ratios.items(), key=lambda item: -item[1])
             above = [(name, ratio) for name, ratio in worst if ratio > 1.05]
@@ -102,7 +146,7 @@ def main():
                 f"least {worst[-1][1]:.2f}, greatest {worst[0][1]:.2f}, {len(above)} above 1.05"
             )
             for name, ratio in above:
-                print(f"  {ratio:.2f}  {times[name][0] / 1e3:10.1f} us  {name}")
+                print(f"  {ratio:.2f}  {least[name][0] / 1e3:10.1f} us  {name}")
             sys.stdout.flush()
     if arguments.json:
         arguments.json.write_text(json.dumps(kept, indent=1) + "\n")
