@@ -133,8 +133,8 @@ def main():
             }
             kept[f"{target}, {threads} threads"] = {
                 name: {
-                    "before_ns": times[name][0],
-                    "after_ns": times[name][1],
+                    "before_ns": least[name][0],
+                    "after_ns": least[name][1],
                     "ratio": ratios[name],
                 }
                 for name in names
