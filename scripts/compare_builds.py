@@ -26,14 +26,15 @@ def suite():
 
 
 class Build:
-    """A running oriel_timed_calls."""
+    """A running oriel_timed_calls, on the same processors as any other: some may be slower than others."""
 
     def __init__(self, program, threads, target):
         environment = (
             dict(os.environ, ORIEL_TARGET=target) if target else dict(os.environ)
         )
+        processors = sorted(os.sched_getaffinity(0))[:threads]
         self.process = subprocess.Popen(
-            [program, str(threads)],
+            ["taskset", "-c", ",".join(map(str, processors)), program, str(threads)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
@@ -45,7 +46,7 @@ class Build:
         self.process.stdin.flush()
         answer = self.process.stdout.readline()
         if not answer:
-            raise SystemExit(f"compare_builds: {self.process.args[0]} ended, see above")
+            raise SystemExit(f"compare_builds: {self.process.args[3]} ended, see above")
         return answer.strip()
 
     def sample(self):
