@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <cstdlib>
 #include <limits>
+#include <memory>
 #include <string_view>
 #include <vector>
 
@@ -23,15 +25,22 @@ struct UserSum {
   static float lower(double a, oriel::WindowCount) { return static_cast<float>(a); }
 };
 
-// A tensor's memory; bytes whose values, in any type, are finite and vary.
+// A tensor's memory, at the beginning of huge pages, which the system gives to whom it likes otherwise; bytes whose
+// values, in any type, are finite and vary.
 struct Values {
+  static constexpr std::size_t kHugePage = std::size_t{1} << 21;
+  static constexpr std::size_t kApart = 64;
+
   Values(const Problem& problem, const oriel::Extents& shape, oriel::Dtype dtype)
-      : memory(static_cast<std::size_t>(oriel::element_count(shape) * oriel::size_bytes(dtype))),
-        view(memory.data(), dtype, shape, oriel::dense_pitch(shape, problem.order)) {
+      : size(static_cast<std::size_t>(oriel::element_count(shape) * oriel::size_bytes(dtype))),
+        memory(
+            static_cast<std::byte*>(std::aligned_alloc(kHugePage, (kApart + size) / kHugePage * kHugePage + kHugePage)),
+            &std::free),
+        view(memory.get() + kApart, dtype, shape, oriel::dense_pitch(shape, problem.order)) {
     std::uint32_t state = 1;
-    for (std::byte& b : memory) {
+    for (std::size_t i = 0; i < size; ++i) {
       state = state * 1664525U + 1013904223U;
-      b = static_cast<std::byte>((state >> 24) & 0x3bU);
+      memory.get()[kApart + i] = static_cast<std::byte>((state >> 24) & 0x3bU);
     }
   }
 
@@ -39,7 +48,7 @@ struct Values {
     if (!oriel::is_floating(view.dtype)) return;
     oriel::visit(view.dtype, [&]<class T>() {
       const auto n = static_cast<std::size_t>(oriel::element_count(view.shape));
-      T* x = reinterpret_cast<T*>(memory.data());
+      T* x = reinterpret_cast<T*>(memory.get() + kApart);
       const T nan = static_cast<T>(std::numeric_limits<float>::quiet_NaN());
       if (data == "nan") x[n / 4 * 3] = nan;
       if (data == "zero") x[n / 4 * 3] = static_cast<T>(-0.0F);
@@ -51,7 +60,8 @@ struct Values {
     });
   }
 
-  std::vector<std::byte> memory;
+  std::size_t size;
+  std::unique_ptr<std::byte, decltype(&std::free)> memory;
   oriel::Tensor view;
 };
 

@@ -22,10 +22,24 @@ def count(program, problems, seconds=None):
         if shutil.which(needed) is None:
             raise NotCounted(f"{needed} is not here")
     with tempfile.TemporaryDirectory() as folder:
-        command = ["valgrind", "--tool=callgrind", "--instr-atstart=no", f"--callgrind-out-file={folder}/out", program, *problems]
+        command = [
+            "valgrind",
+            "--tool=callgrind",
+            "--instr-atstart=no",
+            f"--callgrind-out-file={folder}/out",
+            program,
+            *problems,
+        ]
         environment = {**os.environ, "ORIEL_TARGET": TARGET}
         try:
-            done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=seconds, check=False)
+            done = subprocess.run(
+                command,
+                capture_output=True,
+                text=True,
+                env=environment,
+                timeout=seconds,
+                check=False,
+            )
         except subprocess.TimeoutExpired:
             done = None
         if done is not None and done.returncode != 0:
@@ -35,7 +49,9 @@ def count(program, problems, seconds=None):
         counted = {}
         for dump in Path(folder).iterdir():
             text = dump.read_text(errors="replace")
-            name = re.search(r"^desc: Trigger: Client Request: (\S+)$", text, re.MULTILINE)
+            name = re.search(
+                r"^desc: Trigger: Client Request: (\S+)$", text, re.MULTILINE
+            )
             total = re.search(r"^totals: (\d+)", text, re.MULTILINE)
             if name and total:
                 counted[name[1]] = int(total[1])

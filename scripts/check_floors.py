@@ -18,7 +18,11 @@ PARTS = [
     (r"include/oriel/(types\.h|version\.h|dtypes\.def|ops\.def)", 0, "types"),
     (r"src/(types\.cc|quoted\.h|parallel_loop\.h|text\.h)", 0, "types"),
     (r"include/oriel/(window|reduce|tensor|problem)\.h", 1, "core"),
-    (r"src/(tensor\.(cc|h)|problem\.cc|problem_name\.cc|resolve\.h|reduction\.h)", 1, "core"),
+    (
+        r"src/(tensor\.(cc|h)|problem\.cc|problem_name\.cc|resolve\.h|reduction\.h)",
+        1,
+        "core",
+    ),
     (r"(src|include/oriel)/tile/.*", 2, "tile"),
     (r"src/(cpu|cuda)/.*", 2, None),
     (r"include/oriel/(cpu|cuda)\.h", 2, None),
@@ -47,7 +51,16 @@ WINGS = {
         {"recipe"},
         {"long"},
         {"rows"},
-        {"planes", "masked", "channels", "disjoint", "sliding", "argmax", "sum_gradient", "indexed"},
+        {
+            "planes",
+            "masked",
+            "channels",
+            "disjoint",
+            "sliding",
+            "argmax",
+            "sum_gradient",
+            "indexed",
+        },
         {"box_gradient", "code_gradient"},
         {"rewrite"},
     ],
@@ -92,14 +105,27 @@ def part_of(path):
         if re.fullmatch(pattern, path):
             if part is None:
                 pieces = path.split("/")
-                part = pieces[0] if floor == 5 else Path(pieces[-1]).stem if pieces[0] == "include" else pieces[1]
+                part = (
+                    pieces[0]
+                    if floor == 5
+                    else Path(pieces[-1]).stem
+                    if pieces[0] == "include"
+                    else pieces[1]
+                )
             return floor, part
     return None
 
 
 def resolve(root, file, name):
     """The path, relative to the root, that `#include "name"` in `file` means; None when it is not ours."""
-    for folder in (file.parent, root / "include", root / "src", root, root / "tests", root / "cli"):
+    for folder in (
+        file.parent,
+        root / "include",
+        root / "src",
+        root,
+        root / "tests",
+        root / "cli",
+    ):
         candidate = (folder / name).resolve()
         if candidate.is_file() and candidate.is_relative_to(root):
             return candidate.relative_to(root).as_posix()
@@ -114,19 +140,36 @@ def wing_of(path):
         wing, *inside = path.removeprefix(f"{part}/").split("/")
         if not inside:
             return part, len(floors), ""
-        return part, next((i for i, wings in enumerate(floors) if wing in wings), -1), wing
+        return (
+            part,
+            next((i for i, wings in enumerate(floors) if wing in wings), -1),
+            wing,
+        )
     return None
 
 
 def wing_allows(path, target):
     """Whether a file of a wing may include another one: its own wing's, or one of a lower wing."""
     here, there = wing_of(path), wing_of(target)
-    return not here or not there or here[0] != there[0] or here[2] == there[2] or here[1] > there[1]
+    return (
+        not here
+        or not there
+        or here[0] != there[0]
+        or here[2] == there[2]
+        or here[1] > there[1]
+    )
 
 
 def full_folders(root):
     """Folders of the parts in LIMITED that have more than MOST_FILES files."""
-    for folder in sorted({p.parent for part in LIMITED for p in (root / part).rglob("*") if p.suffix in SUFFIXES}):
+    for folder in sorted(
+        {
+            p.parent
+            for part in LIMITED
+            for p in (root / part).rglob("*")
+            if p.suffix in SUFFIXES
+        }
+    ):
         count = sum(p.suffix in SUFFIXES for p in folder.iterdir())
         if count > MOST_FILES:
             yield f"{folder.relative_to(root).as_posix()}: {count} files; allowed: {MOST_FILES}"
@@ -137,7 +180,10 @@ def circles(root):
     for top in WITHOUT_CIRCLES:
         includes = {}  # of files without their endings
         for file in sorted(p for p in (root / top).rglob("*") if p.suffix in SUFFIXES):
-            found = (resolve(root, file, m[1]) for m in INCLUDE.finditer(file.read_text(encoding="utf-8")))
+            found = (
+                resolve(root, file, m[1])
+                for m in INCLUDE.finditer(file.read_text(encoding="utf-8"))
+            )
             for target in filter(None, found):
                 path = file.relative_to(root)
                 edges = includes.setdefault(path.with_suffix(""), {})
@@ -147,7 +193,9 @@ def circles(root):
                 reached, new = set(), {target} - {here}
                 while new:
                     reached |= new
-                    new = {name for at in new for name in includes.get(at, {})} - reached
+                    new = {
+                        name for at in new for name in includes.get(at, {})
+                    } - reached
                 if here in reached:
                     yield f"{path.as_posix()}: includes {target.as_posix()}, which includes {here.as_posix()} by way of others"
 
@@ -159,15 +207,30 @@ def allowed(includer, included, included_path):
     if floor == other_floor:
         return floor == 5 and other in MAY_USE.get(part, set())
     if (part, other) == ("nn", "cuda") and "/cuda/device/" not in included_path:
-        return False  # networks share with the pools of CUDA devices what knows of no pool
-    if part == "reference" and (other_floor > 1 or included_path == "include/oriel/window.h"):
+        return (
+            False  # networks share with the pools of CUDA devices what knows of no pool
+        )
+    if part == "reference" and (
+        other_floor > 1 or included_path == "include/oriel/window.h"
+    ):
         return False  # the reference shares with what it judges types, tensors and problems, but no geometry
     return floor > other_floor
 
 
 def violations(root):
     root = root.resolve()
-    for top in ("include", "src", "reference", "cli", "python", "apps", "bench", "examples", "tests", "fuzz"):
+    for top in (
+        "include",
+        "src",
+        "reference",
+        "cli",
+        "python",
+        "apps",
+        "bench",
+        "examples",
+        "tests",
+        "fuzz",
+    ):
         for file in sorted((root / top).rglob("*")):
             if file.suffix not in SUFFIXES:
                 continue
@@ -217,13 +280,22 @@ def python_violations(root):
         path = file.relative_to(root).as_posix()
         here = file.relative_to(package).with_suffix("").parts[0]
         for line, part in imported_parts(file.read_text(encoding="utf-8")):
-            if part in PYTHON_PARTS and part != here and part not in PYTHON_PARTS.get(here, set()):
+            if (
+                part in PYTHON_PARTS
+                and part != here
+                and part not in PYTHON_PARTS.get(here, set())
+            ):
                 yield f"{path}:{line}: {here} imports oriel.{part}; allowed: {', '.join(sorted(PYTHON_PARTS.get(here, set()))) or 'none'}"
 
 
 def main():
     root = Path(sys.argv[1] if len(sys.argv) > 1 else Path(__file__).parent.parent)
-    found = [*violations(root), *full_folders(root), *circles(root), *python_violations(root)]
+    found = [
+        *violations(root),
+        *full_folders(root),
+        *circles(root),
+        *python_violations(root),
+    ]
     for line in found:
         print(line)
     if found:

@@ -32,9 +32,16 @@ TARGET = re.compile(r"\bN_(\w+?)::")
 def objects(build, source=ROOT):
     """The backend's object files, by the name of their source in `source`."""
     folder = Path(build) / "src" / "CMakeFiles" / "oriel.dir" / "cpu"
-    names = (str(p.relative_to(folder))[: -len(".cc.o")] for p in sorted(folder.rglob("*.cc.o")))
+    names = (
+        str(p.relative_to(folder))[: -len(".cc.o")]
+        for p in sorted(folder.rglob("*.cc.o"))
+    )
     # An object whose source has been moved away may still lie there.
-    return {name: folder / f"{name}.cc.o" for name in names if (source / "src" / "cpu" / f"{name}.cc").exists()}
+    return {
+        name: folder / f"{name}.cc.o"
+        for name in names
+        if (source / "src" / "cpu" / f"{name}.cc").exists()
+    }
 
 
 def functions(path):
@@ -58,7 +65,11 @@ def functions(path):
 def is_padding(line):
     """Whether it only fills the place between functions, or before loops."""
     _, mnemonic, operands = line
-    return mnemonic.startswith(("nop", "data16", "cs")) or operands.startswith("%cs:") or (mnemonic, operands) == ("xchg", "%ax,%ax")
+    return (
+        mnemonic.startswith(("nop", "data16", "cs"))
+        or operands.startswith("%cs:")
+        or (mnemonic, operands) == ("xchg", "%ax,%ax")
+    )
 
 
 def count(path):
@@ -70,7 +81,11 @@ def count(path):
         for _, mnemonic, operands in (line for line in lines if not is_padding(line)):
             c["instructions"] += 1
             c["calls"] += mnemonic == "call"
-            c["spills"] += mnemonic.startswith(("vmov", "mov")) and "(%rsp" in operands and "mm" in operands
+            c["spills"] += (
+                mnemonic.startswith(("vmov", "mov"))
+                and "(%rsp" in operands
+                and "mm" in operands
+            )
     return counts
 
 
@@ -81,8 +96,14 @@ def code_of(name, lines):
     digest = hashlib.sha256()
     for _, mnemonic, operands in lines:
         if match := re.match(r"([0-9a-f]+) <", operands):  # a jump, or a call
-            operands = str(number.get(int(match[1], 16), "outside")) if mnemonic != "call" else ""
-        digest.update(f"{mnemonic} {re.sub('<.*>', '', re.sub('-?0x[0-9a-f]+[(]%rip[)].*', '(%rip)', operands))}\n".encode())
+            operands = (
+                str(number.get(int(match[1], 16), "outside"))
+                if mnemonic != "call"
+                else ""
+            )
+        digest.update(
+            f"{mnemonic} {re.sub('<.*>', '', re.sub('-?0x[0-9a-f]+[(]%rip[)].*', '(%rip)', operands))}\n".encode()
+        )
     return digest.hexdigest()
 
 
@@ -100,7 +121,9 @@ def source_of(build):
 
 def compiler_of(build):
     command = cached(build, "CMAKE_CXX_COMPILER")
-    return subprocess.run([command, "--version"], capture_output=True, text=True, check=True).stdout.splitlines()[0]
+    return subprocess.run(
+        [command, "--version"], capture_output=True, text=True, check=True
+    ).stdout.splitlines()[0]
 
 
 def in_parallel(work, paths):
@@ -114,7 +137,11 @@ def compare(build, other):
     def codes(path):
         return [(name, code_of(name, lines)) for name, lines in functions(path)]
 
-    theirs = Counter(code for some in in_parallel(codes, objects(other, source_of(other)).values()) for _, code in some)
+    theirs = Counter(
+        code
+        for some in in_parallel(codes, objects(other, source_of(other)).values())
+        for _, code in some
+    )
     missing = 0
     for file, some in zip(objects(build), in_parallel(codes, objects(build).values())):
         for name, code in some:
@@ -131,14 +158,20 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("build")
     parser.add_argument("--write", action="store_true", help="write bench/codegen.txt")
-    parser.add_argument("--against", metavar="OTHER", help="list functions whose code is not in another build")
+    parser.add_argument(
+        "--against",
+        metavar="OTHER",
+        help="list functions whose code is not in another build",
+    )
     arguments = parser.parse_args()
     if arguments.against:
         return compare(arguments.build, arguments.against)
     compiler = compiler_of(arguments.build)
     lines = BUDGET.read_text().splitlines() if BUDGET.exists() else []
     if not arguments.write and lines[0] != f"# {compiler}":
-        print(f"SKIPPED [1] codegen: {compiler} is not the compiler of {BUDGET.name}, {lines[0][2:]}")
+        print(
+            f"SKIPPED [1] codegen: {compiler} is not the compiler of {BUDGET.name}, {lines[0][2:]}"
+        )
         return OTHER_COMPILER
     files = objects(arguments.build)
     counted = {
@@ -146,10 +179,23 @@ def main():
         for file, counts in zip(files, in_parallel(count, files.values()))
         for target, c in sorted(counts.items())
     }
-    total = Counter({kind: sum(numbers[i] for numbers in counted.values()) for i, kind in enumerate(KINDS)})
+    total = Counter(
+        {
+            kind: sum(numbers[i] for numbers in counted.values())
+            for i, kind in enumerate(KINDS)
+        }
+    )
     if arguments.write:
-        rows = [f"{file} {target} {' '.join(map(str, numbers))}" for (file, target), numbers in sorted(counted.items())]
-        BUDGET.write_text("\n".join([f"# {compiler}", f"# file, instruction set, {', '.join(KINDS)}", *rows]) + "\n")
+        rows = [
+            f"{file} {target} {' '.join(map(str, numbers))}"
+            for (file, target), numbers in sorted(counted.items())
+        ]
+        BUDGET.write_text(
+            "\n".join(
+                [f"# {compiler}", f"# file, instruction set, {', '.join(KINDS)}", *rows]
+            )
+            + "\n"
+        )
         return 0
     budget = {}
     for line in lines[2:]:
@@ -166,9 +212,13 @@ def main():
             if n > max(b * MORE, b + FEW):
                 print(f"{' '.join(key)}: {n} {kind}, {b} before")
                 bad += 1
-    print(f"codegen: {total['instructions']:,} instructions, {total['spills']:,} moves of vectors to and from the stack")
+    print(
+        f"codegen: {total['instructions']:,} instructions, {total['spills']:,} moves of vectors to and from the stack"
+    )
     if bad:
-        print(f"codegen: {bad} differ; if that is right, scripts/codegen.py BUILD --write and say why in the commit")
+        print(
+            f"codegen: {bad} differ; if that is right, scripts/codegen.py BUILD --write and say why in the commit"
+        )
     return 1 if bad else 0
 
 

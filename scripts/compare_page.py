@@ -34,22 +34,51 @@ TITLES = {
     "codes": "Maxima with codes of one byte",
     "backward": "Gradients",
 }
-CURVES = {"max, f32": r"max:f32:1080x1920:k(\d+)s1", "average, f32": r"avg:f32:1080x1920:k(\d+)s1"}
-DRAWN = ["Oriel", "OpenCV", "SciPy", "PyTorch", "JAX", "onnxruntime", "OpenVINO", "oneDNN", "copy"]
+CURVES = {
+    "max, f32": r"max:f32:1080x1920:k(\d+)s1",
+    "average, f32": r"avg:f32:1080x1920:k(\d+)s1",
+}
+DRAWN = [
+    "Oriel",
+    "OpenCV",
+    "SciPy",
+    "PyTorch",
+    "JAX",
+    "onnxruntime",
+    "OpenVINO",
+    "oneDNN",
+    "copy",
+]
 THEMES = {
     "light": {
         "text": "#1f2328",
         "grid": "#d0d7de",
         "oriel": "#0550ae",
         "copy": "#8c959f",
-        "colors": ["#bc4c00", "#1a7f37", "#8250df", "#9a6700", "#cf222e", "#0a7d91", "#bf3989"],
+        "colors": [
+            "#bc4c00",
+            "#1a7f37",
+            "#8250df",
+            "#9a6700",
+            "#cf222e",
+            "#0a7d91",
+            "#bf3989",
+        ],
     },
     "dark": {
         "text": "#e6edf3",
         "grid": "#3d444d",
         "oriel": "#4493f8",
         "copy": "#9198a1",
-        "colors": ["#f0883e", "#3fb950", "#ab7df8", "#d29922", "#f85149", "#39c5cf", "#db61a2"],
+        "colors": [
+            "#f0883e",
+            "#3fb950",
+            "#ab7df8",
+            "#d29922",
+            "#f85149",
+            "#39c5cf",
+            "#db61a2",
+        ],
     },
 }
 
@@ -75,7 +104,13 @@ PICTURES = {
 
 def number(value):
     return (
-        "" if value is None else f"{value:.0f}" if value >= 100 else f"{value:.1f}" if value >= 10 else f"{value:.2f}"
+        ""
+        if value is None
+        else f"{value:.0f}"
+        if value >= 100
+        else f"{value:.1f}"
+        if value >= 10
+        else f"{value:.2f}"
     )
 
 
@@ -114,8 +149,12 @@ def slower_in(runs, problem, threads):
 
 
 def head(whole, runs):
-    versions = ", ".join(f"{name} {version}" for name, version in whole["versions"].items() if version)
-    missing = ", ".join(name for name, version in whole["versions"].items() if not version)
+    versions = ", ".join(
+        f"{name} {version}" for name, version in whole["versions"].items() if version
+    )
+    missing = ", ".join(
+        name for name, version in whole["versions"].items() if not version
+    )
     yield f"{whole['processor']}, target {whole['target']}; {versions}.{f' Not there: {missing}.' if missing else ''}\n\n"
     summary = summarise(whole)
     yield "| problems | threads | number | times a copy: mean | worst | times the fastest peer: worst |\n|---|--:|--:|--:|--:|--:|\n"
@@ -126,19 +165,42 @@ def head(whole, runs):
             f"| {section['direction']} | {section['threads']} | {section['cases']} | {number(section['copy_mean'])} | "
             f"{number(section['copy_worst'][0])} (`{section['copy_worst'][1]}`) | {beside} |\n"
         )
-    peers = list(dict.fromkeys(peer for section in summary["sections"] for peer in section["means"]))
+    peers = list(
+        dict.fromkeys(
+            peer for section in summary["sections"] for peer in section["means"]
+        )
+    )
     yield "\nHow many times as fast as each peer Oriel is, geometric means (number of problems that the peer has):\n\n"
-    yield "| problems | threads | " + " | ".join(peers) + " |\n|---|--:|" + "--:|" * len(peers) + "\n"
+    yield (
+        "| problems | threads | "
+        + " | ".join(peers)
+        + " |\n|---|--:|"
+        + "--:|" * len(peers)
+        + "\n"
+    )
     for section in summary["sections"]:
         cells = [
-            f"{number(section['means'][p][0])} ({section['means'][p][1]})" if p in section["means"] else ""
+            f"{number(section['means'][p][0])} ({section['means'][p][1]})"
+            if p in section["means"]
+            else ""
             for p in peers
         ]
-        yield f"| {section['direction']} | {section['threads']} | " + " | ".join(cells) + " |\n"
+        yield (
+            f"| {section['direction']} | {section['threads']} | "
+            + " | ".join(cells)
+            + " |\n"
+        )
         if "found_again" in section:
             again = section["found_again"]
-            cells = [f"{number(again[p][0])} ({again[p][1]})" if p in again else "" for p in peers]
-            yield f"| {section['direction']}, maxima found again | {section['threads']} | " + " | ".join(cells) + " |\n"
+            cells = [
+                f"{number(again[p][0])} ({again[p][1]})" if p in again else ""
+                for p in peers
+            ]
+            yield (
+                f"| {section['direction']}, maxima found again | {section['threads']} | "
+                + " | ".join(cells)
+                + " |\n"
+            )
     for section in summary["sections"]:
         mean, count = section.get("training", (None, 0))
         if count:
@@ -159,9 +221,13 @@ def head(whole, runs):
     slower = summary["slower"]
     yield f"\n{len(slower)} of {len(whole['results'])} measurements are slower than the fastest peer of the same layout"
     several = len(runs) > 1
-    yield ".\n" if not slower else (
-        f":\n\n| problem | threads | times the peer | peer |{' in runs |' if several else ''}\n"
-        f"|---|--:|--:|---|{'--:|' if several else ''}\n"
+    yield (
+        ".\n"
+        if not slower
+        else (
+            f":\n\n| problem | threads | times the peer | peer |{' in runs |' if several else ''}\n"
+            f"|---|--:|--:|---|{'--:|' if several else ''}\n"
+        )
     )
     for times, problem, threads, peer, _ in slower:
         runs_slower = f" {slower_in(runs, problem, threads)} |" if several else ""
@@ -181,8 +247,18 @@ def group_table(group, results):
         result = by_threads[min(by_threads)]
         times, peer = result["times"], best_peer(result)
         torch = number(1 / ratio(result, "PyTorch")) if "PyTorch" in times else ""
-        two = f"{1e3 * by_threads[2]['times']['Oriel']['seconds']:.3f}" if {1, 2} <= set(by_threads) else ""
-        by_codes = f" {1e3 * times[STORED]['seconds']:.3f} |" if STORED in times else " |" if stored else ""
+        two = (
+            f"{1e3 * by_threads[2]['times']['Oriel']['seconds']:.3f}"
+            if {1, 2} <= set(by_threads)
+            else ""
+        )
+        by_codes = (
+            f" {1e3 * times[STORED]['seconds']:.3f} |"
+            if STORED in times
+            else " |"
+            if stored
+            else ""
+        )
         yield (
             f"| `{problem}` | {1e3 * times['Oriel']['seconds']:.3f} |{by_codes} {number(ratio(result, 'copy'))} | {peer or ''} | "
             f"{number(1 / ratio(result, peer)) if peer else ''} | {torch} | {two} |\n"
@@ -191,10 +267,16 @@ def group_table(group, results):
 
 def tables(whole, runs):
     yield from head(whole, runs)
-    yield "\n" + "".join(PICTURE.format(*words) for words in PICTURES.items()).rstrip() + "\n"
+    yield (
+        "\n"
+        + "".join(PICTURE.format(*words) for words in PICTURES.items()).rstrip()
+        + "\n"
+    )
     yield "\n`times as fast` and `PyTorch` say how many times as long as Oriel the peer takes.\n"
     for group in dict.fromkeys(result["group"] for result in whole["results"]):
-        yield from group_table(group, [result for result in whole["results"] if result["group"] == group])
+        yield from group_table(
+            group, [result for result in whole["results"] if result["group"] == group]
+        )
 
 
 def dress(look):
@@ -214,7 +296,12 @@ def dress(look):
 
 def save(figure, name, theme):
     path = IMAGES / f"{name}-{theme}.svg"
-    write_whole(path, lambda to: figure.savefig(to, format="svg", transparent=True, metadata={"Date": None}))
+    write_whole(
+        path,
+        lambda to: figure.savefig(
+            to, format="svg", transparent=True, metadata={"Date": None}
+        ),
+    )
     plt.close(figure)
 
 
@@ -238,9 +325,16 @@ def curve(results, pattern, name):
 def draw_windows(whole, theme):
     look = THEMES[theme]
     dress(look)
-    figure, axes = plt.subplots(1, 2, figsize=(11, 4.6), sharey=True, layout="constrained")
+    figure, axes = plt.subplots(
+        1, 2, figsize=(11, 4.6), sharey=True, layout="constrained"
+    )
     colors = {
-        **dict(zip([name for name in DRAWN if name not in ("Oriel", "copy")], look["colors"])),
+        **dict(
+            zip(
+                [name for name in DRAWN if name not in ("Oriel", "copy")],
+                look["colors"],
+            )
+        ),
         "Oriel": look["oriel"],
         "copy": look["copy"],
     }
@@ -270,7 +364,13 @@ def draw_windows(whole, theme):
         zip(*reversed(axes[1].get_legend_handles_labels()))
     )
     if labels:
-        figure.legend(labels.values(), labels.keys(), loc="outside lower center", ncols=len(labels), frameon=False)
+        figure.legend(
+            labels.values(),
+            labels.keys(),
+            loc="outside lower center",
+            ncols=len(labels),
+            frameon=False,
+        )
     save(figure, "windows", theme)
 
 
@@ -280,21 +380,33 @@ def draw_copy(whole, theme):
     dress(look)
     results = [result for result in whole["results"] if result["threads"] == 1]
     groups = list(dict.fromkeys(result["group"] for result in results))
-    figure, axis = plt.subplots(figsize=(11, 0.45 * len(groups) + 1.6), layout="constrained")
-    for name, color, shift in (("Oriel", look["oriel"], -0.15), ("PyTorch", look["colors"][2], 0.15)):
+    figure, axis = plt.subplots(
+        figsize=(11, 0.45 * len(groups) + 1.6), layout="constrained"
+    )
+    for name, color, shift in (
+        ("Oriel", look["oriel"], -0.15),
+        ("PyTorch", look["colors"][2], 0.15),
+    ):
         points = [
-            (r["times"][name]["seconds"] / r["times"]["copy"]["seconds"], groups.index(r["group"]) + shift)
+            (
+                r["times"][name]["seconds"] / r["times"]["copy"]["seconds"],
+                groups.index(r["group"]) + shift,
+            )
             for r in results
             if name in r["times"]
         ]
         if points:
-            axis.scatter(*zip(*points), s=14, color=color, alpha=0.75, linewidths=0, label=name)
+            axis.scatter(
+                *zip(*points), s=14, color=color, alpha=0.75, linewidths=0, label=name
+            )
     axis.set_xscale("log")
     axis.xaxis.set_major_formatter("{x:g}")
     axis.axvline(1, color=look["text"], linewidth=1)
     axis.set_yticks(range(len(groups)), [TITLES.get(group, group) for group in groups])
     axis.invert_yaxis()
-    axis.set_xlabel("time / time of a copy of the same bytes, one thread; a point is a problem")
+    axis.set_xlabel(
+        "time / time of a copy of the same bytes, one thread; a point is a problem"
+    )
     plain(axis, look)
     figure.legend(loc="outside upper right", ncols=2, frameon=False)
     save(figure, "copy", theme)
@@ -305,7 +417,12 @@ def main():
     whole = merged(runs)
     before, rest = PAGE.read_text().split(BEGIN)
     after = rest.split(END)[1]
-    write_whole(PAGE, lambda to: to.write_text(before + BEGIN + "".join(tables(whole, runs)) + END + after))
+    write_whole(
+        PAGE,
+        lambda to: to.write_text(
+            before + BEGIN + "".join(tables(whole, runs)) + END + after
+        ),
+    )
     IMAGES.mkdir(exist_ok=True)
     for theme in THEMES:
         draw_windows(whole, theme)

@@ -31,16 +31,56 @@ PICTURES = [
     ("avg4.png", "average 4x4", "photo.png", ["--op", "avg", "--kernel", "4x4"]),
     ("max31.png", "max 31x31, stride 1", "photo.png", ["--op", "max", *LARGE]),
     ("min31.png", "min 31x31, stride 1", "photo.png", ["--op", "min", *LARGE]),
-    ("avg31.png", "average 31x31, stride 1", "photo.png", ["--op", "avg", *LARGE, "--exclude-pad"]),
-    ("spread.npy", "holes (NaN), average 9x9", "holes.npy",
-     ["--op", "avg", "--kernel", "9x9", "--stride", "1", "--padding", "same", "--axes", "0,1"]),
-    ("filled.npy", "the same, NaN omitted", "holes.npy",
-     ["--op", "avg", "--kernel", "9x9", "--stride", "1", "--padding", "same", "--exclude-pad", "--nan", "omit", "--axes", "0,1"]),
+    (
+        "avg31.png",
+        "average 31x31, stride 1",
+        "photo.png",
+        ["--op", "avg", *LARGE, "--exclude-pad"],
+    ),
+    (
+        "spread.npy",
+        "holes (NaN), average 9x9",
+        "holes.npy",
+        [
+            "--op",
+            "avg",
+            "--kernel",
+            "9x9",
+            "--stride",
+            "1",
+            "--padding",
+            "same",
+            "--axes",
+            "0,1",
+        ],
+    ),
+    (
+        "filled.npy",
+        "the same, NaN omitted",
+        "holes.npy",
+        [
+            "--op",
+            "avg",
+            "--kernel",
+            "9x9",
+            "--stride",
+            "1",
+            "--padding",
+            "same",
+            "--exclude-pad",
+            "--nan",
+            "omit",
+            "--axes",
+            "0,1",
+        ],
+    ),
 ]
 
 
 def oriel(*words):
-    result = subprocess.run([str(ORIEL), *map(str, words)], capture_output=True, text=True, cwd=OUT)
+    result = subprocess.run(
+        [str(ORIEL), *map(str, words)], capture_output=True, text=True, cwd=OUT
+    )
     if result.returncode != 0:
         sys.exit(f"oriel {' '.join(map(str, words))}\n{result.stdout}{result.stderr}")
     return result.stdout
@@ -63,11 +103,14 @@ def pool_pictures(photo):
     for name, caption, source, options in PICTURES:
         start = time.perf_counter()
         oriel("pool", source, name, *options)
-        print(f"  {name:11} {caption:26} {1e3 * (time.perf_counter() - start):6.0f} ms with reading and writing")
+        print(
+            f"  {name:11} {caption:26} {1e3 * (time.perf_counter() - start):6.0f} ms with reading and writing"
+        )
 
 
 def check_pictures(photo):
     """Compares pictures with what NumPy and SciPy make of the photograph."""
+
     def picture(name):
         return np.asarray(Image.open(OUT / name))
 
@@ -86,22 +129,38 @@ def check_pictures(photo):
     filled = np.load(OUT / "filled.npy")
     if np.isnan(filled).any() or not np.isnan(np.load(OUT / "spread.npy")).any():
         sys.exit("filled.npy must hold no NaN, spread.npy must hold some")
-    print(f"check: {len(wanted)} pictures equal NumPy's and SciPy's results; no hole is left in filled.npy")
+    print(
+        f"check: {len(wanted)} pictures equal NumPy's and SciPy's results; no hole is left in filled.npy"
+    )
 
 
 def check_problems():
-    names = ["max:u8:100x150x3:k4:axes0,1", "max:u8:60x90x3:k31s1p15:axes0,1", "avg:u8:60x90x3:k31s1p15:exclude:axes0,1",
-             "avg:f32:100x150x3:k9s1p4:exclude:omit:axes0,1"]
+    names = [
+        "max:u8:100x150x3:k4:axes0,1",
+        "max:u8:60x90x3:k31s1p15:axes0,1",
+        "avg:u8:60x90x3:k31s1p15:exclude:axes0,1",
+        "avg:f32:100x150x3:k9s1p4:exclude:omit:axes0,1",
+    ]
     results = json.loads(oriel("check", "--json", *names))
-    print(f"check: {', '.join(results[0]['targets'])}, every thread count and layout, against the reference (oriel check)")
+    print(
+        f"check: {', '.join(results[0]['targets'])}, every thread count and layout, against the reference (oriel check)"
+    )
     for result in results:
         runs = sum(sum(part["runs"]) for part in result["parts"])
-        print(f"  {result['name']:46} {runs} runs, {'the same bits' if result['passed'] else 'DIFFERENCES'}")
+        print(
+            f"  {result['name']:46} {runs} runs, {'the same bits' if result['passed'] else 'DIFFERENCES'}"
+        )
 
 
 def time_problems():
-    names = ["max:u8:1080x1920x3:k31s1p15:axes0,1", "max:f32:8x64x112x112:k2x2s2", "max:f32:8x64x112x112:k3x3s2p1"]
-    print("time: one thread, against a copy of as many bytes measured in the same run (oriel bench)")
+    names = [
+        "max:u8:1080x1920x3:k31s1p15:axes0,1",
+        "max:f32:8x64x112x112:k2x2s2",
+        "max:f32:8x64x112x112:k3x3s2p1",
+    ]
+    print(
+        "time: one thread, against a copy of as many bytes measured in the same run (oriel bench)"
+    )
     for row in oriel("bench", *names).rstrip().splitlines():
         print(f"  {row}")
 
@@ -119,10 +178,17 @@ def as_pixels(path):
 def contact_sheet(photo):
     width, height, gap, title = 440, 293, 12, 26
     font = ImageFont.load_default(size=16)
-    tiles = [("photo.png", f"photograph, {photo.shape[1]}x{photo.shape[0]}"), *((p[0], p[1]) for p in PICTURES)]
+    tiles = [
+        ("photo.png", f"photograph, {photo.shape[1]}x{photo.shape[0]}"),
+        *((p[0], p[1]) for p in PICTURES),
+    ]
     columns = 3
     rows = -(-len(tiles) // columns)
-    sheet = Image.new("RGB", (columns * (width + gap) + gap, rows * (height + title + gap) + gap), "white")
+    sheet = Image.new(
+        "RGB",
+        (columns * (width + gap) + gap, rows * (height + title + gap) + gap),
+        "white",
+    )
     draw = ImageDraw.Draw(sheet)
     for number, (name, caption) in enumerate(tiles):
         left = gap + number % columns * (width + gap)
@@ -132,30 +198,57 @@ def contact_sheet(photo):
         if small:
             caption += f" -> {pixels.width}x{pixels.height}"
         draw.text((left, top), caption, fill="black", font=font)
-        sheet.paste(pixels.resize((width, height), Image.NEAREST if small else Image.LANCZOS), (left, top + title))
+        sheet.paste(
+            pixels.resize((width, height), Image.NEAREST if small else Image.LANCZOS),
+            (left, top + title),
+        )
     sheet.save(OUT / "contact_sheet.png")
     print(f"look at {(OUT / 'contact_sheet.png').relative_to(ROOT)} (magenta: NaN)")
 
 
 def portrait():
     """A real portrait, cut out by the demo model and put before another background."""
-    Image.open(matplotlib.cbook.get_sample_data("grace_hopper.jpg", asfileobj=False)).save(OUT / "portrait.png")
-    for name, options in (("portrait_gradient.png", ["--background", "gradient:#7fb2ff,#ffffff"]), ("portrait_blur.png", ["--background", "blur:20"]),
-                          ("portrait_mask.png", ["--only-mask"])):
-        result = subprocess.run([PORTRAIT, "image", "portrait.png", name, "--reproducible", *options], capture_output=True, text=True, cwd=OUT)
+    Image.open(
+        matplotlib.cbook.get_sample_data("grace_hopper.jpg", asfileobj=False)
+    ).save(OUT / "portrait.png")
+    for name, options in (
+        ("portrait_gradient.png", ["--background", "gradient:#7fb2ff,#ffffff"]),
+        ("portrait_blur.png", ["--background", "blur:20"]),
+        ("portrait_mask.png", ["--only-mask"]),
+    ):
+        result = subprocess.run(
+            [PORTRAIT, "image", "portrait.png", name, "--reproducible", *options],
+            capture_output=True,
+            text=True,
+            cwd=OUT,
+        )
         if result.returncode != 0:
-            sys.exit(f"oriel-portrait image portrait.png {name}\n{result.stdout}{result.stderr}")
+            sys.exit(
+                f"oriel-portrait image portrait.png {name}\n{result.stdout}{result.stderr}"
+            )
         print(f"  {result.stdout.strip() or result.stderr.strip()}")
     mask = np.asarray(Image.open(OUT / "portrait_mask.png").convert("L"))
     face, corners = mask[180:300, 200:310], mask[:60, [*range(60), *range(-60, 0)]]
     if face.min() < 230 or corners.max() > 25:
         sys.exit("portrait_mask.png: the face must be kept and the upper corners not")
-    pictures = [Image.open(OUT / name).convert("RGB") for name in ("portrait.png", "portrait_mask.png", "portrait_gradient.png", "portrait_blur.png")]
-    sheet = Image.new("RGB", (sum(picture.width for picture in pictures), pictures[0].height))
+    pictures = [
+        Image.open(OUT / name).convert("RGB")
+        for name in (
+            "portrait.png",
+            "portrait_mask.png",
+            "portrait_gradient.png",
+            "portrait_blur.png",
+        )
+    ]
+    sheet = Image.new(
+        "RGB", (sum(picture.width for picture in pictures), pictures[0].height)
+    )
     for number, picture in enumerate(pictures):
         sheet.paste(picture, (number * picture.width, 0))
     sheet.save(OUT / "portrait_sheet.png")
-    print(f"look at {(OUT / 'portrait_sheet.png').relative_to(ROOT)} (a demo model, trained on drawings only: docs/portrait-model.md)")
+    print(
+        f"look at {(OUT / 'portrait_sheet.png').relative_to(ROOT)} (a demo model, trained on drawings only: docs/portrait-model.md)"
+    )
 
 
 def main():
@@ -167,7 +260,9 @@ def main():
     check_problems()
     time_problems()
     contact_sheet(photo)
-    print("portrait: matplotlib's grace_hopper.jpg (US Navy, public domain), cut out by oriel-portrait")
+    print(
+        "portrait: matplotlib's grace_hopper.jpg (US Navy, public domain), cut out by oriel-portrait"
+    )
     portrait()
 
 

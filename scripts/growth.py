@@ -84,7 +84,9 @@ def names():
         yield f"sum:f32:{shape}{window}@user"
     for dtype in ("f16", "f64", "u8", "i64"):
         for window in WINDOWS[:4]:
-            yield from (f"{word}:{dtype}:{{n}}:{window}" for word in ("max", "sum", "lpinf"))
+            yield from (
+                f"{word}:{dtype}:{{n}}:{window}" for word in ("max", "sum", "lpinf")
+            )
             yield f"max:{dtype}:{{n}}:{window}:indices"
 
 
@@ -105,7 +107,9 @@ ALWAYS = (
 
 def at_size(name, n):
     """The problem at one size; along other axes as it stands."""
-    return re.sub(r"\{([^}]*)\}", lambda m: str(eval(m[1].replace("/", "//"), {"n": n})), name)  # noqa: S307
+    return re.sub(
+        r"\{([^}]*)\}", lambda m: str(eval(m[1].replace("/", "//"), {"n": n})), name
+    )  # noqa: S307
 
 
 def specials(name):
@@ -132,7 +136,9 @@ def judge(name, counted):
     if None in numbers:
         return f"{sizes[-1]:<56} was not counted in time: {numbers}", False
     grows = [b / a for a, b in zip(numbers, numbers[1:])]
-    good = grows[-1] <= MOST and numbers[-1] <= MOST * MOST * numbers[0]  # the smallest may go another way
+    good = (
+        grows[-1] <= MOST and numbers[-1] <= MOST * MOST * numbers[0]
+    )  # the smallest may go another way
     text = f"{sizes[-1]:<56} {numbers[-1]:>12}  x{grows[0]:.1f} x{grows[1]:.1f}"
     for data in specials(name):
         ratio = counted.get(sizes[-1] + data, float("inf")) / numbers[-1]
@@ -143,7 +149,11 @@ def judge(name, counted):
 
 def look(program, some, seconds):
     """What judge says of each of some problems."""
-    wanted = [word for name in some for word in [*sizes_of(name), *(sizes_of(name)[-1] + d for d in specials(name))]]
+    wanted = [
+        word
+        for name in some
+        for word in [*sizes_of(name), *(sizes_of(name)[-1] + d for d in specials(name))]
+    ]
     counted = callgrind.count(program, wanted, seconds)
     return [judge(name, counted) for name in some]
 
@@ -151,20 +161,42 @@ def look(program, some, seconds):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("program")
-    parser.add_argument("--full", action="store_true", help="every operation with every window")
-    parser.add_argument("--only", default="", help="problems with this regular expression")
+    parser.add_argument(
+        "--full", action="store_true", help="every operation with every window"
+    )
+    parser.add_argument(
+        "--only", default="", help="problems with this regular expression"
+    )
     parser.add_argument("--all", action="store_true", help="print every number")
-    parser.add_argument("--part", type=int, default=20, help="problems that are counted by one process")
-    parser.add_argument("--seconds", type=float, default=1500, help="the longest that a process may take")
+    parser.add_argument(
+        "--part", type=int, default=20, help="problems that are counted by one process"
+    )
+    parser.add_argument(
+        "--seconds",
+        type=float,
+        default=1500,
+        help="the longest that a process may take",
+    )
     arguments = parser.parse_args()
     everything = list(names())
-    some = everything if arguments.full else list(dict.fromkeys((*ALWAYS, *everything[::17])))
-    problems = [name for name in some if re.search(arguments.only, at_size(name, SIZES[-1]))]
+    some = (
+        everything
+        if arguments.full
+        else list(dict.fromkeys((*ALWAYS, *everything[::17])))
+    )
+    problems = [
+        name for name in some if re.search(arguments.only, at_size(name, SIZES[-1]))
+    ]
     bad = 0
-    parts = [problems[i : i + arguments.part] for i in range(0, len(problems), arguments.part)]
+    parts = [
+        problems[i : i + arguments.part]
+        for i in range(0, len(problems), arguments.part)
+    ]
     with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
         try:
-            for lines in pool.map(lambda some: look(arguments.program, some, arguments.seconds), parts):
+            for lines in pool.map(
+                lambda some: look(arguments.program, some, arguments.seconds), parts
+            ):
                 for text, good in lines:
                     bad += not good
                     if arguments.all or not good:
@@ -172,7 +204,9 @@ def main():
         except callgrind.NotCounted as why:
             print(f"SKIPPED [1] growth: not counted: {why}")
             return callgrind.CANNOT
-    print(f"growth: {len(problems) - bad} of {len(problems)} problems grow as they should")
+    print(
+        f"growth: {len(problems) - bad} of {len(problems)} problems grow as they should"
+    )
     return 1 if bad else 0
 
 

@@ -31,7 +31,9 @@ def count_all(program, names):
     counted = callgrind.count(program, names)
     missing = set(names) - set(counted)
     if missing:
-        sys.exit(f"instructions: valgrind gave no number for {', '.join(sorted(missing))}")
+        sys.exit(
+            f"instructions: valgrind gave no number for {', '.join(sorted(missing))}"
+        )
     return counted
 
 

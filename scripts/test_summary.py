@@ -12,7 +12,9 @@ from pathlib import Path
 
 # What pytest -rs and GoogleTest print about a skipped case: the reason is on the same line, or on the one before.
 PYTEST_SKIP = re.compile(r"^SKIPPED \[(\d+)\] (.*)$", re.MULTILINE)
-GTEST_SKIP = re.compile(r"^(.*:\d+: Skipped\n(?:(?!\[).*\n)+)?\[  SKIPPED \] (\S+) \(", re.MULTILINE)
+GTEST_SKIP = re.compile(
+    r"^(.*:\d+: Skipped\n(?:(?!\[).*\n)+)?\[  SKIPPED \] (\S+) \(", re.MULTILINE
+)
 
 
 def reasons(case):
@@ -47,13 +49,19 @@ def summarise(paths):
             else:
                 totals["failed"] += 1
                 failed.append(name)
-            skipped += [f"{name}: {text}" + (f" ({count} times)" if count > 1 else "") for count, text in parts]
+            skipped += [
+                f"{name}: {text}" + (f" ({count} times)" if count > 1 else "")
+                for count, text in parts
+            ]
     return totals, skipped, failed
 
 
 def main():
     totals, skipped, failed = summarise([Path(argument) for argument in sys.argv[1:]])
-    for title, lines in (("SKIPPED, in whole or in part:", skipped), ("FAILED:", failed)):
+    for title, lines in (
+        ("SKIPPED, in whole or in part:", skipped),
+        ("FAILED:", failed),
+    ):
         if lines:
             print(title)
             print("\n".join(f"  {line}" for line in lines))
