@@ -75,8 +75,8 @@ template <class T>
 constexpr bool kHasShortVectors = hn::MaxLanes(ShortTag<T>()) < hn::MaxLanes(hn::ScalableTag<T>());
 
 // Calls at(i) for vectors of so many lanes at i that cover n >= lanes elements; the last one overlaps the one before.
-// `at` is compiled once: the last vector comes from another turn of the loop, which has one jump a turn. With two, at the
-// end and over its condition, maxima of three floats in a row took 1.3 times as long by AVX2.
+// `at` is compiled once: the last vector comes from another turn of the loop, which has one jump a turn. With two, at
+// the end and over its condition, maxima of three floats in a row took 1.3 times as long by AVX2.
 template <class At>
 HWY_INLINE void cover_from(index_t lanes, index_t n, const At& at) {
   const index_t last = n - lanes;
