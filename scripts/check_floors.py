@@ -4,7 +4,8 @@
 The floors (docs/architecture.md): a file may include files of its own part and of parts on lower floors. Parts on the
 same floor never include each other, but on the floors of one part (0, 1, 3) that question does not arise. The folders of
 some parts (wings) have floors of their own; in the CPU backend and the portrait a folder has at most 15 files. In src/io
-and cli no files include each other in a circle, a header and its source counted as one. Parts of the Python package
+and cli no files include each other in a circle, a header and its source counted as one. A file that asks what an
+instruction set can do includes instruction_set.h itself, and asks for no AVX-512 by name. Parts of the Python package
 import what is listed for them.
 """
 
@@ -16,7 +17,7 @@ from pathlib import Path
 # (pattern of the path, floor, part); the first that matches counts.
 PARTS = [
     (r"include/oriel/(types\.h|version\.h|dtypes\.def|ops\.def)", 0, "types"),
-    (r"src/(types\.cc|quoted\.h|parallel_loop\.h|text\.h)", 0, "types"),
+    (r"src/(types\.cc|quoted\.h|parallel_loop\.h|text\.h|instruction_set\.h)", 0, "types"),
     (r"include/oriel/(window|reduce|tensor|problem)\.h", 1, "core"),
     (
         r"src/(tensor\.(cc|h)|problem\.cc|problem_name\.cc|resolve\.h|reduction\.h)",
@@ -200,6 +201,19 @@ def circles(root):
                     yield f"{path.as_posix()}: includes {target.as_posix()}, which includes {here.as_posix()} by way of others"
 
 
+def blind_conditions(root):
+    """Files whose conditions on instruction sets the preprocessor would take for false without a word."""
+    for file in sorted(p for p in (root / "src").rglob("*") if p.suffix in SUFFIXES):
+        text = file.read_text(encoding="utf-8")
+        path = file.relative_to(root).as_posix()
+        if path == "src/instruction_set.h":
+            continue
+        if re.search(r"\bORIEL_(AVX|PLANES)", text) and '#include "instruction_set.h"' not in text:
+            yield f"{path}: uses names of instruction_set.h, but does not include it"
+        if re.search(r"\bHWY_AVX(2|3\w*|10\w*)\b", text):
+            yield f"{path}: asks for an instruction set by Highway's name; newer Highways have more: instruction_set.h"
+
+
 def allowed(includer, included, included_path):
     (floor, part), (other_floor, other) = includer, included
     if part == other:
@@ -294,6 +308,7 @@ def main():
         *violations(root),
         *full_folders(root),
         *circles(root),
+        *blind_conditions(root),
         *python_violations(root),
     ]
     for line in found:

@@ -10,13 +10,14 @@
 #include <cstdint>
 
 #include "hwy/highway.h"
+#include "instruction_set.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace oriel::tile {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-#if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX2
+#if ORIEL_AVX2
 inline constexpr bool kHalfInHardware = true;
 #else
 inline constexpr bool kHalfInHardware = false;  // Highway's emulation knows neither infinities nor NaN

@@ -7,6 +7,7 @@
 #endif
 
 #include "cpu/simd/two_tables-inl.h"
+#include "instruction_set.h"
 #include "oriel/types.h"
 
 HWY_BEFORE_NAMESPACE();

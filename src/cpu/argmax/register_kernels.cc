@@ -8,6 +8,7 @@
 #include "cpu/argmax/register_kernels.h"
 #include "cpu/simd/register-inl.h"
 #include "hwy/cache_control.h"
+#include "instruction_set.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace oriel::cpu {

@@ -5,13 +5,14 @@
 // (the include above compiles this file once per target)
 #include "cpu/box_gradient/overlap_kernels.h"
 #include "cpu/simd/interleave-inl.h"
+#include "instruction_set.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace oriel::cpu {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-#if HWY_TARGET == HWY_AVX2 || ORIEL_AVX512
+#if ORIEL_AVX2
 
 // Vectors that hold the taps of a vector of windows: one for each, or two for each pair.
 template <int kK, int kS>

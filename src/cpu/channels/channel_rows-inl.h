@@ -11,6 +11,7 @@
 #include "cpu/channels/channel_rows.h"
 #include "cpu/element/taps-inl.h"
 #include "hwy/cache_control.h"
+#include "instruction_set.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace oriel::cpu {

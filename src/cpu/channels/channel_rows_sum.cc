@@ -5,6 +5,7 @@
 // (the include above compiles this file once per target)
 #include "cpu/channels/channel_rows-inl.h"
 #include "cpu/element/sums-inl.h"
+#include "instruction_set.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace oriel::cpu {

@@ -8,6 +8,7 @@
 #include "cpu/element/narrow-inl.h"
 #include "cpu/simd/interleave-inl.h"
 #include "hwy/cache_control.h"
+#include "instruction_set.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace oriel::cpu {
@@ -188,7 +189,7 @@ HWY_INLINE void weave_row(const GatheredRows& all, const CodeReader* readers, in
   }
 }
 
-#if HWY_TARGET == HWY_AVX2 || ORIEL_AVX512  // which load and store some lanes alone
+#if ORIEL_AVX2  // which load and store some lanes alone
 
 template <int kK, int kS, int kPhase, class T>
 HWY_INLINE void weave_rows(const GatheredRows& all, Range rows, const CodePlane& plane, bool stream) {
@@ -347,7 +348,7 @@ CodeGatherKernels kernels_of() {
 #if HWY_TARGET != HWY_SCALAR
   k.gather_along = &gather_along<T>;
   k.gather_lanes = &gather_lanes<T>;
-#if HWY_TARGET == HWY_AVX2 || ORIEL_AVX512
+#if ORIEL_AVX2
   k.gather_woven = &gather_woven<T>;
 #endif
   k.lanes = static_cast<index_t>(hn::Lanes(SumTag<T>()));

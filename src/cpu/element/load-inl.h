@@ -9,6 +9,7 @@
 
 #include "cpu/element/kinds.h"
 #include "hwy/highway.h"
+#include "instruction_set.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace oriel::cpu {
@@ -33,7 +34,7 @@ struct Loaded<bool8> {
   using type = std::uint8_t;
 };
 
-#if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX2
+#if ORIEL_AVX2
 inline constexpr bool kHalfInHardware = true;
 #else
 inline constexpr bool kHalfInHardware = false;  // Highway's emulation knows neither infinities nor NaN
@@ -112,7 +113,7 @@ struct OrderKey {
   }
 };
 
-#if HWY_TARGET <= HWY_AVX3
+#if ORIEL_AVX512
 constexpr int kQuietSignalingOrMinusZero = 0x85;
 HWY_INLINE unsigned special_lanes(__m512 v) { return _mm512_fpclass_ps_mask(v, kQuietSignalingOrMinusZero); }
 HWY_INLINE unsigned special_lanes(__m512d v) { return _mm512_fpclass_pd_mask(v, kQuietSignalingOrMinusZero); }
@@ -129,7 +130,7 @@ class ElementWatch {
   using DS = hn::Repartition<S, D>;
 
  public:
-#if HWY_TARGET <= HWY_AVX3
+#if ORIEL_AVX512
   static constexpr bool kByClass = sizeof(X) >= 4;
 #else
   static constexpr bool kByClass = false;
@@ -139,7 +140,7 @@ class ElementWatch {
   HWY_INLINE ElementWatch() : found_(0), magnitude_(hn::Zero(DS())), least_(hn::Zero(DS())) {}
 
   HWY_INLINE void see(D d, const X* x) {
-#if HWY_TARGET <= HWY_AVX3
+#if ORIEL_AVX512
     if constexpr (kByClass) {
       found_ |= special_lanes(hn::LoadU(d, x).raw);
       return;

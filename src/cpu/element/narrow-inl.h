@@ -8,6 +8,7 @@
 
 #include "cpu/element/load-inl.h"
 #include "cpu/element/quotient.h"
+#include "instruction_set.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace oriel::cpu {
@@ -93,7 +94,7 @@ class Quotients {
       : by_(hn::Set(d, static_cast<hn::TFromD<D>>(divisor))), inverse_(hn::Div(hn::Set(d, hn::TFromD<D>{1}), by_)) {}
 
   HWY_INLINE hn::Vec<D> of(hn::Vec<D> sum) const {
-#if HWY_TARGET <= HWY_AVX2
+#if ORIEL_AVX2
     // The product is at most two units in the last place off, what is left over exact: a quotient that is a float comes
     // out as that, another nearer to the exact one than a unit, which is less than what divides it from a half.
     const auto q = hn::Mul(sum, inverse_);

@@ -10,6 +10,7 @@
 #include "cpu/element/kinds.h"
 #include "cpu/simd/register-inl.h"
 #include "hwy/highway.h"
+#include "instruction_set.h"
 #include "reduction.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -25,7 +26,7 @@ class Watch {
   using V = hn::Vec<D>;
   using DI = hn::RebindToSigned<D>;
   static constexpr bool kShort = sizeof(T) == 2;  // the greatest magnitude tells a NaN
-#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL
+#if ORIEL_AVX512
   static constexpr bool kByClass = !kShort;
 #else
   static constexpr bool kByClass = false;
@@ -44,7 +45,7 @@ class Watch {
         bad_ = hn::Max(bad_, hn::And(v, hn::Set(di, T{0x7fff})));
         return;
       }
-#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL
+#if ORIEL_AVX512
       constexpr int kQuietSignalingOrNegativeZero = 0x85;
       const auto one = hn::Set(di, 1);  // masks into a vector: there are few registers of masks
       if constexpr (sizeof(T) == 4) {
@@ -72,14 +73,14 @@ class Watch {
   HWY_INLINE void see_nan(V& a, V& b) {
     keep_in_register(a);
     keep_in_register(b);
-#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL
+#if ORIEL_AVX512
     auto& ordered = kTurn % 4 < 2 ? (kTurn % 2 == 0 ? ordered0_ : ordered1_) : (kTurn % 2 == 0 ? ordered2_ : ordered3_);
     if constexpr (sizeof(T) == 4) {
       ordered = _mm512_mask_cmp_ps_mask(ordered, a.raw, b.raw, _CMP_ORD_Q);
     } else {
       ordered = _mm512_mask_cmp_pd_mask(ordered, a.raw, b.raw, _CMP_ORD_Q);
     }
-#elif HWY_TARGET == HWY_AVX2
+#elif ORIEL_AVX2
     V nan;
     if constexpr (sizeof(T) == 4) {
       nan.raw = _mm256_cmp_ps(a.raw, b.raw, _CMP_UNORD_Q);
@@ -101,7 +102,7 @@ class Watch {
         const auto nan = hn::Gt(bad_, hn::Set(di, static_cast<T>(b.infinity)));
         return !hn::AllFalse(di, hn::Or(nan, hn::Eq(least_, negative_zero())));
       }
-#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL
+#if ORIEL_AVX512
       if ((ordered0_ & ordered1_ & ordered2_ & ordered3_) != kAllOrdered) return true;
 #endif
       return !hn::AllFalse(di, hn::Or(hn::Ne(bad_, hn::Zero(di)), hn::Eq(least_, negative_zero())));
@@ -114,7 +115,7 @@ class Watch {
   static HWY_INLINE hn::Vec<DI> negative_zero() { return hn::Set(DI(), lowest_value<hn::TFromD<DI>>()); }
 
   hn::Vec<DI> bad_, least_;
-#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL
+#if ORIEL_AVX512
   using Lanes = std::conditional_t<sizeof(T) == 8, __mmask8, __mmask16>;
   static constexpr Lanes kAllOrdered = static_cast<Lanes>(-1);
   Lanes ordered0_ = kAllOrdered, ordered1_ = kAllOrdered, ordered2_ = kAllOrdered, ordered3_ = kAllOrdered;

@@ -9,6 +9,7 @@
 
 #include "cpu/element/narrow-inl.h"
 #include "cpu/element/traits-inl.h"
+#include "instruction_set.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace oriel::cpu {

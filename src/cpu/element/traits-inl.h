@@ -10,15 +10,12 @@
 #include "cpu/element/fold-inl.h"
 #include "cpu/element/special-inl.h"
 #include "cpu/simd/two_tables-inl.h"
+#include "instruction_set.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace oriel::cpu {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
-
-// Older sets have no such kernels: "rows" does as well there, and f16 and fused multiply-adds are missing.
-#undef ORIEL_PLANES
-#define ORIEL_PLANES (ORIEL_AVX512 || HWY_TARGET == HWY_AVX2)
 
 template <class D>
 HWY_INLINE index_t lanes_of(D d) {

@@ -10,6 +10,7 @@
 
 #include "cpu/element/taps-inl.h"
 #include "cpu/masked/masked_kernels.h"
+#include "instruction_set.h"
 
 #if ORIEL_PLANES
 HWY_BEFORE_NAMESPACE();

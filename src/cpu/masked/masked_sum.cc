@@ -5,6 +5,7 @@
 // (the include above compiles this file once per target)
 #include "cpu/element/sums-inl.h"
 #include "cpu/masked/masked-inl.h"
+#include "instruction_set.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace oriel::cpu {

@@ -12,6 +12,7 @@
 #include "cpu/element/taps-inl.h"
 #include "cpu/planes/plane_doubled-inl.h"
 #include "cpu/planes/register_tile-inl.h"
+#include "instruction_set.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace oriel::cpu {
@@ -171,7 +172,7 @@ HWY_INLINE void along_patches(const PlaneBand& b, const typename P::Lane* x, typ
 #endif
 
 template <class P>
-inline constexpr bool kSelects = ORIEL_AVX512 && (sizeof(typename P::Lane) > 1 || HWY_TARGET == HWY_AVX3_DL);
+inline constexpr bool kSelects = ORIEL_AVX512 && (sizeof(typename P::Lane) > 1 || ORIEL_AVX512_BYTES);
 inline constexpr index_t kMostSelected = 8;  // vectors of which one is made
 
 // Any step: `stride` vectors of windows at every place, of which the step leaves one over.

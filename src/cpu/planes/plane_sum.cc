@@ -4,6 +4,7 @@
 #include "hwy/foreach_target.h"
 // (the include above compiles this file once per target)
 #include "cpu/planes/plane-inl.h"
+#include "instruction_set.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace oriel::cpu {

@@ -8,6 +8,7 @@
 #endif
 
 #include "cpu/planes/row_grid-inl.h"
+#include "instruction_set.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace oriel::cpu {

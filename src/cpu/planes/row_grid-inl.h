@@ -8,6 +8,7 @@
 
 #include "cpu/element/traits-inl.h"
 #include "cpu/planes/plane_kernels.h"
+#include "instruction_set.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace oriel::cpu {
@@ -28,7 +29,7 @@ template <class P>
 inline constexpr bool kFuses = ORIEL_AVX512&& std::is_same_v<typename P::In, typename P::Lane> &&
                                (std::is_floating_point_v<typename P::Lane> ||
                                 std::is_same_v<typename P::Lane, std::int16_t> ||
-                                (std::is_same_v<typename P::Lane, std::uint8_t> && HWY_TARGET == HWY_AVX3_DL));
+                                (std::is_same_v<typename P::Lane, std::uint8_t> && ORIEL_AVX512_BYTES));
 
 // Whether the first window begins in the first vector or before it, by less than one.
 template <class P>

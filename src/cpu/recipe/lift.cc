@@ -11,6 +11,7 @@
 #include "cpu/recipe/kernels.h"
 #include "cpu/simd/scalar_loop.h"
 #include "hwy/highway.h"
+#include "instruction_set.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace oriel::cpu {
@@ -119,7 +120,7 @@ void lift_row(const void* x, index_t pitch, index_t lane_pitch, index_t n, index
 void widen_half_row(const void* x, index_t pitch, index_t lane_pitch, index_t n, index_t lanes, RowOut out,
                     const LiftParams& params) {
   const bool dense = (lane_pitch == 1 || lanes == 1) && (pitch == lanes || n == 1);
-  constexpr bool kInHardware = HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX2;
+  constexpr bool kInHardware = ORIEL_AVX2;
   if (!dense || params.omit || !kInHardware) {
     return lift_row<Same, half, float>(x, pitch, lane_pitch, n, lanes, out, params);
   }

@@ -11,6 +11,7 @@
 #include "cpu/recipe/kernels.h"
 #include "cpu/simd/scalar_loop.h"
 #include "hwy/highway.h"
+#include "instruction_set.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace oriel::cpu {
@@ -201,7 +202,7 @@ void lower_floor_zero(RowIn acc, index_t n, index_t lanes, const LowerParams&, v
 }
 
 // Floats to f16 and bf16, rounded once, for dense rows: y[i] = a[i] + 0.
-#if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX2
+#if ORIEL_AVX2
 constexpr bool kNarrows = true;
 #else
 constexpr bool kNarrows = false;  // Highway's emulation of f16 knows neither infinities nor NaN

@@ -7,6 +7,7 @@
 #endif
 
 #include "cpu/simd/two_tables-inl.h"
+#include "instruction_set.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace oriel::cpu {
@@ -27,7 +28,7 @@ HWY_INLINE void weave(D d, const hn::Vec<D>* v, hn::Vec<D>* out) {
     const auto low = hn::Or(hn::ShiftRight<1>(count), hn::ShiftLeft<kSecond>(odd));
     out[0] = two_tables(d, v[0], low, v[1]);
     out[1] = two_tables(d, v[0], hn::Add(low, hn::Set(du, U{1} << (kSecond - 1))), v[1]);
-#elif HWY_TARGET == HWY_AVX2
+#elif ORIEL_AVX2
     const auto low = hn::InterleaveLower(d, v[0], v[1]), high = hn::InterleaveUpper(d, v[0], v[1]);
     out[0] = hn::ConcatLowerLower(d, high, low);
     out[1] = hn::ConcatUpperUpper(d, high, low);

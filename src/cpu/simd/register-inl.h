@@ -7,6 +7,7 @@
 #endif
 
 #include "hwy/highway.h"
+#include "instruction_set.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace oriel::cpu {
@@ -17,7 +18,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 // time, 3x3 step 2 took a quarter longer for it. The vector that comes out of this is in a register.
 template <class V>
 HWY_INLINE void keep_in_register([[maybe_unused]] V& v) {
-#if HWY_TARGET <= HWY_AVX3 && HWY_COMPILER_GCC_ACTUAL
+#if ORIEL_AVX512 && HWY_COMPILER_GCC_ACTUAL
   asm("" : "+v"(v.raw));
 #endif
 }

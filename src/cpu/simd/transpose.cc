@@ -5,6 +5,7 @@
 // (the include above compiles this file once per target)
 #include "cpu/simd/transpose.h"
 #include "hwy/highway.h"
+#include "instruction_set.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace oriel::cpu {
@@ -33,14 +34,14 @@ template <class T>
 HWY_INLINE hn::Vec<hn::Full128<T>> load_rows(hn::Full128<T> d, const T* from, index_t) {
   return hn::LoadU(d, from);
 }
-#if HWY_TARGET <= HWY_AVX2
+#if ORIEL_AVX2
 template <class T>
 HWY_INLINE hn::Vec<hn::Full256<T>> load_rows(hn::Full256<T> d, const T* from, index_t pitch) {
   const hn::Full128<T> half;
   return hn::Combine(d, hn::LoadU(half, from + pitch), hn::LoadU(half, from));
 }
 #endif
-#if HWY_TARGET <= HWY_AVX3
+#if ORIEL_AVX512
 template <class T>
 HWY_INLINE hn::Vec<hn::Full512<T>> load_rows(hn::Full512<T> d, const T* from, index_t pitch) {
   const hn::Full256<T> half;
@@ -51,9 +52,9 @@ HWY_INLINE hn::Vec<hn::Full512<T>> load_rows(hn::Full512<T> d, const T* from, in
 // As many columns as there are values in 16 bytes, of as many rows as there are in a vector.
 template <class T>
 HWY_INLINE void transpose_block(const T* from, index_t columns, index_t rows, T* to) {
-#if HWY_TARGET <= HWY_AVX3
+#if ORIEL_AVX512
   const hn::Full512<T> d;
-#elif HWY_TARGET <= HWY_AVX2
+#elif ORIEL_AVX2
   const hn::Full256<T> d;
 #else
   const hn::Full128<T> d;
@@ -69,7 +70,7 @@ HWY_INLINE void transpose_block(const T* from, index_t columns, index_t rows, T*
 
 template <class T>
 constexpr index_t rows_of_block() {
-  return (HWY_TARGET <= HWY_AVX3 ? 64 : HWY_TARGET <= HWY_AVX2 ? 32 : 16) / sizeof(T);
+  return (ORIEL_AVX512 ? 64 : ORIEL_AVX2 ? 32 : 16) / sizeof(T);
 }
 #endif
 

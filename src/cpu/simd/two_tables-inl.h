@@ -7,14 +7,12 @@
 #endif
 
 #include "hwy/highway.h"
+#include "instruction_set.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace oriel::cpu {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
-
-#undef ORIEL_AVX512
-#define ORIEL_AVX512 (HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL)
 
 #if ORIEL_AVX512
 // Lane i is lane index[i] of a, or of b from the number of lanes on.
@@ -30,7 +28,7 @@ HWY_INLINE V two_tables(D d, V a, I index, V b) {
   } else if constexpr (sizeof(hn::TFromD<D>) == 2) {
     return hn::BitCast(d, U{_mm512_permutex2var_epi16(ua, index.raw, ub)});
   } else {
-#if HWY_TARGET == HWY_AVX3_DL
+#if ORIEL_AVX512_BYTES
     return hn::BitCast(d, U{_mm512_permutex2var_epi8(ua, index.raw, ub)});
 #else
     return a;

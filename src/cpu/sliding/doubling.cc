@@ -9,6 +9,7 @@
 #include "cpu/element/fold-inl.h"
 #include "cpu/sliding/halving-inl.h"
 #include "cpu/sliding/sliding_kernels.h"
+#include "instruction_set.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace oriel::cpu {
@@ -63,7 +64,7 @@ class SumRings {
 };
 
 // Of windows of at most 255 taps GCC may repeat the loop over parts: 31x31 takes a fifth longer without.
-constexpr int kUnrolledLevels = HWY_TARGET <= HWY_AVX2 ? 7 : 0;
+constexpr int kUnrolledLevels = ORIEL_AVX2 ? 7 : 0;
 
 // kVectors vectors of one row of a strip, from element i on, which are element k of the strip's sums.
 template <int kVectors, class T, int kLevels, class D>

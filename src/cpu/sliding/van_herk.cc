@@ -7,6 +7,7 @@
 #include "cpu/element/fold-inl.h"
 #include "cpu/sliding/halving-inl.h"
 #include "cpu/sliding/sliding_kernels.h"
+#include "instruction_set.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace oriel::cpu {
@@ -21,7 +22,7 @@ class BlockWatch {
   HWY_INLINE bool found() const { return false; }
 };
 
-#if HWY_TARGET <= HWY_AVX3
+#if ORIEL_AVX512
 template <class D>
 HWY_INLINE unsigned special_lanes(D, hn::Vec<D> v) {
   constexpr int kSpecial = 0x85;  // quiet NaN, signalling NaN, -0
@@ -36,7 +37,7 @@ template <class D>
 class BlockWatch<D, true> {
   using DI = hn::RebindToSigned<D>;
   using S = hn::TFromD<DI>;
-#if HWY_TARGET <= HWY_AVX3
+#if ORIEL_AVX512
   static constexpr bool kByClass = hn::MaxLanes(D()) * sizeof(S) == 64;
 #else
   static constexpr bool kByClass = false;
@@ -46,7 +47,7 @@ class BlockWatch<D, true> {
   explicit HWY_INLINE BlockWatch(D) : magnitude_(hn::Zero(DI())), least_(hn::Zero(DI())) {}
   HWY_INLINE void see(hn::Vec<D> v) {
     if constexpr (kByClass) {
-#if HWY_TARGET <= HWY_AVX3
+#if ORIEL_AVX512
       seen_ |= special_lanes(D(), v);
 #endif
     } else {
