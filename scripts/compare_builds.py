@@ -6,7 +6,7 @@ is made ready several times, since where its memory happens to lie matters to ca
     scripts/compare_builds.py BEFORE/bin/oriel_timed_calls AFTER/bin/oriel_timed_calls [NAME...]
 
 Without names, the problems of bench/suite.txt. Problems whose ratio passes --doubt are timed again, since other work on
-the machine may have hit one build alone. --json keeps every ratio."""
+the machine may have hit one build alone. --json keeps every ratio; --page writes them between the markers of a page."""
 
 import argparse
 import json
@@ -17,6 +17,7 @@ import statistics
 import subprocess
 import sys
 
+BEGIN, END = "<!-- builds: begin -->\n", "<!-- builds: end -->\n"
 SUITE = pathlib.Path(__file__).resolve().parent.parent / "bench" / "suite.txt"
 
 
@@ -98,12 +99,47 @@ def geometric_mean(ratios):
     return math.exp(sum(map(math.log, ratios)) / len(ratios))
 
 
+def summary_of(title, ratios):
+    above = sum(ratio > 1.05 for ratio in ratios)
+    below = sum(ratio < 0.95 for ratio in ratios)
+    return (
+        f"| {title} | {geometric_mean(ratios):.3f} | {min(ratios):.2f} | {max(ratios):.2f} "
+        f"| {above} | {below} | {len(ratios)} |"
+    )
+
+
+def page_of(kept):
+    """The text between the markers: a line for each configuration, then every problem, the slowest first."""
+    lines = [
+        "| instruction set, threads | geometric mean | least | greatest | above 1.05 | below 0.95 | problems |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    columns = {title: {name: row["ratio"] for name, row in rows.items()} for title, rows in kept.items()}
+    lines += [summary_of(title, list(rows.values())) for title, rows in columns.items()]
+    lines += ["", f"| problem | {' | '.join(columns)} |", "|---" * (1 + len(columns)) + "|"]
+    names = next(iter(columns.values()))
+    for name in sorted(names, key=lambda n: -geometric_mean([rows[n] for rows in columns.values()])):
+        cells = [f"**{rows[name]:.2f}**" if rows[name] > 1.05 else f"{rows[name]:.2f}" for rows in columns.values()]
+        lines.append(f"| `{name}` | {' | '.join(cells)} |")
+    return "\n".join(lines) + "\n"
+
+
+def write_page(page, kept):
+    text = page.read_text(encoding="utf-8")
+    if text.count(BEGIN) != 1 or text.count(END) != 1:
+        raise SystemExit(f"compare_builds: {page} has no lines {BEGIN.strip()} and {END.strip()}")
+    head, rest = text.split(BEGIN)
+    beside = page.with_suffix(".tmp")
+    beside.write_text(head + BEGIN + page_of(kept) + END + rest.split(END)[1], encoding="utf-8")
+    beside.replace(page)
+
+
 def main():
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("before")
-    parser.add_argument("after")
+    parser.add_argument("before", nargs="?")
+    parser.add_argument("after", nargs="?")
     parser.add_argument("names", nargs="*", metavar="NAME")
     parser.add_argument("--threads", type=int, nargs="+", default=[1, 2])
     parser.add_argument(
@@ -123,7 +159,13 @@ def main():
     )
     parser.add_argument("--again", type=int, default=3, help="how often")
     parser.add_argument("--json", type=pathlib.Path)
+    parser.add_argument("--page", type=pathlib.Path)
+    parser.add_argument("--from-json", type=pathlib.Path, help="times nothing: writes --page of what --json kept")
     arguments = parser.parse_args()
+    if arguments.from_json:
+        return write_page(arguments.page, json.loads(arguments.from_json.read_text()))
+    if not arguments.after:
+        parser.error("two builds are needed, BEFORE and AFTER")
     names, kept = arguments.names or suite(), {}
     for target in arguments.targets:
         for threads in arguments.threads:
@@ -151,6 +193,8 @@ def main():
             sys.stdout.flush()
     if arguments.json:
         arguments.json.write_text(json.dumps(kept, indent=1) + "\n")
+    if arguments.page:
+        write_page(arguments.page, kept)
 
 
 if __name__ == "__main__":
