@@ -3,6 +3,8 @@
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/string.h>
 
+#include <array>
+#include <atomic>
 #include <optional>
 #include <string>
 #include <utility>
@@ -34,12 +36,12 @@ std::string take_python_error() {
 
 // The dtype of user-defined type numbers: ml_dtypes registers bfloat16 with NumPy under a number of its own.
 bool is_bfloat16(const PyArray_Descr* descr) {
-  static int known = -1;
-  if (descr->type_num == known) return true;
+  static std::atomic<int> known = -1;  // threads may ask at once when there is no GIL; all find the same
+  if (descr->type_num == known.load(std::memory_order_relaxed)) return true;
   if (descr->type_num < NPY_USERDEF) return false;
   const std::string_view type = descr->typeobj->tp_name;
   if (type != "bfloat16" && !type.ends_with(".bfloat16")) return false;
-  known = descr->type_num;
+  known.store(descr->type_num, std::memory_order_relaxed);
   return true;
 }
 
@@ -176,10 +178,10 @@ const dlpack::Exchange* find_exchange(PyTypeObject* type) {
   return table != nullptr && table->view_of_object != nullptr ? table : nullptr;
 }
 
-// The same for the type of `object`; the last type is remembered, and kept alive for that.
+// The same for the type of `object`; each thread remembers its last type, and keeps it alive for that.
 const dlpack::Exchange* exchange_of(nb::handle object) {
-  static PyTypeObject* known_type = nullptr;
-  static const dlpack::Exchange* known = nullptr;
+  thread_local PyTypeObject* known_type = nullptr;
+  thread_local const dlpack::Exchange* known = nullptr;
   PyTypeObject* type = Py_TYPE(object.ptr());
   if (type != known_type) {
     known = find_exchange(type);
@@ -314,6 +316,32 @@ bool is_immutable(nb::handle object) {
 // Stands for an array while JAX compiles or differentiates a function.
 bool is_traced(nb::handle object) { return is_immutable(object) && kind_of(object).ends_with("Tracer"); }
 
+// Arrays that are read when they are asked for: __array__ would bring all of one into memory without a word, and lose
+// the labels of those that have any.
+void refuse_lazy(std::string_view function, const char* argument, nb::handle object) {
+  struct Kind {
+    std::string_view package, type, help;
+  };
+  static constexpr std::array kKinds{
+      Kind{"dask", "Array",
+           "x.map_overlap or x.map_blocks with this function pools it in blocks, x.compute() reads it"},
+      Kind{"xarray", "DataArray", "xarray.apply_ufunc with this function keeps its labels, x.values has none"},
+      Kind{"xarray", "Variable", "xarray.apply_ufunc with this function keeps its labels, x.values has none"},
+      Kind{"xarray", "Dataset", "x.map applies a function to each of its variables"},
+      Kind{"zarr", "Array", "x[...] reads it whole, slices read a part"},
+      Kind{"h5py", "Dataset", "x[...] reads it whole, slices read a part, and `oriel pool` reads the file in parts"},
+      Kind{"tensorstore", "TensorStore", "x.read().result() reads it whole, slices read a part"},
+  };
+  const std::string module = text_of(nb::object(object.type().attr("__module__"))), type = kind_of(object);
+  const std::string_view package = std::string_view(module).substr(0, module.find('.'));
+  for (const Kind& kind : kKinds) {
+    if (package == kind.package && type == kind.type) {
+      throw TypeFault(fmt::format("{}: {} must be an array in memory, but is {}.{}; {}", function, argument, package,
+                                  type, kind.help));
+    }
+  }
+}
+
 bool has_dlpack(nb::handle object) { return nb::hasattr(object, "__dlpack__"); }
 
 }  // namespace
@@ -333,6 +361,7 @@ Array read_array(std::string_view function, const char* argument, nb::handle obj
   if (const dlpack::Exchange* exchange = exchange_of(object)) {
     return from_exchange(function, argument, object, exchange, gradient_ruled_out);
   }
+  refuse_lazy(function, argument, object);
   if (has_dlpack(object)) {
     if (is_on_cuda(object)) return from_cuda<nb::ndarray<nb::ro>>(function, argument, object);
     nb::ndarray<nb::ro> view;

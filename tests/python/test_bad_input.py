@@ -11,6 +11,16 @@ import oriel
 X = np.zeros((1, 1, 4, 6), np.float32)
 Y = (1, 1, 2, 3)
 
+
+def lazy(module, name):
+    """An array of that type, by its name: what reads itself by __array__ when somebody asks."""
+
+    def read(self, *args, **kwargs):
+        raise AssertionError(f"{module}.{name} was read into memory")
+
+    return type(name, (), {"__module__": module, "__array__": read, "shape": X.shape, "dtype": X.dtype})()
+
+
 CASES = [
     # windows
     (lambda: oriel.max_pool(X, 0, axes=(2, 3)), ValueError, "max_pool: kernel_size must be >= 1, but axis 2 has 0"),
@@ -68,6 +78,16 @@ CASES = [
     (lambda: oriel.max_pool(torch.zeros(1, 1, 4, 4).to_sparse(), 2, axes=(2, 3)), ValueError, "x cannot be read: "),
     (lambda: oriel.max_pool(torch.zeros(1, 1, 4, 4, requires_grad=True), 2, axes=(2, 3)), ValueError, "x must not require grad here; oriel.torch"),
     (lambda: oriel.max_pool(jnp.zeros((1, 1, 4, 4), jnp.complex64), 2, axes=(2, 3)), TypeError, "x must have dtype .* but has complex64"),
+    # arrays that are not in memory
+    (lambda: oriel.max_pool(lazy("dask.array.core", "Array"), 2), TypeError,
+     "max_pool: x must be an array in memory, but is dask.Array; x.map_overlap or x.map_blocks .*, x.compute"),
+    (lambda: oriel.avg_pool(lazy("xarray.core.dataarray", "DataArray"), 2), TypeError,
+     "avg_pool: x must be an array in memory, but is xarray.DataArray; xarray.apply_ufunc .* keeps its labels, x.values"),
+    (lambda: oriel.avg_pool(lazy("xarray.core.variable", "Variable"), 2), TypeError, "but is xarray.Variable; xarray.apply_ufunc"),
+    (lambda: oriel.avg_pool(lazy("xarray.core.dataset", "Dataset"), 2), TypeError, "but is xarray.Dataset; x.map"),
+    (lambda: oriel.max_pool(lazy("zarr.core.array", "Array"), 2), TypeError, r"but is zarr.Array; x\[...\] reads it whole, slices read a part$"),
+    (lambda: oriel.max_pool(lazy("h5py._hl.dataset", "Dataset"), 2), TypeError, "but is h5py.Dataset; .* `oriel pool` reads the file in parts"),
+    (lambda: oriel.max_pool(lazy("tensorstore", "TensorStore"), 2), TypeError, r"but is tensorstore.TensorStore; x.read\(\).result\(\)"),
     # out
     (lambda: oriel.max_pool(X, 2, out=np.zeros(Y), axes=(2, 3)), TypeError, "max_pool: out must have dtype float32, but has float64$"),
     (lambda: oriel.max_pool(X, 2, out=np.zeros((1, 1, 2, 2), np.float32), axes=(2, 3)), ValueError, "out must have shape 1x1x2x3, but has 1x1x2x2"),

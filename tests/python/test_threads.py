@@ -1,6 +1,8 @@
-"""Threads: the GIL is released, results do not depend on their number, a forked child can pool."""
+"""Threads: the GIL is released, results do not depend on their number, forked children can pool."""
 
 import multiprocessing
+import os
+import signal
 import threading
 import time
 
@@ -96,3 +98,46 @@ def test_a_forked_child_can_pool():
     finally:
         child.kill()
         child.join()
+
+
+def _child_pools_as(expected):
+    """Forks; the child pools and leaves without running anything else of this process. What the child answered."""
+    child = os.fork()
+    if child == 0:
+        right = 0
+        try:
+            right = int(np.array_equal(oriel.max_pool2d(X[:2], 3, 2, 1), expected))
+        finally:
+            os._exit(0 if right else 1)
+    return child
+
+
+def test_two_hundred_children_forked_while_four_threads_pool():
+    """What data loaders do: a fork may come while any thread of the parent is anywhere within a pool."""
+    expected, whole = oriel.max_pool2d(X[:2], 3, 2, 1), oriel.max_pool2d(X, 3, 2, 1)
+    done, wrong, calls = threading.Event(), [], [0] * 4
+
+    def work(number):
+        while not done.is_set():
+            if not np.array_equal(oriel.max_pool2d(X, 3, 2, 1), whole):
+                wrong.append(number)
+            calls[number] += 1
+
+    workers = [threading.Thread(target=work, args=(number,)) for number in range(len(calls))]
+    for worker in workers:
+        worker.start()
+    try:
+        for number in range(200):
+            child, deadline = _child_pools_as(expected), time.monotonic() + 60
+            while (ended := os.waitpid(child, os.WNOHANG)) == (0, 0) and time.monotonic() < deadline:
+                time.sleep(0.0005)
+            if ended == (0, 0):
+                os.kill(child, signal.SIGKILL)
+                os.waitpid(child, 0)
+                pytest.fail(f"child {number} of 200 had not ended after a minute")
+            assert os.waitstatus_to_exitcode(ended[1]) == 0, f"child {number} of 200 pooled wrongly, or died"
+    finally:
+        done.set()
+        for worker in workers:
+            worker.join()
+    assert not wrong and min(calls) > 0, (wrong, calls)
