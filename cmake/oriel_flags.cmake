@@ -12,6 +12,10 @@ if(NOT CMAKE_CXX_COMPILER_LAUNCHER)
   endif()
 endif()
 
+string(REGEX MATCH "x86_64|AMD64|i.86" oriel_x86 "${CMAKE_SYSTEM_PROCESSOR}")
+if(oriel_x86)
+  set(oriel_x86 ON)
+endif()
 add_library(oriel_flags INTERFACE)
 set(oriel_options
   -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion
@@ -19,6 +23,9 @@ set(oriel_options
   -ffp-contract=off
   # g++ 12 reports std::string's operator+ falsely (GCC bug 105651).
   $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>
+  # Structs of more than 128 bytes are cleared and copied by the C library. GCC's own `rep stos` takes some 30 cycles to
+  # begin, and waits for what was written past the caches: gradients of 2x2 took 1.8 times as long on Zen 5.
+  "$<$<AND:$<CXX_COMPILER_ID:GNU>,$<BOOL:${oriel_x86}>>:-mmemset-strategy=libcall:-1:noalign;-mmemcpy-strategy=libcall:-1:noalign>"
   $<$<BOOL:${ORIEL_WERROR}>:-Werror>)
 target_compile_options(oriel_flags INTERFACE "$<$<COMPILE_LANGUAGE:CXX>:${oriel_options}>")
 

@@ -3,6 +3,7 @@
 
 #include <cstring>
 
+#include "byte_order.h"
 #include "nn/weights_text.h"
 
 namespace oriel::nn {
@@ -10,6 +11,7 @@ namespace {
 
 template <class T>
 std::string little(T value) {
+  value = detail::little_endian(value);
   return {reinterpret_cast<const char*>(&value), sizeof value};
 }
 
@@ -50,16 +52,36 @@ void expect_refused(const std::string& bytes, std::string_view part) {
   EXPECT_TRUE(message.starts_with("file: ")) << message;
 }
 
+std::vector<float> floats(const ConstTensor& tensor) {
+  const auto* data = static_cast<const float*>(tensor.data);
+  return {data, data + element_count(tensor.shape)};
+}
+
 TEST(Pth, ReadsTensors) {
   const Weights w = parse(archive(dict(text("a") + tensor(storage("0", 4), 0, number(4), number(1)) + text("turned") +
                                        tensor(storage("0", 4), 0, number(2) + number(2), number(1) + number(2)) +
                                        text("tail") + tensor(storage("0", 4), 3, "", ""))));
   EXPECT_EQ(w.format(), "pth");
   ASSERT_EQ(w.tensors().size(), 3U);
-  EXPECT_EQ(std::memcmp(w.find("a")->data, kFloats.data(), kFloats.size()), 0);
+  EXPECT_EQ(floats(*w.find("a")), (std::vector{1.0F, 2.0F, 3.0F, 4.0F}));
   EXPECT_EQ(w.find("turned")->pitch, (Extents{1, 2}));
   EXPECT_EQ(w.find("turned")->data, w.find("a")->data);  // one storage
   EXPECT_EQ(*static_cast<const float*>(w.find("tail")->data), 4);
+}
+
+TEST(Pth, ReadsWhatBigEndianMachinesWrote) {
+  std::string big;
+  for (std::size_t i = 0; i < kFloats.size(); ++i) big += kFloats[i / 4 * 4 + 3 - i % 4];
+  const std::string value = dict(text("a") + tensor(storage("0", 4), 0, number(4), number(1)) + text("tail") +
+                                 tensor(storage("0", 4), 3, "", ""));
+  const Weights w = parse(archive(value, {{"net/byteorder", "big"}, {"net/data/0", big}}));
+  EXPECT_EQ(floats(*w.find("a")), (std::vector{1.0F, 2.0F, 3.0F, 4.0F}));
+  EXPECT_EQ(*static_cast<const float*>(w.find("tail")->data), 4);
+  // The elements of a storage are turned once, so they have one size.
+  const std::string two = dict(text("a") + tensor(storage("0", 4), 0, number(4), number(1)) + text("b") +
+                               tensor(storage("0", 8, "HalfStorage"), 0, number(8), number(1)));
+  const std::string other = detail::kBigEndian ? "little" : "big";
+  expect_refused(archive(two, {{"net/byteorder", other}, {"net/data/0", big}}), "has elements of 4 and of 2 bytes");
 }
 
 TEST(Pth, LooksThroughNestingAndPrefix) {
@@ -140,7 +162,8 @@ TEST(Pth, ChecksTheArchive) {
   expect_refused(zip({{"net/other", ""}}), "without data.pkl");
   expect_refused(zip({{"a/data.pkl", pickle(value)}, {"b/data.pkl", pickle(value)}}), "more than one data.pkl");
   expect_refused(archive(value, {{"net/constants.pkl", ""}, {"net/data/0", kFloats}}), "TorchScript");
-  expect_refused(archive(value, {{"net/byteorder", "big"}, {"net/data/0", kFloats}}), "byte order 'big'");
+  expect_refused(archive(value, {{"net/byteorder", "middle"}, {"net/data/0", kFloats}}),
+                 "byte order 'middle'; allowed: little, big");
   EXPECT_NE(parse(archive(value, {{"net/byteorder", "little"}, {"net/data/0", kFloats}})).find("w"), nullptr);
   expect_refused(zip({{"net/data.pkl", pickle(value)}, {"net/data/0", kFloats}}, true), "compressed");
   std::string torn = archive(value);

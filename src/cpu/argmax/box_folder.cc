@@ -3,6 +3,8 @@
 #include <cstring>
 #include <utility>
 
+#include "byte_order.h"
+
 namespace oriel::cpu {
 namespace {
 
@@ -82,10 +84,11 @@ void LiftedRows::set_first_codes() {
     if (tap == 0) continue;
     first_differs_ = true;
     const index_t code = tap * step_;
+    const std::byte* low =
+        reinterpret_cast<const std::byte*>(&code) + detail::low_bytes(sizeof code, at(k_.value_bytes));
     for (index_t slot = 0; slot < coded_slots_; ++slot) {
-      for (index_t l = 0; l < lanes_; ++l) {  // little endian
-        std::memcpy(first_ + (slot * pitch_ + o * lanes_ + l) * k_.value_bytes, &code, at(k_.value_bytes));
-      }
+      for (index_t l = 0; l < lanes_; ++l)
+        std::memcpy(first_ + (slot * pitch_ + o * lanes_ + l) * k_.value_bytes, low, at(k_.value_bytes));
     }
   }
 }

@@ -337,10 +337,17 @@ HWY_NOINLINE void sum_short_sums(D d, const hn::TFromD<D>* x, const ShortRows& s
 
 // The trees along some rows of sums, a vector each.
 template <class D>
-HWY_NOINLINE void sum_short_columns(D d, const hn::TFromD<D>* sums, index_t columns, index_t some, hn::TFromD<D>* out) {
+HWY_INLINE void sum_columns(D d, const hn::TFromD<D>* sums, index_t columns, index_t some, hn::TFromD<D>* out) {
   with_few(columns, [&](auto n) {
     for (index_t i = 0; i < some; ++i, sums += hn::Lanes(d)) out[i] = sum_of<decltype(n)::value>(sums);
   });
+}
+
+// The same in one code for all types that have these accumulators.
+template <class D>
+HWY_NOINLINE void sum_shared_columns(D d, const hn::TFromD<D>* sums, index_t columns, index_t some,
+                                     hn::TFromD<D>* out) {
+  sum_columns(d, sums, columns, some, out);
 }
 
 constexpr index_t kShortPlanes = 16;
@@ -362,7 +369,12 @@ HWY_INLINE void sum_short_planes(D d, const X* x, const GlobalPlane& plane, inde
     const index_t rows = plane.levels == 1 ? 1 : plane.count[1];
     sum_short_rows(d, x, {some, plane.elems, rows, plane.pitch[1], plane.count[0], plane.pitch[0]}, first);
     if (rows > 1) sum_short_sums(d, first, {some, rows * lanes, 1, 0, rows, lanes}, second);
-    sum_short_columns(d, rows > 1 ? second : first, plane.columns, some, out + p);
+    const A* sums = rows > 1 ? second : first;
+    if constexpr (std::is_same_v<X, float>) {  // with which networks end: a fifth quicker for 7x7 in code of its own
+      sum_columns(d, sums, plane.columns, some, out + p);
+    } else {
+      sum_shared_columns(d, sums, plane.columns, some, out + p);
+    }
   }
 }
 

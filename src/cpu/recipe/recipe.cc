@@ -193,8 +193,10 @@ RowReduction careful_recipe(const Problem& problem) {
   else
     set_identity(r, lowest_value<std::int32_t>());
   r.extra_bytes = r.value_bytes;
-  const std::int64_t absent = wide ? kAbsent<std::int64_t> : kAbsent<std::int32_t>;
-  std::memcpy(r.absent_extra.data(), &absent, sizeof absent);  // little endian: the low half is the 32-bit code
+  if (wide)
+    std::memcpy(r.absent_extra.data(), &kAbsent<std::int64_t>, sizeof(std::int64_t));
+  else
+    std::memcpy(r.absent_extra.data(), &kAbsent<std::int32_t>, sizeof(std::int32_t));
   return r;
 }
 

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "byte_order.h"
 #include "nn/weights/formats.h"
 
 namespace oriel::nn {
@@ -32,7 +33,7 @@ class PickleBytes {
     if (bytes_.size() - at_ < sizeof value) fail("it ends inside an instruction");
     std::memcpy(&value, bytes_.data() + at_, sizeof value);
     at_ += sizeof value;
-    return value;
+    return detail::little_endian(value);
   }
 
   std::string_view take(std::size_t count) {

@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "byte_order.h"
 #include "nn/weights/formats.h"
 #include "nn/weights/pickle.h"
 #include "quoted.h"
@@ -120,6 +121,16 @@ void check_reach(const PickledTensor& t, const std::string& what) {
   if (last >= t.elements) throw Error(fmt::format("{}: reaches element {} of a storage of {}", what, last, t.elements));
 }
 
+// The order that the file says; without a word it is little.
+bool is_big_endian(const Archive& archive, const std::string& root, const std::string& file) {
+  if (!archive.has(root + "byteorder")) return false;
+  const auto order = archive.read(root + "byteorder", 16);
+  const std::string_view text(reinterpret_cast<const char*>(order->data()), order->size());
+  if (text != "little" && text != "big")
+    throw Error(fmt::format("{}: byte order {}; allowed: little, big", file, detail::quoted(text, 100)));
+  return text == "big";
+}
+
 }  // namespace
 
 bool is_zip(Bytes bytes) {
@@ -131,16 +142,12 @@ bool is_zip(Bytes bytes) {
 Weights read_pth(Bytes bytes, const std::string& file) {
   const Archive archive(bytes, file);
   const std::string root = archive.root();
-  if (archive.has(root + "byteorder")) {
-    const auto order = archive.read(root + "byteorder", 16);
-    const std::string_view text(reinterpret_cast<const char*>(order->data()), order->size());
-    if (text != "little")
-      throw Error(fmt::format("{}: byte order {}; allowed: little", file, detail::quoted(text, 100)));
-  }
+  const bool swap = is_big_endian(archive, root, file) != detail::kBigEndian;
   const auto pickle = archive.read(root + "data.pkl", kMaxPickle);
 
   Weights out;
   std::map<std::string, std::shared_ptr<std::vector<std::byte>>> storages;
+  std::map<std::string, index_t> sizes;  // of the elements of a storage
   for (const auto& [name, t] : read_state_dict(*pickle, file)) {
     const std::string what = fmt::format("{}: tensor {}", file, detail::quoted(name, 100));
     check_reach(t, what);
@@ -151,6 +158,11 @@ Weights read_pth(Bytes bytes, const std::string& file) {
         static_cast<std::uint64_t>(size) != storage->size())
       throw Error(fmt::format("{}: its storage says {} elements of {}, but data/{} has {} bytes", what, t.elements,
                               oriel::name(t.dtype), detail::shortened(t.storage), storage->size()));
+    if (const auto [element, first] = sizes.emplace(t.storage, size_bytes(t.dtype)); first && swap)
+      detail::reverse_bytes(storage->data(), t.elements, element->second);
+    else if (swap && element->second != size_bytes(t.dtype))
+      throw Error(fmt::format("{}: data/{} is of the other byte order, and has elements of {} and of {} bytes", what,
+                              detail::shortened(t.storage), element->second, size_bytes(t.dtype)));
     const bool empty = count_of(t.shape, what) == 0;  // may begin anywhere
     out.add(name,
             ConstTensor(storage->data() + (empty ? 0 : t.offset * size_bytes(t.dtype)), t.dtype, t.shape, t.pitch));

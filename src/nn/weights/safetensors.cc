@@ -2,16 +2,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
 #include <cstring>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <vector>
 
+#include "byte_order.h"
 #include "nn/weights/formats.h"
 #include "quoted.h"
-
-static_assert(std::endian::native == std::endian::little, "safetensors and .pth data is read in place");
 
 namespace oriel::nn {
 namespace {
@@ -131,12 +129,15 @@ void check_places(std::vector<Place> places, std::uint64_t data, const std::stri
   if (at != data) throw Error(fmt::format("{}: {} bytes after the last tensor", file, data - at));
 }
 
-// A mapped file may put a tensor where its elements cannot be read directly.
-Keep align(ConstTensor& tensor, std::uint64_t bytes) {
+// A copy of a tensor whose elements cannot be read as they lie in the file: a mapped file may put them where none of
+// their size can be, and they are little-endian.
+Keep readable(ConstTensor& tensor, std::uint64_t bytes) {
   const auto size = static_cast<std::uintptr_t>(size_bytes(tensor.dtype));
-  if (reinterpret_cast<std::uintptr_t>(tensor.data) % size == 0) return nullptr;
+  const bool swap = detail::kBigEndian && size > 1;
+  if (!swap && reinterpret_cast<std::uintptr_t>(tensor.data) % size == 0) return nullptr;
   const std::shared_ptr<std::byte[]> copy(new std::byte[bytes]);
   if (bytes != 0) std::memcpy(copy.get(), tensor.data, bytes);
+  if (swap) detail::reverse_bytes(copy.get(), static_cast<index_t>(bytes / size), static_cast<index_t>(size));
   tensor.data = copy.get();
   return copy;
 }
@@ -159,7 +160,8 @@ void write_elements(const ConstTensor& t, const WriteBytes& write) {
   const auto size = static_cast<std::size_t>(size_bytes(t.dtype));
   const index_t count = element_count(t.shape);
   const auto* const data = static_cast<const std::byte*>(t.data);
-  if (t.pitch == dense_pitch(t.shape)) {
+  const bool swap = detail::kBigEndian && size > 1;
+  if (!swap && t.pitch == dense_pitch(t.shape)) {
     if (count != 0) write(data, static_cast<std::size_t>(count) * size);
     return;
   }
@@ -171,6 +173,7 @@ void write_elements(const ConstTensor& t, const WriteBytes& write) {
     for (int axis = 0; axis < t.rank(); ++axis) offset += at[axis] * t.pitch[axis];
     const std::byte* const element = data + offset * static_cast<index_t>(size);
     row.insert(row.end(), element, element + size);
+    if (swap) std::reverse(row.end() - static_cast<std::ptrdiff_t>(size), row.end());
     if (row.size() >= kFlush) {
       write(row.data(), row.size());
       row.clear();
@@ -187,6 +190,7 @@ Weights read_safetensors(Bytes bytes, Keep memory, const std::string& file) {
   if (bytes.size() < sizeof length)
     throw Error(fmt::format("{}: {} bytes are too few for a safetensors header", file, bytes.size()));
   std::memcpy(&length, bytes.data(), sizeof length);
+  length = detail::little_endian(length);
   if (length > kMaxHeader)
     throw Error(
         fmt::format("{}: the safetensors header says {} bytes; at most {} are allowed", file, length, kMaxHeader));
@@ -206,7 +210,7 @@ Weights read_safetensors(Bytes bytes, Keep memory, const std::string& file) {
     }
     auto [tensor, place] = parse_entry(name, entry, data.size(), file);
     tensor.data = data.data() + place.begin;
-    if (Keep copy = align(tensor, place.end - place.begin)) kept.push_back(std::move(copy));
+    if (Keep copy = readable(tensor, place.end - place.begin)) kept.push_back(std::move(copy));
     out.add(name, tensor);
     places.push_back(std::move(place));
   }
@@ -244,7 +248,7 @@ void write_safetensors(const Weights& weights, const WriteBytes& write) {
         fmt::format("write_safetensors: a name or a metadata text is not UTF-8: {}", detail::shortened(e.what())));
   }
   text.resize((text.size() + 7) / 8 * 8, ' ');
-  const std::uint64_t length = text.size();
+  const std::uint64_t length = detail::little_endian<std::uint64_t>(text.size());
   write(&length, sizeof length);
   write(text.data(), text.size());
   for (const auto& [name, tensor] : order) write_elements(*tensor, write);
