@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Counts the machine code of the CPU backend, by source file and instruction set, and holds it against bench/codegen.txt.
 
-Usage: codegen.py BUILD [--write] [--against OTHER]. BUILD is a folder made by the release preset. It is the only repeatable
+Usage: codegen.py BUILD [--write] [--against OTHER] [--has TARGET]. BUILD is a folder made by the release preset. It is the only repeatable
 guard of AVX-512's kernels, which valgrind does not know. For each pair of a file and an instruction set: instructions,
 moves of vectors to or from the stack (spilled, mostly), and calls. Ends with 1 if one of these grew by more than 3 %
 and 40, and with 77 if the compiler is another one than the file's. --write writes the file again. --against lists the
-functions whose code is not found in another build: none, if files were only moved.
+functions whose code is not found in another build: none, if files were only moved. --has: each file of a build for one
+instruction set holds at least half of the code that codegen.txt says of TARGET (scripts/new_highway.sh).
 """
 
 import argparse
@@ -154,6 +155,31 @@ def compare(build, other):
     return 1 if missing else 0
 
 
+def read_budget():
+    """(file, instruction set) -> numbers of KINDS."""
+    budget = {}
+    for line in BUDGET.read_text().splitlines()[2:]:
+        file, target, *numbers = line.split()
+        budget[file, target] = tuple(map(int, numbers))
+    return budget
+
+
+def lacks_kernels(build, target):
+    """Whether files of a build for one instruction set lack code that they have for `target` elsewhere."""
+    files = objects(build)
+    held = dict(zip(files, in_parallel(count, files.values())))
+    bad = 0
+    for (file, of), numbers in sorted(read_budget().items()):
+        if of != target:
+            continue
+        sets = {name: c["instructions"] for name, c in held[file].items() if name != "any"}
+        if max(sets.values(), default=0) < numbers[0] // 2:
+            print(f"{file}: {target} has {numbers[0]} instructions elsewhere, but here {sets or 'none'}")
+            bad += 1
+    print(f"codegen: {bad} files of {build} lack kernels of {target}")
+    return 1 if bad else 0
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("build")
@@ -163,7 +189,12 @@ def main():
         metavar="OTHER",
         help="list functions whose code is not in another build",
     )
+    parser.add_argument(
+        "--has", metavar="TARGET", help="whether a build for one instruction set has TARGET's kernels"
+    )
     arguments = parser.parse_args()
+    if arguments.has:
+        return lacks_kernels(arguments.build, arguments.has)
     if arguments.against:
         return compare(arguments.build, arguments.against)
     compiler = compiler_of(arguments.build)
@@ -197,10 +228,7 @@ def main():
             + "\n"
         )
         return 0
-    budget = {}
-    for line in lines[2:]:
-        file, target, *numbers = line.split()
-        budget[file, target] = tuple(map(int, numbers))
+    budget = read_budget()
     bad = 0
     for key in sorted(counted.keys() | budget.keys()):
         now, before = counted.get(key), budget.get(key)

@@ -5,32 +5,37 @@ cd "$(dirname "$0")/.."
 jobs=${JOBS:-$(nproc)}
 [ $# -gt 0 ] || set -- arm64 s390x
 
-install() {  # Debian's name of the architecture, that of its compiler
-  foreign="libhwy-dev libtbb-dev libfmt-dev libzip-dev zlib1g-dev libgtest-dev"
-  packages="g++-$2 qemu-user-static nlohmann-json3-dev ninja-build cmake ccache pkg-config"
-  for package in $foreign; do packages="$packages $package:$1"; done
+# Unpacks Debian's libraries of an architecture (LIBRARIES) into build-ARCHITECTURE/root; nothing is installed.
+unpack() {
+  folder=$PWD/build-$1
+  [ "$(cat "$folder/root/unpacked" 2>/dev/null)" = "$libraries" ] && return
+  echo "Unpacking libraries for $1 into $folder/root"
+  rm -rf "$folder/root" "$folder/apt"
+  mkdir -p "$folder/root" "$folder/apt/lists/partial" "$folder/apt/archives/partial"
+  touch "$folder/apt/status"
+  set -- -qq -o Acquire::Retries=3 -o APT::Architecture="$1" -o APT::Architectures::="$1" -o Dir::State::status="$folder/apt/status" \
+    -o Dir::State::lists="$folder/apt/lists" -o Dir::Cache="$folder/apt" -o APT::Sandbox::User=
+  apt-get "$@" update
   # shellcheck disable=SC2086
-  dpkg-query -W $packages >/dev/null 2>&1 && return
-  if [ "$(id -u)" -ne 0 ]; then
-    echo "Packages are missing. Run these lines, then try again:" >&2
-    echo "  sudo dpkg --add-architecture $1 && sudo apt-get update" >&2
-    echo "  sudo apt-get install -y --no-install-recommends $packages" >&2
-    exit 1
-  fi
-  echo "Installing a compiler and libraries for $1"
-  dpkg --add-architecture "$1"
-  apt-get update -qq
-  # shellcheck disable=SC2086
-  DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $packages >/dev/null
+  (cd "$folder/apt/archives" && apt-get "$@" download $libraries)
+  for package in "$folder"/apt/archives/*.deb; do dpkg-deb -x "$package" "$folder/root"; done
+  rm -r "$folder/apt"
+  echo "$libraries" >"$folder/root/unpacked"
 }
+
+libraries="libhwy-dev libhwy1 libtbb-dev libtbb12 libtbbmalloc2 libtbbbind-2-5 libfmt-dev libfmt9 libgtest-dev nlohmann-json3-dev
+libzip-dev libzip4 zlib1g-dev zlib1g libbz2-1.0 liblzma5 libzstd1 libssl3"
 
 for preset in "$@"; do
   case $preset in
-    arm64) install arm64 aarch64-linux-gnu ;;
-    s390x) install s390x s390x-linux-gnu ;;
+    arm64 | s390x) ;;
     *) echo "portable: unknown preset '$preset'; allowed: arm64, s390x" >&2; exit 2 ;;
   esac
-  cmake --preset "$preset" >build-configure.log || { cat build-configure.log; rm build-configure.log; exit 1; }
+done
+scripts/install_debian.sh debian_packages_portable.txt
+for preset in "$@"; do
+  unpack "$preset"
+  cmake --preset "$preset" >build-configure.log 2>&1 || { cat build-configure.log; rm build-configure.log; exit 1; }
   rm build-configure.log
   cmake --build --preset "$preset" -j"$jobs"
   ctest --preset "$preset" -j"$jobs" --no-tests=error -L fast
