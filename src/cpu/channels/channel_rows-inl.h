@@ -18,12 +18,15 @@ namespace oriel::cpu {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
+// Constructors that g++ makes by itself are not code for Arm's vectors.
 template <class V, bool kTwo>
 struct OneOrTwo {
+  HWY_INLINE OneOrTwo() {}
   V even;
 };
 template <class V>
 struct OneOrTwo<V, true> {
+  HWY_INLINE OneOrTwo() {}
   V even, odd;
 };
 
@@ -55,6 +58,7 @@ struct LaneParts : OneOrTwo<hn::Vec<PlaneTag<P>>, kSplits<P>> {
   using D = PlaneTag<P>;
   using V = hn::Vec<D>;
 
+  HWY_INLINE LaneParts() {}
   static HWY_INLINE index_t size() { return (kSplits<P> ? 2 : 1) * lanes_of(D()); }
   static HWY_INLINE LaneParts absent(const LaneRows& b) {
     LaneParts v;
