@@ -1,6 +1,8 @@
 """The files that a hosting service, an editor and pre-commit read: workflows, forms, versions of tools."""
 
+import os
 import re
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -11,29 +13,26 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 GITHUB = ROOT / ".github"
 WORKFLOWS = sorted((GITHUB / "workflows").glob("*.yml"))
-SCHEMAS = [
-    *((path, "github-workflows") for path in WORKFLOWS),
-    (GITHUB / "dependabot.yml", "dependabot"),
-    *(
-        (path, "github-issue-config" if path.stem == "config" else "github-issue-forms")
-        for path in sorted((GITHUB / "ISSUE_TEMPLATE").glob("*.yml"))
-    ),
-    (ROOT / "CITATION.cff", "citation-file-format"),
-]
+FORMS = sorted(path for path in (GITHUB / "ISSUE_TEMPLATE").glob("*.yml") if path.stem != "config")
+SCHEMAS = {
+    "github-workflows": WORKFLOWS,
+    "dependabot": [GITHUB / "dependabot.yml"],
+    "github-issue-forms": FORMS,
+    "github-issue-config": [GITHUB / "ISSUE_TEMPLATE" / "config.yml"],
+    "citation-file-format": [ROOT / "CITATION.cff"],
+}
 
 
 def name(path):
     return path.relative_to(ROOT).as_posix()
 
 
-def run_module(module, *words):
-    """Runs a tool of requirements-test.txt, or skips loudly where it is not installed."""
-    if (
-        subprocess.run([sys.executable, "-c", f"import {module.partition('.')[0]}"], capture_output=True).returncode
-        != 0
-    ):
-        pytest.skip(f"NOT CHECKED: there is no {module}")
-    result = subprocess.run([sys.executable, "-m", module, *map(str, words)], capture_output=True, text=True, cwd=ROOT)
+def run_tool(tool, *words):
+    """Runs a tool of requirements-test.txt, or skips loudly if it is not installed."""
+    program = shutil.which(tool, path=f"{Path(sys.executable).parent}:{os.environ['PATH']}")
+    if program is None:
+        pytest.skip(f"NOT CHECKED: there is no {tool}")
+    result = subprocess.run([program, *map(str, words)], capture_output=True, text=True, cwd=ROOT)
     assert result.returncode == 0, result.stdout + result.stderr
 
 
@@ -80,24 +79,25 @@ def test_no_expression_stands_in_a_script(path):
         assert "${{" not in block + line, block + line
 
 
-@pytest.mark.parametrize("path, schema", SCHEMAS, ids=[name(path) for path, _ in SCHEMAS])
-def test_schema(path, schema):
-    run_module("check_jsonschema", "--builtin-schema", f"vendor.{schema}", path)
+@pytest.mark.parametrize("schema, files", SCHEMAS.items(), ids=list(SCHEMAS))
+def test_schema(schema, files):
+    assert files
+    run_tool("check-jsonschema", "--builtin-schema", f"vendor.{schema}", *files)
 
 
 def test_zizmor_finds_nothing():
-    run_module("zizmor", "--offline", "--no-progress", GITHUB)
+    run_tool("zizmor", "--offline", "--no-progress", GITHUB)
 
 
 def test_pyproject():
-    run_module("validate_pyproject", ROOT / "pyproject.toml")
+    run_tool("validate-pyproject", ROOT / "pyproject.toml")
 
 
 def test_spelling():
     files = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True)
     if files.returncode != 0:
         pytest.skip("NOT CHECKED: this is no checkout of git")
-    run_module("codespell_lib", *files.stdout.splitlines())
+    run_tool("codespell", *files.stdout.splitlines())
 
 
 def test_tools_have_one_version():
