@@ -1,6 +1,7 @@
 #include "cli/rank_rows.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <charconv>
 

@@ -1,6 +1,7 @@
 // What `oriel pool` becomes when mpirun starts it: the same command on several ranks. One program for each MPI;
 // `oriel` runs the right one in its own place (ranks_start.cc).
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <mpi.h>
 #include <unistd.h>
 

@@ -1,5 +1,6 @@
 // What a program moves and computes: facts, and apart from them a model of the machine.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 

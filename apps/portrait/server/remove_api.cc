@@ -1,6 +1,7 @@
 #include "apps/portrait/server/remove_api.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <charconv>
