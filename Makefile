@@ -3,7 +3,7 @@ JOBS ?= $(shell nproc)
 CTEST = ctest --output-on-failure --no-tests=error -j$(JOBS)
 BUILD = cmake --build --preset
 
-.PHONY: help deps demo test check build python model bench fuzz lint format docs install packages venv clean
+.PHONY: help deps demo test check build python model bench portable fuzz lint format docs install packages venv clean
 .DEFAULT_GOAL := help
 
 help: ## List what can be made
@@ -45,6 +45,10 @@ model: python ## Train the portrait demo model again on drawn people: hours on t
 
 bench: packages ## Time the problems of bench/suite.txt with Oriel and other libraries, in 20 minutes; tables in docs/performance.md
 	@scripts/bench.sh
+
+portable: ## Build for Arm and IBM Z and run the fast tests in emulation; compile against newer Highways: 20 minutes
+	@scripts/portable.sh
+	@scripts/new_highway.sh
 
 fuzz: packages ## Fuzz every target for 60 s each; SECONDS_EACH=n changes that
 	@scripts/fuzz.sh $(or $(SECONDS_EACH),60)

@@ -208,7 +208,7 @@ def blind_conditions(root):
         path = file.relative_to(root).as_posix()
         if path == "src/instruction_set.h":
             continue
-        if re.search(r"\bORIEL_(AVX|PLANES)", text) and '#include "instruction_set.h"' not in text:
+        if re.search(r"\bORIEL_(AVX|NEON|HALF|PLANES)", text) and '#include "instruction_set.h"' not in text:
             yield f"{path}: uses names of instruction_set.h, but does not include it"
         if re.search(r"\bHWY_AVX(2|3\w*|10\w*)\b", text):
             yield f"{path}: asks for an instruction set by Highway's name; newer Highways have more: instruction_set.h"

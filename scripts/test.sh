@@ -40,9 +40,21 @@ fi
 step "fuzzing briefly"
 scripts/fuzz.sh "${SECONDS_EACH:-5}" || failed="$failed fuzz"
 run_tests release
+# The same bits: what every processor must find, and what they are tested with otherwise (`make portable`) is more.
+step "foreign processors, in emulation"
+foreign=
+for preset in arm64 s390x; do
+  TARGETS="hash_vectors reference_vectors core_test nn_test" TESTS='vectors|core_test|nn_test' scripts/portable.sh $preset
+  case $? in
+    0) foreign="$foreign build-$preset/results.xml" ;;
+    77) ;;  # it has said so
+    *) failed="$failed portable:$preset" ;;
+  esac
+done
 
 step "done"
-python3 scripts/test_summary.py build/results.xml build-asan-ubsan/results.xml build-tsan/results.xml || exit 1
+# shellcheck disable=SC2086  # none is no word
+python3 scripts/test_summary.py build/results.xml build-asan-ubsan/results.xml build-tsan/results.xml $foreign || exit 1
 if [ -n "$failed" ]; then
   echo "failed:$failed"
   exit 1

@@ -12,6 +12,10 @@
 #define ORIEL_AVX512 (HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3)
 // Bytes of two vectors in any order (VBMI).
 #define ORIEL_AVX512_BYTES (HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3_DL)
-// Sets that have kernels of planes, channels and masked rows. For older ones "rows" does as well there; they lack
-// conversions of f16 and fused multiply-adds.
-#define ORIEL_PLANES ORIEL_AVX2
+// Vectors of 64-bit Arm.
+#define ORIEL_NEON (HWY_ARCH_ARM_A64 && HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_EMU128)
+
+// Conversions of f16, with infinities and NaN, which Highway's emulation does not know, and fused multiply-adds.
+#define ORIEL_HALF_AND_FUSED (ORIEL_AVX2 || ORIEL_NEON)
+// Sets that have kernels of planes, channels and masked rows. For older ones "rows" does as well there.
+#define ORIEL_PLANES ORIEL_HALF_AND_FUSED

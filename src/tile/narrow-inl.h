@@ -17,7 +17,7 @@ namespace oriel::tile {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-#if ORIEL_AVX2
+#if ORIEL_HALF_AND_FUSED
 inline constexpr bool kHalfInHardware = true;
 #else
 inline constexpr bool kHalfInHardware = false;  // Highway's emulation knows neither infinities nor NaN

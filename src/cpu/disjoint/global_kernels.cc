@@ -28,6 +28,8 @@ template <class D, int kVectors>
 struct Columns {
   hn::Vec<D> v[kVectors];
 
+  HWY_INLINE Columns() {}  // g++ would give one of its own no vectors of Arm's
+
   HWY_INLINE void add(const Columns& other) {
     for (int j = 0; j < kVectors; ++j) v[j] = hn::Add(v[j], other.v[j]);
   }

@@ -34,7 +34,7 @@ struct Loaded<bool8> {
   using type = std::uint8_t;
 };
 
-#if ORIEL_AVX2
+#if ORIEL_HALF_AND_FUSED
 inline constexpr bool kHalfInHardware = true;
 #else
 inline constexpr bool kHalfInHardware = false;  // Highway's emulation knows neither infinities nor NaN

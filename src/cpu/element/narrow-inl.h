@@ -94,7 +94,7 @@ class Quotients {
       : by_(hn::Set(d, static_cast<hn::TFromD<D>>(divisor))), inverse_(hn::Div(hn::Set(d, hn::TFromD<D>{1}), by_)) {}
 
   HWY_INLINE hn::Vec<D> of(hn::Vec<D> sum) const {
-#if ORIEL_AVX2
+#if ORIEL_HALF_AND_FUSED
     // The product is at most two units in the last place off, what is left over exact: a quotient that is a float comes
     // out as that, another nearer to the exact one than a unit, which is less than what divides it from a half.
     const auto q = hn::Mul(sum, inverse_);

@@ -115,12 +115,12 @@ void lift_row(const void* x, index_t pitch, index_t lane_pitch, index_t n, index
   });
 }
 
-// f16 -> f32 where rows are dense, eight or more at a time. Highway's emulation, for targets without F16C, knows
+// f16 -> f32 where rows are dense, eight or more at a time. Highway's emulation, for targets without them, knows
 // neither infinities nor NaN.
 void widen_half_row(const void* x, index_t pitch, index_t lane_pitch, index_t n, index_t lanes, RowOut out,
                     const LiftParams& params) {
   const bool dense = (lane_pitch == 1 || lanes == 1) && (pitch == lanes || n == 1);
-  constexpr bool kInHardware = ORIEL_AVX2;
+  constexpr bool kInHardware = ORIEL_HALF_AND_FUSED;
   if (!dense || params.omit || !kInHardware) {
     return lift_row<Same, half, float>(x, pitch, lane_pitch, n, lanes, out, params);
   }

@@ -202,7 +202,7 @@ void lower_floor_zero(RowIn acc, index_t n, index_t lanes, const LowerParams&, v
 }
 
 // Floats to f16 and bf16, rounded once, for dense rows: y[i] = a[i] + 0.
-#if ORIEL_AVX2
+#if ORIEL_HALF_AND_FUSED
 constexpr bool kNarrows = true;
 #else
 constexpr bool kNarrows = false;  // Highway's emulation of f16 knows neither infinities nor NaN
