@@ -80,14 +80,14 @@ def _register_targets() -> tuple[str, ...]:
         handlers = ctypes.CDLL(str(library))
     except OSError as error:
         raise ImportError(
-            f"oriel.jax needs {library.name}, which this build of oriel lacks: install oriel where jaxlib is installed "
-            f"({error})"
+            f"oriel.jax needs {library.name}, which this build of oriel lacks: install oriel again ({error})"
         ) from error
-    built, installed = tuple((ctypes.c_int * 2).in_dll(handlers, "oriel_pool_interface")), _interface_of_jaxlib()
-    if built[0] != installed[0] or built[1] > installed[1]:
+    oldest, installed = tuple((ctypes.c_int * 2).in_dll(handlers, "oriel_pool_interface")), _interface_of_jaxlib()
+    if oldest[0] != installed[0] or oldest[1] > installed[1]:
+        newer = "oriel" if installed > oldest else "jaxlib"
         raise ImportError(
-            f"oriel.jax was built for version {built[0]}.{built[1]} of XLA's interface, but the installed jaxlib "
-            f"{jaxlib.__version__} has {installed[0]}.{installed[1]}: install oriel again beside this jaxlib"
+            f"oriel.jax needs version {oldest[0]}.{oldest[1]} of XLA's interface, or a later {oldest[0]}, but the "
+            f"installed jaxlib {jaxlib.__version__} has {installed[0]}.{installed[1]}: install a newer {newer}"
         )
     found = handlers_by_platform(handlers)
     for platform, functions in found.items():
