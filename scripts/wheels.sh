@@ -49,13 +49,15 @@ make_newer_python() {
   scripts/debian_root.sh "$root" $newer "$(dpkg --print-architecture)" python$newer_python libpython$newer_python-dev
   python=$root/usr/bin/python
   [ -f "$root/packages/installed" ] && return
+  loader=$(find "$root/usr/lib64/" "$root/usr/lib/" -maxdepth 1 -name 'ld-linux*.so.*' | head -n 1)
   cat > "$python" <<END
 #!/bin/sh
 export PYTHONPATH="$root/packages"
-exec "$root/$(cd "$root" && ls lib64/ld-linux-*.so.* lib/ld-linux-*.so.* 2>/dev/null | head -n 1)" --argv0 "\$0" \\
+exec "$loader" --argv0 "\$0" \\
   --library-path "$root/usr/lib/$(uname -m)-linux-gnu" "$root/usr/bin/python$newer_python" "\$@"
 END
   chmod +x "$python"
+  # shellcheck disable=SC2046
   quietly "$work/packages.log" "$tools/python" -m pip --python "$python" install --disable-pip-version-check \
     --target "$root/packages" $(grep -E '^(build|scikit-build-core|nanobind|numpy)==' scripts/requirements-wheels.txt)
   touch "$root/packages/installed"
@@ -136,8 +138,9 @@ make_newer_python
 for processor in "$@"; do
   here=$work/$processor
   mkdir -p "$here"
+  rm -f "$work"/dist/*_"$processor".whl
   libraries
   wheel "$tools/python"
   wheel "$work/python$newer_python/usr/bin/python"
 done
-scripts/check_wheels.py "$work"/dist/*.whl
+"$tools/python" scripts/inspect_wheels.py "$work"/dist/*.whl
