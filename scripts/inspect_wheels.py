@@ -9,8 +9,6 @@ import subprocess
 import sys
 import zipfile
 
-from elftools.elf.elffile import ELFFile
-
 ROOT = pathlib.Path(__file__).parent.parent
 LARGEST = 12 * 2**20
 SYSTEM = re.compile(r"(libc|libm|libpthread|libdl|librt)\.so\.\d|ld-linux[-\w]*\.so\.\d")
@@ -20,6 +18,8 @@ MACHINES = {"EM_X86_64": "x86_64", "EM_AARCH64": "aarch64"}
 
 def module_problems(name, data, architecture):
     """What is wrong with the compiled module."""
+    from elftools.elf.elffile import ELFFile  # here, so that the rest is tested without it
+
     elf = ELFFile(io.BytesIO(data))
     if MACHINES.get(elf["e_machine"]) != architecture:
         yield f"{name} is for {elf['e_machine']}, not {architecture}"
@@ -59,7 +59,9 @@ def tool_problems(wheel, platform):
     if shown.returncode != 0 or f'"{platform}"' not in " ".join(shown.stdout.split()):
         yield f"auditwheel show does not say {platform}: {shown.stdout}{shown.stderr}"
     if "-abi3-" in wheel.name:
-        audit = subprocess.run([sys.executable, "-m", "abi3audit", "--strict", "--verbose", wheel], capture_output=True, text=True)
+        audit = subprocess.run(
+            [sys.executable, "-m", "abi3audit", "--strict", "--verbose", wheel], capture_output=True, text=True
+        )
         if audit.returncode != 0:
             yield f"abi3audit: {audit.stdout}{audit.stderr}"
 

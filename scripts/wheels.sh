@@ -63,14 +63,14 @@ END
   touch "$root/packages/installed"
 }
 
-# headers PYTHON FOLDER: that Python's, with the pyconfig.h that Debian keeps elsewhere. Nothing in them differs between
-# the two architectures that an extension asks for.
+# headers PYTHON FOLDER: that Python's, with the pyconfig.h that Debian keeps elsewhere. Between the two architectures that
+# file differs in nothing that an extension asks for.
 headers() {
   include=$("$1" -c 'import sysconfig; print(sysconfig.get_path("include"))')
-  config=$("$1" -c 'import sysconfig; print(sysconfig.get_config_h_filename())')
+  config=$(dirname "$include")/$(uname -m)-linux-gnu/$(basename "$include")/pyconfig.h
   rm -rf "$2"
   cp -rL "$include" "$2"
-  cp "$config" "$2/pyconfig.h"
+  [ ! -f "$config" ] || cp "$config" "$2/pyconfig.h"
 }
 
 # The words that make CMake use zig for $processor; each of them goes behind $1.
@@ -124,7 +124,7 @@ wheel() {
     CMAKE_BUILD_PARALLEL_LEVEL="$jobs" SOURCE_DATE_EPOCH=$(git log -1 --format=%ct) CMAKE_GENERATOR=Ninja \
     quietly "$here/wheel.log" "$1" -m build --wheel --no-isolation --skip-dependency-check -o "$here/wheel" $(zig_words -Ccmake.define.) \
     -Cbuild-dir="$here/build" "$targets" -Ccmake.define.BUILD_SHARED_LIBS=OFF -Ccmake.define.ORIEL_WERROR=OFF \
-    -Ccmake.define.ORIEL_CUDA=OFF -Ccmake.define.Python_INCLUDE_DIR="$here/include-$version" .
+    -Ccmake.define.CMAKE_CXX_FLAGS_RELEASE="-O2 -DNDEBUG" -Ccmake.define.ORIEL_CUDA=OFF -Ccmake.define.Python_INCLUDE_DIR="$here/include-$version" .
   PATH="$tools:$PATH" quietly "$here/repair.log" "$tools/auditwheel" repair --plat "manylinux_2_28_$processor" -w "$work/dist" "$here"/wheel/*.whl
 }
 

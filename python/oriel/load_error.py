@@ -35,10 +35,14 @@ def _reason(error: ImportError, folder: pathlib.Path) -> str:
         return f"this build needs {wanted[1].replace('_', ' ').replace('GLIBC', 'glibc')} or newer, but the system has {has}: build it from source"
     if missing := re.search(r"(\S+): cannot open shared object file", text):
         return f"the library {missing[1]} is missing, which this build uses: install it, or the wheel, which needs none, by `{_PIP}`"
-    if re.search(r"wrong ELF class|invalid ELF header|file too short|cannot open|not a mach-o", text):
-        return f"the compiled module is damaged or for another processor, and this is {_this_python()}: `{_PIP}` ({text})"
+    if re.search(r"wrong ELF class|invalid ELF header|file too short|cannot open", text):
+        return (
+            f"the compiled module is damaged or for another processor, and this is {_this_python()}: `{_PIP}` ({text})"
+        )
     if symbol := re.search(r"undefined symbol: (\S+)", text):
-        return f"the compiled module and the libraries beside it are not of one build ({symbol[1]} is missing): `{_PIP}`"
+        return (
+            f"the compiled module and the libraries beside it are not of one build ({symbol[1]} is missing): `{_PIP}`"
+        )
     return f"the compiled module cannot be loaded: {text}"
 
 

@@ -6,6 +6,7 @@ As everywhere in Oriel, a limit belongs to the thread that sets it, not to the p
 
 from __future__ import annotations
 
+import pathlib
 from typing import Any
 
 import oriel
@@ -26,12 +27,13 @@ __all__ = ["OrielController", "register"]
 
 
 class OrielController(threadpoolctl.LibController):
-    """What threadpoolctl asks and tells. The library is the module itself in wheels, else the one beside it."""
+    """What threadpoolctl asks and tells."""
 
     user_api = "oriel"
     internal_api = "oriel"
-    filename_prefixes = ("_core.", "liboriel.")
-    check_symbols = ("oriel_pool_interface", "_ZN5oriel15default_threadsEv")  # other packages have a _core too
+    # The library beside the module or, in wheels, the module itself; other packages have a _core too.
+    filename_prefixes = ("liboriel." if pathlib.Path(_core.__file__).with_name("liboriel.so").exists() else "_core.",)
+    check_symbols = ("oriel_pool_interface", "_ZN5oriel15default_threadsEv")
 
     def get_num_threads(self) -> int:
         return oriel.get_threads() or _core.default_threads()

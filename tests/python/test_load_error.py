@@ -45,7 +45,9 @@ def test_no_module(broken):
 def test_a_module_of_another_python(broken):
     (broken / "oriel" / "_core.cpython-37m-sparc-linux-gnu.so").touch()
     said = sentence(broken)
-    assert said.startswith("the compiled module is for another Python (_core.cpython-37m-sparc-linux-gnu.so), but this is ")
+    assert said.startswith(
+        "the compiled module is for another Python (_core.cpython-37m-sparc-linux-gnu.so), but this is "
+    )
 
 
 def test_a_damaged_module(broken):

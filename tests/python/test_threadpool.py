@@ -60,5 +60,10 @@ def test_a_limit_belongs_to_its_thread():
     ],
 )  # fmt: skip
 def test_a_missing_or_old_threadpoolctl_is_one_sentence(before, expected):
-    done = subprocess.run([sys.executable, "-c", f"import sys; {before}\nimport oriel.threadpool"], capture_output=True, text=True, timeout=60)
+    done = subprocess.run(
+        [sys.executable, "-c", f"import sys; {before}\nimport oriel.threadpool"],
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
     assert done.stderr.splitlines()[-1] == f"ImportError: {expected}"
