@@ -68,6 +68,10 @@ docs: packages venv ## Run every example of README and docs and check the links
 install: build ## Install into PREFIX (default /usr/local)
 	@cmake --install build --prefix $(or $(PREFIX),/usr/local)
 
+.PHONY: wheels
+wheels: ## Build wheels for x86-64 and 64-bit Arm into build-wheels/dist; `scripts/wheels.sh --check` tries them in bare systems
+	@scripts/wheels.sh
+
 packages:
 	@scripts/install_debian.sh debian_packages.txt debian_packages_demo.txt debian_packages_test.txt
 

@@ -14,7 +14,15 @@ array([[6, 8]])
 imported by name.
 """
 
-from oriel import _core
+try:
+    from oriel import _core
+except ImportError as error:
+    import pathlib
+
+    from oriel.load_error import explain
+
+    raise ImportError(explain(error, pathlib.Path(__file__).parent), name=error.name) from error
+
 from oriel.adaptive import (
     adaptive_avg_pool,
     adaptive_lp_pool,

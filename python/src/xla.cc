@@ -5,13 +5,12 @@
 #include <memory>
 #include <type_traits>
 
-#include "xla_buffers.h"
+#include "xla_handlers.h"
 
 namespace oriel::python {
 namespace {
 
 constexpr index_t kScratchElements = index_t{1} << 18;  // 2 MiB of indices: they stay in cache until they are used
-constexpr Place kHere;
 
 // Integer sums that wrap, as XLA's do; those of the library saturate (S7). Signed and unsigned sums have the same bits.
 template <class T>
@@ -31,24 +30,23 @@ void wrapped_sum_as(const Pool& pool, ConstTensor x, Tensor y) {
   forward<WrappedSum<T>>(pool.windows, {.x = x, .y = y});
 }
 
-ffi::Error wrapped_sum(ffi::AnyBuffer x, Out y, Words words) {
-  return guarded([&] {
-    const Pool pool = pool_of(words);
-    switch (x.element_type()) {
-      case ffi::S8:
-      case ffi::U8:
-        return wrapped_sum_as<std::uint8_t>(pool, input(x, kHere.device), output(y, kHere.device));
-      case ffi::S16:
-      case ffi::U16:
-        return wrapped_sum_as<std::uint16_t>(pool, input(x, kHere.device), output(y, kHere.device));
-      case ffi::S32:
-      case ffi::U32:
-        return wrapped_sum_as<std::uint32_t>(pool, input(x, kHere.device), output(y, kHere.device));
-      default:
-        return forward(pool,
-                       {.x = input(x, kHere.device), .y = output(y, kHere.device)});  // 64-bit sums wrap in the library
-    }
-  });
+void wrapped_sum(const Call& call) {
+  const Pool pool = call.pool();
+  const ConstTensor x = call.input(0);
+  const Tensor y = call.output(0);
+  switch (x.dtype) {
+    case Dtype::i8:
+    case Dtype::u8:
+      return wrapped_sum_as<std::uint8_t>(pool, x, y);
+    case Dtype::i16:
+    case Dtype::u16:
+      return wrapped_sum_as<std::uint16_t>(pool, x, y);
+    case Dtype::i32:
+    case Dtype::u32:
+      return wrapped_sum_as<std::uint32_t>(pool, x, y);
+    default:
+      return forward(pool, {.x = x, .y = y});  // 64-bit sums wrap in the library
+  }
 }
 
 // Calls work(first, count) for runs of the first axis that have at most about kScratchElements elements of y each, or
@@ -110,59 +108,43 @@ void pick_into(const Pool& pool, const ConstTensor& x, const ConstTensor& t, con
       });
 }
 
-ffi::Error pick(ffi::AnyBuffer x, ffi::AnyBuffer t, Out picked, Words words) {
-  return guarded([&] {
-    const Pool pool = pool_of(words);
-    const ConstTensor from = input(t, kHere.device);
-    pick_into(pool, broadcast(pool, input(x, kHere.device), from.shape), from, output(picked, kHere.device));
-  });
+void pick(const Call& call) {
+  const Pool pool = call.pool();
+  const ConstTensor t = call.input(1);
+  pick_into(pool, broadcast(pool, call.input(0), t.shape), t, call.output(0));
 }
 
-ffi::Error forward_indices(ffi::AnyBuffer x, Out y, Out indices, Words words, std::int32_t space) {
-  return guarded([&] {
-    const IndexSpace counted = space_of(space);
-    const Pool pool = pool_of(words);
-    const ConstTensor from = input(x, kHere.device);
-    const Tensor to = output(y, kHere.device);
-    const Tensor places = output(indices, kHere.device);
-    if (places.dtype == Dtype::i64) return forward(pool, {.x = from, .y = to, .indices = places, .space = counted});
-    // Without 64-bit types in JAX; the caller has seen to it that indices fit.
-    std::unique_ptr<index_t[]> wide;
-    for_each_run(
-        pool, to, [&](index_t n) { wide = std::make_unique_for_overwrite<index_t[]>(static_cast<std::size_t>(n)); },
-        [&](index_t first, index_t count) {
-          const Tensor run = rows_of(to, first, count);
-          const ConstTensor seen = rows_of(from, first, count == to.shape[0] ? from.shape[0] : count);
-          forward(pool, {.x = seen, .y = run, .indices = Tensor(wide.get(), run.shape), .space = counted});
-          std::copy_n(wide.get(), element_count(run.shape),
-                      static_cast<std::int32_t*>(rows_of(places, first, count).data));
-        });
-  });
+void forward_indices(const Call& call) {
+  const IndexSpace counted = call.space();
+  const Pool pool = call.pool();
+  const ConstTensor x = call.input(0);
+  const Tensor y = call.output(0), indices = call.output(1);
+  if (!are_narrow(indices)) return forward(pool, {.x = x, .y = y, .indices = indices, .space = counted});
+  std::unique_ptr<index_t[]> wide;
+  for_each_run(
+      pool, y, [&](index_t n) { wide = std::make_unique_for_overwrite<index_t[]>(static_cast<std::size_t>(n)); },
+      [&](index_t first, index_t count) {
+        const Tensor run = rows_of(y, first, count);
+        const ConstTensor seen = rows_of(x, first, count == y.shape[0] ? x.shape[0] : count);
+        forward(pool, {.x = seen, .y = run, .indices = Tensor(wide.get(), run.shape), .space = counted});
+        std::copy_n(wide.get(), element_count(run.shape),
+                    static_cast<std::int32_t*>(rows_of(indices, first, count).data));
+      });
 }
-
-ffi::Error forward_here(ffi::AnyBuffer x, Out y, Words words) { return forward_pool(kHere, x, y, words); }
-ffi::Error backward_linear_here(ffi::AnyBuffer dy, Out dx, Words words) {
-  return backward_linear(kHere, dy, dx, words);
-}
-ffi::Error backward_here(ffi::AnyBuffer x, ffi::AnyBuffer dy, Out dx, Words words) {
-  return backward_at(kHere, x, dy, dx, words);
-}
-
-auto begin() { return ffi::Ffi::Bind(); }
 
 }  // namespace
 }  // namespace oriel::python
 
 namespace here = oriel::python;
 
-ORIEL_XLA_HANDLER(oriel_pool, here::forward_here, here::unary(here::begin()));
-ORIEL_XLA_HANDLER(oriel_pool_wrapped, here::wrapped_sum, here::unary(here::begin()));
-ORIEL_XLA_HANDLER(oriel_pool_indices, here::forward_indices, here::indexed(here::begin()));
-ORIEL_XLA_HANDLER(oriel_pool_pick, here::pick, here::binary(here::begin()));
-ORIEL_XLA_HANDLER(oriel_pool_backward_linear, here::backward_linear_here, here::unary(here::begin()));
-ORIEL_XLA_HANDLER(oriel_pool_backward, here::backward_here, here::binary(here::begin()));
+ORIEL_XLA_HANDLER(oriel_pool, here::forward_pool)
+ORIEL_XLA_HANDLER(oriel_pool_wrapped, here::wrapped_sum)
+ORIEL_XLA_HANDLER(oriel_pool_indices, here::forward_indices, .outputs = 2, .has_space = true)
+ORIEL_XLA_HANDLER(oriel_pool_pick, here::pick, .inputs = 2)
+ORIEL_XLA_HANDLER(oriel_pool_backward_linear, here::backward_linear)
+ORIEL_XLA_HANDLER(oriel_pool_backward, here::backward_extremum, .inputs = 2)
 
-// The version of XLA's interface that this was compiled for. XLA looks at it too, but too late to be caught: when its
-// backend starts.
+// The oldest version of XLA's interface that the handlers work with. XLA looks at a version too, but too late to be
+// caught: when its backend starts.
 extern "C" __attribute__((visibility("default"))) const int oriel_pool_interface[2];
-const int oriel_pool_interface[2] = {XLA_FFI_API_MAJOR, XLA_FFI_API_MINOR};
+const int oriel_pool_interface[2] = {here::xla_abi::kMajor, here::xla_abi::kOldestMinor};

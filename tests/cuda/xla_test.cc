@@ -1,5 +1,5 @@
-// The handlers that XLA calls for CUDA devices (python/src/xla_cuda.h), on the grid emulator, compared with the door on
-// the CPU.
+// The handlers that XLA calls for CUDA devices (python/src/xla_cuda.cc), on the grid emulator, compared with the
+// library on the CPU.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -7,53 +7,26 @@
 #include "cuda/device_tensor.h"
 #include "emulator/grid.h"
 #include "pool/fill.h"
-#include "python/src/xla_cuda.h"
+#include "python/src/pool_words.h"
+#include "python/src/xla_call.h"
+#include "python/xla_frame.h"
+
+extern "C" oriel::python::xla_abi::Handler oriel_pool_cuda, oriel_pool_wrapped_cuda, oriel_pool_indices_cuda,
+    oriel_pool_pick_cuda, oriel_pool_backward_linear_cuda, oriel_pool_backward_cuda;
 
 namespace oriel::test {
 namespace {
 
-namespace ffi = xla::ffi;
-using python::on_device::backward;
-using python::on_device::backward_linear;
-using python::on_device::forward_indices;
-using python::on_device::pick;
-using python::on_device::wrapped_sum;
-
-ffi::DataType xla_type(Dtype dtype) {
-  switch (dtype) {
-    case Dtype::f16:
-      return ffi::F16;
-    case Dtype::i8:
-      return ffi::S8;
-    case Dtype::u16:
-      return ffi::U16;
-    case Dtype::i32:
-      return ffi::S32;
-    case Dtype::i64:
-      return ffi::S64;
-    default:
-      return ffi::F32;
-  }
-}
-
-// A dense array on the device, as XLA hands it over.
+// A dense array on the device.
 class Buffer {
  public:
   Buffer(Dtype dtype, const Extents& shape, const void* values = nullptr)
-      : tensor_(dtype, shape, Layout::dense, values), dims_(shape.begin(), shape.end()) {
-    buffer_.struct_size = sizeof buffer_;
-    buffer_.dtype = static_cast<XLA_FFI_DataType>(xla_type(dtype));
-    buffer_.data = tensor_.view().data;
-    buffer_.rank = static_cast<std::int64_t>(dims_.size());
-    buffer_.dims = dims_.data();
-  }
-  ffi::AnyBuffer get() const { return ffi::AnyBuffer(&buffer_); }
+      : tensor_(dtype, shape, Layout::dense, values) {}
+  const Tensor& get() const { return tensor_.view(); }
   std::vector<std::byte> bytes() { return tensor_.fetch().dense(); }
 
  private:
   DeviceTensor tensor_;
-  std::vector<std::int64_t> dims_;
-  XLA_FFI_Buffer buffer_{};
 };
 
 template <class T>
@@ -78,8 +51,14 @@ class CudaXla : public testing::Test {
     return python::to_words(
         {.op = op, .windows = {.kernel = {3, 3}, .stride = {2, 2}, .pad_lo = {1, 1}, .axes = {-2, -1}}});
   }
-  static python::Words span(const std::vector<index_t>& words) { return {words.data(), words.size()}; }
-  static void expect_done(const ffi::Error& error) { EXPECT_TRUE(error.success()) << error.message(); }
+  static void expect_done(const Answer& answer) { EXPECT_EQ(answer.message, ""); }
+  // Calls a handler on an input, perhaps another, and a result.
+  static Answer call(xla::Handler* handler, std::initializer_list<const Buffer*> inputs, const Buffer& result,
+                     const std::vector<index_t>& words) {
+    Frame frame;
+    for (const Buffer* input : inputs) frame.input(input->get());
+    return frame.result(result.get()).array("words", words).call(handler);
+  }
 
   static std::vector<std::byte> random(Dtype dtype, const Extents& shape, unsigned seed) {
     std::mt19937_64 generator(seed);
@@ -100,7 +79,9 @@ TEST_F(CudaXla, IndicesOf32And64Bits) {
   Buffer from(Dtype::f32, in_, x.data());
   for (const Dtype dtype : {Dtype::i32, Dtype::i64}) {
     Buffer to(Dtype::f32, out_), indices(dtype, out_);
-    expect_done(forward_indices(nullptr, from.get(), to.get(), indices.get(), span(words), 0));
+    Frame frame;
+    frame.input(from.get()).result(to.get()).result(indices.get()).scalar("space", 0).array("words", words);
+    expect_done(frame.call(&oriel_pool_indices_cuda));
     EXPECT_EQ(as<float>(to.bytes()), y);
     if (dtype == Dtype::i64) {
       EXPECT_EQ(as<index_t>(indices.bytes()), places);
@@ -108,9 +89,17 @@ TEST_F(CudaXla, IndicesOf32And64Bits) {
       EXPECT_EQ(as<std::int32_t>(indices.bytes()), std::vector<std::int32_t>(places.begin(), places.end()));
     }
   }
-  Buffer to(Dtype::f32, out_), indices(Dtype::i64, out_);
-  const ffi::Error error = forward_indices(nullptr, from.get(), to.get(), indices.get(), span(words), 3);
-  EXPECT_EQ(error.message(), "pool: unknown space of indices");
+}
+
+TEST_F(CudaXla, WithoutAStreamNothingIsDone) {
+  const auto x = random(Dtype::f32, in_, 1);
+  Buffer from(Dtype::f32, in_, x.data()), to(Dtype::f32, out_);
+  Frame frame;
+  frame.input(from.get()).result(to.get()).array("words", words(Op::max));
+  const Answer answer = frame.call(&oriel_pool_cuda, [](xla::CallFrame& f) { f.context = nullptr; });
+  EXPECT_EQ(answer.message, "oriel_pool_cuda: XLA must give a stream, but says: there is no stream");
+  EXPECT_EQ(grid::report().launches, 0U);
+  expect_done(frame.call(&oriel_pool_cuda));
 }
 
 TEST_F(CudaXla, PickedElementsAndTheirTranspose) {
@@ -135,9 +124,9 @@ TEST_F(CudaXla, PickedElementsAndTheirTranspose) {
 
     Buffer on_x(dtype, one, x.data()), on_t(dtype, in_, t.data()), on_dy(dtype, out_, dy.data());
     Buffer picked(dtype, out_), gradient(dtype, in_);
-    expect_done(pick(nullptr, on_x.get(), on_t.get(), picked.get(), span(words)));
+    expect_done(call(&oriel_pool_pick_cuda, {&on_x, &on_t}, picked, words));
     EXPECT_EQ(picked.bytes(), expected);
-    expect_done(backward(nullptr, on_x.get(), on_dy.get(), gradient.get(), span(words)));
+    expect_done(call(&oriel_pool_backward_cuda, {&on_x, &on_dy}, gradient, words));
     EXPECT_EQ(gradient.bytes(), dx);
   }
 }
@@ -151,9 +140,9 @@ TEST_F(CudaXla, SumsAndTheirTranspose) {
   oriel::backward(pool, {.dy = ConstTensor(dy.data(), Dtype::f32, out_), .dx = Tensor(dx.data(), in_)});
   Buffer on_x(Dtype::f32, in_, x.data()), on_dy(Dtype::f32, out_, dy.data()), to(Dtype::f32, out_);
   Buffer gradient(Dtype::f32, in_);
-  expect_done(python::on_device::forward(nullptr, on_x.get(), to.get(), span(words)));
+  expect_done(call(&oriel_pool_cuda, {&on_x}, to, words));
   EXPECT_EQ(as<float>(to.bytes()), y);
-  expect_done(backward_linear(nullptr, on_dy.get(), gradient.get(), span(words)));
+  expect_done(call(&oriel_pool_backward_linear_cuda, {&on_dy}, gradient, words));
   EXPECT_EQ(as<float>(gradient.bytes()), dx);
 }
 
@@ -165,7 +154,7 @@ TEST_F(CudaXla, IntegerSumsWrap) {
     std::vector<std::int64_t> wide(x.begin(), x.end()), sums(150);
     forward(python::from_words(words), {.x = ConstTensor(wide.data(), in_), .y = Tensor(sums.data(), out_)});
     Buffer from(dtype_v<T>, in_, x.data()), to(dtype_v<T>, out_);
-    expect_done(wrapped_sum(nullptr, from.get(), to.get(), span(words)));
+    expect_done(call(&oriel_pool_wrapped_cuda, {&from}, to, words));
     std::vector<T> expected;
     for (const std::int64_t sum : sums) expected.push_back(static_cast<T>(sum));
     EXPECT_EQ(as<T>(to.bytes()), expected);
@@ -181,13 +170,12 @@ TEST_F(CudaXla, ErrorsHaveCudasText) {
   const auto x = random(Dtype::f32, in_, 7);
   Buffer from(Dtype::f32, in_, x.data()), t(Dtype::f32, in_, x.data()), to(Dtype::f32, out_);
   grid::fail_next("cudaMallocAsync", cudaErrorMemoryAllocation);
-  const ffi::Error memory = pick(nullptr, from.get(), t.get(), to.get(), span(words));
-  EXPECT_EQ(memory.message(), "cuda: cudaMallocAsync failed: out of memory (cudaErrorMemoryAllocation)");
+  const Answer memory = call(&oriel_pool_pick_cuda, {&from, &t}, to, words);
+  EXPECT_EQ(memory.message, "cuda: cudaMallocAsync failed: out of memory (cudaErrorMemoryAllocation)");
   grid::fail_next("cudaLaunchKernel", cudaErrorLaunchFailure);
-  const ffi::Error launch = python::on_device::forward(nullptr, from.get(), to.get(), span(words));
-  EXPECT_EQ(launch.message(),
-            "cuda: the launch of a kernel failed: unspecified launch failure (cudaErrorLaunchFailure)");
-  expect_done(python::on_device::forward(nullptr, from.get(), to.get(), span(words)));
+  const Answer launch = call(&oriel_pool_cuda, {&from}, to, words);
+  EXPECT_EQ(launch.message, "cuda: the launch of a kernel failed: unspecified launch failure (cudaErrorLaunchFailure)");
+  expect_done(call(&oriel_pool_cuda, {&from}, to, words));
 }
 
 }  // namespace

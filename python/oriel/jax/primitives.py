@@ -1,4 +1,4 @@
-"""JAX's primitives over the handlers in oriel_xla.so, and their rules.
+"""JAX's primitives over the handlers that XLA calls, and their rules.
 
 Sums and averages are linear: `sum_pool_p` and `sum_pool_transpose_p` are each other's transpose. A maximum (minimum)
 picks elements: its derivative along t is `pick_p(x, t)`, t at the places of the maxima of x, which is linear in t; the
@@ -26,6 +26,7 @@ from jax.extend.core import Primitive
 from jax.interpreters import ad, batching, mlir, xla
 
 import oriel
+from oriel import _core
 from oriel.jax.spec import PoolSpec
 
 __all__ = [
@@ -77,17 +78,19 @@ def _register_targets() -> tuple[str, ...]:
     """Makes the handlers known to XLA; the platforms that there are."""
     library = pathlib.Path(oriel.__file__).with_name("oriel_xla.so")
     try:
-        handlers = ctypes.CDLL(str(library))
-    except OSError as error:
+        # Where there is no such library, the module has the handlers too: wheels are one library.
+        handlers = ctypes.CDLL(str(library) if library.exists() else _core.__file__)
+        oldest = tuple((ctypes.c_int * 2).in_dll(handlers, "oriel_pool_interface"))
+    except (OSError, ValueError) as error:
         raise ImportError(
-            f"oriel.jax needs {library.name}, which this build of oriel lacks: install oriel where jaxlib is installed "
-            f"({error})"
+            f"oriel.jax needs {library.name}, which this build of oriel lacks: install oriel again ({error})"
         ) from error
-    built, installed = tuple((ctypes.c_int * 2).in_dll(handlers, "oriel_pool_interface")), _interface_of_jaxlib()
-    if built[0] != installed[0] or built[1] > installed[1]:
+    installed = _interface_of_jaxlib()
+    if oldest[0] != installed[0] or oldest[1] > installed[1]:
+        newer = "oriel" if installed > oldest else "jaxlib"
         raise ImportError(
-            f"oriel.jax was built for version {built[0]}.{built[1]} of XLA's interface, but the installed jaxlib "
-            f"{jaxlib.__version__} has {installed[0]}.{installed[1]}: install oriel again beside this jaxlib"
+            f"oriel.jax needs version {oldest[0]}.{oldest[1]} of XLA's interface, or a later {oldest[0]}, but the "
+            f"installed jaxlib {jaxlib.__version__} has {installed[0]}.{installed[1]}: install a newer {newer}"
         )
     found = handlers_by_platform(handlers)
     for platform, functions in found.items():

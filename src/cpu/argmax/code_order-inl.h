@@ -65,7 +65,8 @@ class Special {
     constexpr U kLow = static_cast<U>(static_cast<U>(~O::kInfinity));  // the key of minus infinity
     const auto above = hn::Sub(hn::BitCast(du, key), hn::Set(du, kLow));
     const auto range = hn::Set(du, static_cast<U>(static_cast<U>(O::kInfinity) - kLow));
-    const auto nan = hn::Gt(above, range), zero = hn::Eq(key, hn::Set(D(), T{-1}));
+    const auto nan = hn::Gt(above, range);
+    const auto zero = hn::Eq(key, hn::Set(D(), T{-1}));  // a mask of another type in clang with AVX-512
     mask_ |= nan.raw | zero.raw;
   }
   HWY_INLINE bool found() const { return mask_ != 0; }
