@@ -1,3 +1,4 @@
+#define NO_IMPORT_ARRAY  // array.cc does
 #include "arguments.h"
 
 #include <nanobind/stl/string.h>
@@ -7,6 +8,7 @@
 #include <string>
 
 #include "faults.h"
+#include "numpy_interface.h"
 #include "text.h"
 
 namespace oriel::python {
@@ -39,13 +41,13 @@ bool is_sequence(nb::handle object) {
       fmt::format("{}: {} must be an int or a sequence of ints, but is {}", function, argument, shown(object)));
 }
 
-// Calls f(item) for each item of a sequence.
+// Calls f(item) for each item of a sequence, as it is now: another thread may change a list meanwhile.
 template <class F>
 void for_each_item(nb::handle sequence, F f) {
-  const nb::object fast = nb::steal(PySequence_Fast(sequence.ptr(), "not a sequence"));
-  if (!fast.is_valid()) throw nb::python_error();
-  const Py_ssize_t count = PySequence_Fast_GET_SIZE(fast.ptr());
-  for (Py_ssize_t i = 0; i < count; ++i) f(nb::handle(PySequence_Fast_GET_ITEM(fast.ptr(), i)));
+  const nb::object items = nb::steal(PySequence_Tuple(sequence.ptr()));
+  if (!items.is_valid()) throw nb::python_error();
+  const Py_ssize_t count = PyTuple_Size(items.ptr());
+  for (Py_ssize_t i = 0; i < count; ++i) f(nb::handle(PyTuple_GetItem(items.ptr(), i)));
 }
 
 void append(std::string_view function, const char* argument, Extents& list, index_t value) {
@@ -180,8 +182,7 @@ Extents read_shape(std::string_view function, const char* argument, nb::handle o
 bool read_bool(std::string_view function, const char* argument, nb::handle object) {
   if (object.ptr() == Py_True) return true;
   if (object.ptr() == Py_False) return false;
-  const std::string_view type = Py_TYPE(object.ptr())->tp_name;
-  if (type == "numpy.bool" || type == "numpy.bool_") return PyObject_IsTrue(object.ptr()) == 1;
+  if (PyArray_IsScalar(object.ptr(), Bool)) return PyObject_IsTrue(object.ptr()) == 1;
   if (is_int(object)) {
     const index_t value = read_int(function, argument, object);
     if (value == 0 || value == 1) return value == 1;
@@ -215,8 +216,12 @@ Dtype read_index_dtype(std::string_view function, nb::handle object) {
 nb::tuple to_tuple(const Extents& values) {
   PyObject* tuple = PyTuple_New(values.size());
   if (tuple == nullptr) throw nb::python_error();
-  for (int i = 0; i < values.size(); ++i) PyTuple_SET_ITEM(tuple, i, PyLong_FromLongLong(values[i]));
-  return nb::steal<nb::tuple>(tuple);
+  const nb::tuple result = nb::steal<nb::tuple>(tuple);
+  for (int i = 0; i < values.size(); ++i) {
+    PyObject* value = PyLong_FromLongLong(values[i]);
+    if (value == nullptr || PyTuple_SetItem(tuple, i, value) != 0) throw nb::python_error();
+  }
+  return result;
 }
 
 std::string_view PythonPool::function() const {

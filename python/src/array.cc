@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "faults.h"
+#include "line_memory.h"
 #include "numpy_interface.h"
 #include "oriel/pool.h"
 #include "text.h"
@@ -39,8 +40,9 @@ bool is_bfloat16(const PyArray_Descr* descr) {
   static std::atomic<int> known = -1;  // threads may ask at once when there is no GIL; all find the same
   if (descr->type_num == known.load(std::memory_order_relaxed)) return true;
   if (descr->type_num < NPY_USERDEF) return false;
-  const std::string_view type = descr->typeobj->tp_name;
-  if (type != "bfloat16" && !type.ends_with(".bfloat16")) return false;
+  const nb::object type = nb::steal(PyType_GetName(descr->typeobj));
+  if (!type.is_valid()) throw nb::python_error();
+  if (text_of(type) != "bfloat16") return false;
   known.store(descr->type_num, std::memory_order_relaxed);
   return true;
 }
@@ -191,10 +193,22 @@ const dlpack::Exchange* exchange_of(nb::handle object) {
   return known;
 }
 
+// Made when the module is loaded, by one thread: one that waits for another's static object holds up Python's own
+// pauses of all threads. Kept until the process ends.
+struct Names {
+  PyObject* requires_grad = nullptr;
+  PyObject* is_neg = nullptr;
+} names;
+
+PyObject* lasting(const char* text) {
+  PyObject* name = PyUnicode_InternFromString(text);
+  if (name == nullptr) throw nb::python_error();
+  return name;
+}
+
 // torch: whether results would have to carry a gradient, which this way of calling loses.
 bool wants_gradient(nb::handle tensor) {
-  static nb::object name = nb::str("requires_grad");
-  PyObject* required = PyObject_GetAttr(tensor.ptr(), name.ptr());
+  PyObject* required = PyObject_GetAttr(tensor.ptr(), names.requires_grad);
   if (required == nullptr) PyErr_Clear();
   const bool is_required = required == Py_True;
   Py_XDECREF(required);
@@ -203,9 +217,8 @@ bool wants_gradient(nb::handle tensor) {
 
 // torch marks tensors whose values are the negatives of what their memory holds; DLPack does not carry the mark.
 bool is_negated(nb::handle tensor) {
-  static nb::object name = nb::str("is_neg");
   PyObject* argument = tensor.ptr();
-  PyObject* result = PyObject_VectorcallMethod(name.ptr(), &argument, 1 | PY_VECTORCALL_ARGUMENTS_OFFSET, nullptr);
+  PyObject* result = PyObject_VectorcallMethod(names.is_neg, &argument, 1 | PY_VECTORCALL_ARGUMENTS_OFFSET, nullptr);
   if (result == nullptr) {
     PyErr_Clear();
     return false;
@@ -346,8 +359,10 @@ bool has_dlpack(nb::handle object) { return nb::hasattr(object, "__dlpack__"); }
 
 }  // namespace
 
-void import_numpy() {
+void import_arrays() {
   if (_import_array() < 0) throw nb::python_error();
+  import_line_memory();
+  names = {lasting("requires_grad"), lasting("is_neg")};
 }
 
 Array read_array(std::string_view function, const char* argument, nb::handle object, bool gradient_ruled_out) {

@@ -75,6 +75,6 @@ class NewArray {
 };
 
 /// Called once, when the module is loaded. Throws nb::python_error when NumPy cannot be used.
-void import_numpy();
+void import_arrays();
 
 }  // namespace oriel::python

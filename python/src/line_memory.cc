@@ -37,22 +37,23 @@ void* allocate_zeros(void*, std::size_t n, std::size_t bytes) { return std::call
 void* reallocate(void*, void* memory, std::size_t bytes) { return std::realloc(memory, bytes); }
 void release(void*, void* memory, std::size_t) { std::free(memory); }
 
-// NumPy keeps it with every array that it made memory for.
-PyObject* handler() {
-  static PyDataMem_Handler lines = {"oriel_lines", 1, {nullptr, allocate, allocate_zeros, reallocate, release}};
-  static PyObject* const capsule = PyCapsule_New(&lines, "mem_handler", nullptr);
-  if (capsule == nullptr) throw nb::python_error();
-  return capsule;
-}
+// NumPy keeps the capsule with every array that it made memory for.
+PyDataMem_Handler lines = {"oriel_lines", 1, {nullptr, allocate, allocate_zeros, reallocate, release}};
+PyObject* handler = nullptr;
 
 }  // namespace
+
+void import_line_memory() {
+  handler = PyCapsule_New(&lines, "mem_handler", nullptr);
+  if (handler == nullptr) throw nb::python_error();
+}
 
 LineMemory::LineMemory(std::size_t bytes) {
   if (bytes < kFewest) return;
   const nb::object now = nb::steal(PyDataMem_GetHandler());
   if (!now.is_valid()) throw nb::python_error();
   if (now.ptr() != PyDataMem_DefaultHandler) return;
-  before_ = nb::steal(PyDataMem_SetHandler(handler()));
+  before_ = nb::steal(PyDataMem_SetHandler(handler));
   if (!before_.is_valid()) throw nb::python_error();
 }
 

@@ -81,7 +81,7 @@ nb::object forward_indices(const PythonPool& p, nb::handle x_object, nb::handle 
   const Dtype dtype = read_index_dtype(p.function(), index_dtype);
   nb::object out_y = nb::none(), out_indices = nb::none();
   if (!out.is_none()) {
-    if (PyTuple_Check(out.ptr()) == 0 || PyTuple_GET_SIZE(out.ptr()) != 2) {
+    if (PyTuple_Check(out.ptr()) == 0 || PyTuple_Size(out.ptr()) != 2) {
       throw TypeFault(
           fmt::format("{}: out must be a tuple of two arrays (result, indices) where indices are returned, "
                       "but is {}",
@@ -233,8 +233,10 @@ class EagerPool {
       if (!seen.is_valid()) throw nb::python_error();
       if (!seen.is_none() && PyObject_IsTrue(seen.ptr()) != 0) return true;
     }
-    const PyObject* level = PyDict_GetItem(scope_.ptr(), level_.ptr());
-    return level == nullptr || PyLong_AsLong(const_cast<PyObject*>(level)) >= 0;
+    const nb::object level = nb::steal(PyObject_GetItem(scope_.ptr(), level_.ptr()));
+    if (level.is_valid()) return PyLong_AsLong(level.ptr()) >= 0;
+    PyErr_Clear();
+    return true;
   }
 
   static bool is_true(nb::handle x, const nb::str& attribute) {
@@ -405,7 +407,7 @@ void bind_errors() {
 
 NB_MODULE(_core, m) {
   nanobind::set_leak_warnings(false);  // what a framework still holds when Python ends is not ours to print
-  oriel::python::import_numpy();
+  oriel::python::import_arrays();
   oriel::python::bind_errors();
   oriel::python::bind_pool(m);
   oriel::python::bind_functions(m);

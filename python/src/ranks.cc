@@ -6,6 +6,7 @@
 #include <nanobind/stl/vector.h>
 
 #include <array>
+#include <atomic>
 #include <memory>
 #include <optional>
 #include <string>
@@ -66,6 +67,23 @@ struct Arrays {
   distributed::Operands operands;
 };
 
+// A turn at a pool. Whoever finds another thread in it gets an error rather than its memory: steps release the GIL, so
+// threads could meet in one with it, too.
+class Turn {
+ public:
+  explicit Turn(std::atomic<bool>& taken) : taken_(taken) {
+    if (taken.exchange(true, std::memory_order_acquire)) {
+      throw Error("distributed pool: a LocalPool must be used by one thread at a time, but another is using it");
+    }
+  }
+  ~Turn() { taken_.store(false, std::memory_order_release); }
+  Turn(const Turn&) = delete;
+  Turn& operator=(const Turn&) = delete;
+
+ private:
+  std::atomic<bool>& taken_;
+};
+
 class RankPool {
  public:
   RankPool(const PythonPool& pool, const std::string& dtype, const Bounds& inputs, const std::optional<Bounds>& outputs,
@@ -73,9 +91,11 @@ class RankPool {
       : local_(make(pool, dtype, inputs, outputs, rank)) {}
 
   distributed::LocalPool& local() { return local_; }
+  Turn turn() { return Turn(taken_); }
   const distributed::HaloPlan& plan() const { return local_.plan(); }
 
   void begin(const std::string& word, nb::handle x, nb::handle y, nb::handle places, nb::handle dy, nb::handle dx) {
+    const Turn turn(taken_);
     const Pass pass = parse_pass(word);
     auto arrays = std::make_unique<Arrays>();
     const std::string function = fmt::format("distributed {}_pool {}", name(plan().problem().pool.op), word);
@@ -107,6 +127,7 @@ class RankPool {
   }
 
   void interior(const std::string& word, const Options& options) {
+    const Turn turn(taken_);
     const Pass pass = parse_pass(word);
     const distributed::Operands& operands = running(pass).operands;
     const nb::gil_scoped_release release;
@@ -114,6 +135,7 @@ class RankPool {
   }
 
   void finish(const std::string& word, const Options& options) {
+    const Turn turn(taken_);
     const Pass pass = parse_pass(word);
     (void)running(pass);
     const std::unique_ptr<Arrays> arrays = std::move(running_[static_cast<std::size_t>(pass)]);
@@ -148,6 +170,7 @@ class RankPool {
     return *arrays;
   }
 
+  std::atomic<bool> taken_ = false;
   distributed::LocalPool local_;
   std::array<std::unique_ptr<Arrays>, distributed::kPasses> running_;
 };
@@ -155,6 +178,7 @@ class RankPool {
 // The messages of a pass as (peer, bytes): views of the pool's memory, which they keep.
 nb::tuple buffers(nb::handle self, const std::string& word) {
   auto& pool = nb::cast<RankPool&>(self);
+  const Turn turn = pool.turn();
   const Pass pass = parse_pass(word);
   pool.local().allocate(pass);
   const auto views = [&](const std::vector<distributed::Message>& messages) {
@@ -188,6 +212,7 @@ nb::dict exchange(const RankPool& pool, const std::string& word, index_t rank) {
 }
 
 nb::tuple traffic(RankPool& pool, const std::string& word) {
+  const Turn turn = pool.turn();
   const distributed::Traffic t = pool.local().traffic(parse_pass(word));
   return nb::make_tuple(t.messages_sent, t.messages_received, t.bytes_sent, t.bytes_received);
 }
