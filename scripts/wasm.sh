@@ -71,17 +71,56 @@ make_library() {
   echo "$*" >"$folder/prefix/$library"
 }
 
-# The same library natively, whose hashes must be the same without threads.
+# The library without threads, natively: the same hashes. Its objects are those of the release build, but for one.
 check_without_threads() {
-  cmake -S . -B build-no-threads -G Ninja -D ORIEL_THREADS=none -D CMAKE_BUILD_TYPE=Release -D ORIEL_BASELINE_TARGET_ONLY=ON >"$folder/no_threads.log" 2>&1 ||
-    { cat "$folder/no_threads.log"; exit 1; }
-  cmake --build build-no-threads -j"$jobs" --target hash_vectors
-  build-no-threads/bin/hash_vectors tests/vectors/vectors.txt
+  cmake -S . -B "$folder/native" -G Ninja -D ORIEL_THREADS=none -D ORIEL_CUDA=OFF -D CMAKE_BUILD_TYPE=Release >"$folder/native.log" 2>&1 ||
+    { cat "$folder/native.log"; exit 1; }
+  cmake --build "$folder/native" -j"$jobs" --target hash_vectors
+  "$folder/native/bin/hash_vectors" tests/vectors/vectors.txt
+  if ldd "$folder/native/bin/hash_vectors" | grep tbb; then
+    echo "wasm: a build with ORIEL_THREADS=none must not need oneTBB" >&2
+    exit 1
+  fi
+}
+
+# What the native command says and computes, for the module to agree with: build-wasm/expected.
+ask_command() {
+  oriel=${ORIEL:-build/bin/oriel}
+  [ -x "$oriel" ] || { echo "wasm: $oriel must be the native command (make build makes it; ORIEL=path names another)" >&2; exit 1; }
+  oriel=$(realpath "$oriel")
+  rm -rf "$folder/expected"
+  in_root node apps/wasm/tests/write_inputs.mjs "$folder/expected"
+  number=0
+  while read -r name; do
+    number=$((number + 1))
+    "$oriel" explain --json --svg "$folder/expected/explain_$number.svg" "$name" >"$folder/expected/explain_$number.json"
+  done <apps/wasm/tests/names.txt
+  # shellcheck disable=SC2086  # words of a command
+  while read -r words; do (cd "$folder/expected" && "$oriel" pool $words); done <"$folder/expected/pools.txt"
+}
+
+# At most 500 kB are sent to a browser.
+check_size() {
+  most=500000
+  size=0
+  for file in oriel.wasm oriel.mjs; do size=$((size + $(gzip -9 -c "$folder/build/module/$file" | wc -c))); done
+  echo "module: $(wc -c <"$folder/build/module/oriel.wasm") bytes, compressed with its wrapper $size of at most $most"
+  [ $size -le $most ] || { echo "wasm: the compressed module must have at most $most bytes, but has $size" >&2; exit 1; }
 }
 
 make_root
 make_library highway -D HWY_ENABLE_TESTS=OFF -D HWY_ENABLE_EXAMPLES=OFF -D HWY_ENABLE_CONTRIB=OFF
 make_library fmtlib -D FMT_TEST=OFF -D FMT_DOC=OFF
-in_root sh -ec 'mkdir -p "$0/include" "$0/share/cmake" && cp -r /usr/include/nlohmann "$0/include" && cp -r /usr/share/cmake/nlohmann_json "$0/share/cmake"' "$folder/prefix"
+# shellcheck disable=SC2016  # expanded in the root
+in_root sh -ec 'mkdir -p "$0/include" "$0/share/cmake"
+  cp -r /usr/include/nlohmann "$0/include"
+  cp -r /usr/share/cmake/nlohmann_json "$0/share/cmake"' "$folder/prefix"
 in_root cmake --preset wasm >"$folder/configure.log" 2>&1 || { cat "$folder/configure.log"; exit 1; }
-in_root cmake --build --preset wasm -j"$jobs"
+in_root cmake --build --preset wasm -j"$jobs" --target oriel_wasm hash_vectors
+in_root ctest --preset wasm --no-tests=error -R '^vectors$'
+ask_command
+in_root node apps/wasm/tests/module_test.mjs "$folder/build/module" "$folder/expected" apps/wasm/tests/names.txt
+in_root node apps/wasm/tests/docs_test.mjs "$folder/build/module" docs/wasm.md
+check_size
+check_without_threads
+echo "wasm: build-wasm/build/module has oriel.wasm and oriel.mjs"
