@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "cli/json.h"
@@ -10,8 +11,7 @@
 namespace oriel::wasm {
 namespace {
 
-// A pool's tensors together must fit into what a module of 32 bits can address.
-constexpr index_t kMostBytes = index_t{1} << 31;
+constexpr index_t kMostBytes = std::numeric_limits<std::int32_t>::max();  // no block of a 32-bit memory is larger
 
 Dtype index_dtype(const Problem& p) { return p.codes ? Dtype::u8 : Dtype::i64; }
 IndexSpace index_space(const Problem& p) { return p.codes ? IndexSpace::window : IndexSpace::plane; }

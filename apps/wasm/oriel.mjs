@@ -151,6 +151,9 @@ class Oriel {
         new Uint8Array(this.#exports.memory.buffer).set(bytes, address);
       }
       return body(addresses);
+    } catch (error) {
+      if (!(error instanceof WebAssembly.RuntimeError)) throw error;
+      throw new OrielError(`oriel: the module has stopped (${error.message}) and must be loaded again`, { cause: error });
     } finally {
       for (const address of addresses) this.#exports.oriel_free(address);
       this.#exports.oriel_clear();

@@ -79,9 +79,9 @@ test("bad operands are refused, and the module goes on", () => {
 test("what does not fit into 32 bits is refused before memory is asked for", () => {
   const shape = "65536x65536";
   rejects(() => oriel.pool(`max:u8:${shape}:k2`, new Uint8Array(4)),
-    `pool: x must have at most 2147483648 bytes, but has the shape ${shape} of u8`);
+    `pool: x must have at most 2147483647 bytes, but has the shape ${shape} of u8`);
   rejects(() => oriel.pool("max:u8:1x1:out65536x65536", new Uint8Array(1)),
-    `pool: the result must have at most 2147483648 bytes, but has the shape ${shape} of u8`);
+    `pool: the result must have at most 2147483647 bytes, but has the shape ${shape} of u8`);
   const wide = "max:f32:9:k4000000000s3000000000p2000000000";
   assert.equal(oriel.explain(wide).axes[0].outputs, oriel.describe(wide).output_shape[0]);
   try { // whatever memory such padding takes: a result or an error, never a trap
