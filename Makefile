@@ -3,7 +3,7 @@ JOBS ?= $(shell nproc)
 CTEST = ctest --output-on-failure --no-tests=error -j$(JOBS)
 BUILD = cmake --build --preset
 
-.PHONY: help deps demo test check build python model bench portable fuzz lint format docs install packages venv clean
+.PHONY: help deps demo test check build python model bench portable wasm fuzz lint format docs install packages venv clean
 .DEFAULT_GOAL := help
 
 help: ## List what can be made
@@ -49,6 +49,10 @@ bench: packages ## Time the problems of bench/suite.txt with Oriel and other lib
 portable: ## Build for Arm and IBM Z and run the fast tests in emulation; compile against newer Highways: 20 minutes
 	@scripts/portable.sh
 	@scripts/new_highway.sh
+
+wasm: ## Build the module for browsers and node (WebAssembly) and test it in node; needs root; 30 minutes
+	@test -x $(or $(ORIEL),build/bin/oriel) || $(MAKE) build
+	@scripts/wasm.sh
 
 fuzz: packages ## Fuzz every target for 60 s each; SECONDS_EACH=n changes that
 	@scripts/fuzz.sh $(or $(SECONDS_EACH),60)

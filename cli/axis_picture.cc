@@ -286,4 +286,10 @@ index_t telling_output(const Axis& axis) {
   return 0;
 }
 
+Extents telling_outputs(const Problem& problem) {
+  Extents out;
+  for (int i = 0; i < problem.pooled; ++i) out.push_back(telling_output(axis_of(problem, i)));
+  return out;
+}
+
 }  // namespace oriel::cli

@@ -67,5 +67,6 @@ std::string headline(const Problem& problem);
 int same_as(const Problem& problem, int i);
 /// The output that shows most, per axis: a window that ceil or padding makes partial, else the first.
 index_t telling_output(const Axis& axis);
+Extents telling_outputs(const Problem& problem);
 
 }  // namespace oriel::cli

@@ -2,9 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <cmath>
 #include <nlohmann/json.hpp>
+
+#include "real_number.h"
 
 namespace oriel::cli {
 namespace {
@@ -59,7 +60,7 @@ Json json_of(double value, int digits) {
     return static_cast<index_t>(value);
   const std::string text = fmt::format("{:.{}g}", value, digits);
   double parsed = value;  // what is not finite stays, and is printed as null
-  std::from_chars(text.data(), text.data() + text.size(), parsed);
+  detail::read_real(text, parsed);
   return parsed;
 }
 

@@ -5,6 +5,7 @@
 #include "oriel/problem.h"
 #include "oriel/tensor.h"
 #include "quoted.h"
+#include "real_number.h"
 
 namespace oriel {
 namespace {
@@ -116,7 +117,7 @@ class Parser {
     }
     pool_.op = Op::lp;
     const std::string_view text = word.substr(2);
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), pool_.norm);
+    const auto [end, error] = detail::read_real(text, pool_.norm);
     if (error != std::errc() || end != text.data() + text.size()) reader.wrong(kAllowed);
   }
 

@@ -6,6 +6,9 @@
 
 namespace oriel::distributed {
 
+Channel::~Channel() = default;
+Transport::~Transport() = default;
+
 struct DistributedPool::State {
   State(LocalPool p, std::unique_ptr<Transport> t) : pool(std::move(p)), transport(std::move(t)) {}
 

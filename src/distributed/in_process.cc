@@ -11,9 +11,6 @@
 
 namespace oriel::distributed {
 
-Channel::~Channel() = default;
-Transport::~Transport() = default;
-
 struct InProcess::Group {
   struct Box {
     Mailbox mail;

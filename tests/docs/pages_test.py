@@ -3,7 +3,7 @@
 In a page, a block marked `cpp` or `python` is a complete program; a block marked `output` after it is what it prints. A block
 marked `console` holds commands after `$ ` and what they print; `…` at the end of a line stands for anything, a line
 that is only `…` for any lines. A block marked `sh` shows commands that a test cannot run. Blocks of other kinds (`pool`: see
-semantics_test.cc; `cmake`, `text`) are not run here.
+semantics_test.cc; `js`: see scripts/wasm.sh; `cmake`, `text`) are not run here.
 """
 
 import os
@@ -18,7 +18,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = Path(os.environ.get("ORIEL_BUILD", ROOT / "build"))
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])
-KINDS = {"cpp", "python", "output", "console", "sh", "pool", "cmake", "text"}
+KINDS = {"cpp", "python", "output", "console", "sh", "pool", "cmake", "js", "text"}
 FENCE = re.compile(r"^```(\S*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
+#include <limits>
 #include <new>
 #include <vector>
 
@@ -74,6 +75,8 @@ class ArenaBlocks {
   };
 
   bool add(index_t size) {
+    if constexpr (sizeof(std::size_t) < sizeof(index_t))  // processors of 32 bits
+      if (size > index_t{std::numeric_limits<std::ptrdiff_t>::max()}) return false;
     auto memory = hwy::AllocateAligned<std::byte>(static_cast<std::size_t>(size));
     if (!memory) return false;
     blocks_.push_back({std::move(memory), size});

@@ -1,0 +1,20 @@
+# Builds without threads (ORIEL_THREADS=none): the library and the shared vectors; all else needs threads.
+if(NOT ORIEL_THREADS MATCHES "^(tbb|none)$")
+  message(FATAL_ERROR "ORIEL_THREADS must be tbb or none, but is '${ORIEL_THREADS}'")
+endif()
+set(oriel_all_parts ${PROJECT_IS_TOP_LEVEL})
+if(ORIEL_THREADS STREQUAL "none")
+  set(oriel_all_parts OFF)
+endif()
+
+# Called when the options are known: none of them may ask for what needs threads.
+function(oriel_check_threads)
+  if(NOT ORIEL_THREADS STREQUAL "none")
+    return()
+  endif()
+  foreach(part IN ITEMS CLI PORTRAIT EXAMPLES BENCH FUZZERS PYTHON MPI NN)
+    if(ORIEL_BUILD_${part})
+      message(FATAL_ERROR "ORIEL_BUILD_${part} must be OFF with ORIEL_THREADS=none: it needs threads")
+    endif()
+  endforeach()
+endfunction()
