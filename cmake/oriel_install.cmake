@@ -14,6 +14,12 @@ install(TARGETS ${oriel_libraries} ${ORIEL_MPI_TARGETS} EXPORT oriel_targets
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/oriel DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} PATTERN nn EXCLUDE)
 install(EXPORT oriel_targets NAMESPACE oriel:: FILE oriel_targets.cmake DESTINATION ${oriel_package_dir})
 
+# The C interface is a component, `find_package(oriel COMPONENTS c)`: asked for alone, it needs no C++ and no other library.
+if(TARGET oriel_c)
+  install(TARGETS oriel_c EXPORT oriel_c_targets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+  install(EXPORT oriel_c_targets NAMESPACE oriel:: FILE oriel_c_targets.cmake DESTINATION ${oriel_package_dir})
+endif()
+
 # Networks are a component of their own, `find_package(oriel COMPONENTS nn)`: pooling needs none of what they need.
 if(TARGET oriel_nn)
   install(TARGETS oriel_nn EXPORT oriel_nn_targets
@@ -26,13 +32,15 @@ endif()
 set(ORIEL_FIND_DEPENDENCIES "")
 set(ORIEL_PC_REQUIRES "")
 set(ORIEL_NN_FIND_DEPENDENCIES "")
+set(ORIEL_C_ALONE FALSE)  # whether liboriel_c holds liboriel
 if(oriel_library_type STREQUAL "STATIC_LIBRARY")
-  set(ORIEL_FIND_DEPENDENCIES "find_dependency(hwy)\nfind_dependency(fmt)")
+  set(ORIEL_FIND_DEPENDENCIES "find_dependency(hwy)\n  find_dependency(fmt)")
   set(ORIEL_PC_REQUIRES "Requires: libhwy fmt")
   if(ORIEL_THREADS STREQUAL "tbb")
-    string(APPEND ORIEL_FIND_DEPENDENCIES "\nfind_dependency(Threads)\nfind_dependency(TBB)")
+    string(APPEND ORIEL_FIND_DEPENDENCIES "\n  find_dependency(Threads)\n  find_dependency(TBB)")
     string(APPEND ORIEL_PC_REQUIRES " tbb")
   endif()
+  set(ORIEL_C_ALONE TRUE)
   if(TARGET oriel_nn)
     set(ORIEL_NN_FIND_DEPENDENCIES "find_dependency(PkgConfig)\n  pkg_check_modules(libzip REQUIRED IMPORTED_TARGET libzip)")
     if(ORIEL_WITH_ONEDNN)
@@ -51,6 +59,10 @@ file(RELATIVE_PATH ORIEL_PC_UP /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
 string(REGEX REPLACE "/$" "" ORIEL_PC_UP "${ORIEL_PC_UP}")
 configure_file(${CMAKE_CURRENT_LIST_DIR}/oriel.pc.in ${PROJECT_BINARY_DIR}/oriel.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/oriel.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+if(TARGET oriel_c)
+  configure_file(${CMAKE_CURRENT_LIST_DIR}/oriel_c.pc.in ${PROJECT_BINARY_DIR}/oriel_c.pc @ONLY)
+  install(FILES ${PROJECT_BINARY_DIR}/oriel_c.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+endif()
 
 # The completions that a program prints.
 set(oriel_completions "")
@@ -81,7 +93,7 @@ endif()
 
 # Everything that is installed: what `make build` builds.
 add_custom_target(oriel_programs DEPENDS ${oriel_libraries} ${ORIEL_MPI_TARGETS})
-foreach(target IN ITEMS oriel_nn oriel_cli oriel_portrait oriel_completions)
+foreach(target IN ITEMS oriel_c oriel_nn oriel_cli oriel_portrait oriel_completions)
   if(TARGET ${target})
     add_dependencies(oriel_programs ${target})
   endif()

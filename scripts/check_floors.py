@@ -31,6 +31,7 @@ PARTS = [
     (r"src/pool\.cc", 3, "pool"),
     (r"(src|include/oriel)/distributed[/.].*", 4, "distributed"),
     (r"(src|include/oriel)/nn[/.].*", 4, "nn"),
+    (r"(src/c/.*|include/oriel/c\.h)", 4, "c"),
     (r"src/io/.*", 5, "io"),
     (r"(reference|cli|python|apps|bench|examples|tests|fuzz)/.*", 5, None),
 ]

@@ -179,6 +179,12 @@ TEST_F(BadInput, IndicesOutOfRange) {
   indices = {0, kHuge, 0, 0};
   expect_error(message([&] { unpool({}, {.y = dy, .indices = places(), .x = gradient()}); }),
                "unpool: ", {"9223372036854775807"});
+  const Pool apart{
+      .windows = {.kernel = {2}, .stride = {1}, .dilation = {3}, .axes = {0}}};  // whose taps reach further
+  const ConstTensor row(y.data(), {1, 4}), far(indices.data(), {1, 4});
+  expect_error(
+      message([&] { backward(apart, {.dy = row, .indices = far, .space = IndexSpace::window, .dx = gradient()}); }),
+      "max_pool backward: ", {"9223372036854775807"});
 }
 
 TEST_F(BadInput, Codes) {

@@ -270,6 +270,20 @@ TEST(Rules, S10_Unpool) {
   EXPECT_EQ(x, (Floats{0, 7, 0, 0}));
 }
 
+TEST(Rules, S10_UnpoolOfOneElementForAllOutputs) {
+  const Floats y{5, 6, 7, 8};
+  const Places indices{3, 0, 1, 2};
+  Floats x(4, 9);
+  unpool({0},
+         {.y = ConstTensor(y.data(), Dtype::f32, {2}, {0}), .indices = {indices.data(), {2}}, .x = {x.data(), {4}}});
+  EXPECT_EQ(x, (Floats{5, 0, 0, 5}));
+  Floats planes(6, 9);
+  unpool({1}, {.y = {y.data(), {2, 2}},
+               .indices = ConstTensor(indices.data() + 2, Dtype::i64, {2, 2}, {1, 0}),
+               .x = {planes.data(), {2, 3}}});
+  EXPECT_EQ(planes, (Floats{0, 6, 0, 0, 0, 8}));
+}
+
 TEST(Rules, S11_empty) {
   const Pool pool{.windows = {.kernel = {2}, .axes = {2}}};
   EXPECT_EQ(output_shape(pool, {0, 3, 4}), (Extents{0, 3, 2}));

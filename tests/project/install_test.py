@@ -10,6 +10,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 CONSUMER = Path(__file__).resolve().parent / "consumer"
+C_CONSUMER = CONSUMER.with_name("consumer_c")
 BUILD = Path(os.environ["ORIEL_BUILD"])
 CMAKE = os.environ["CMAKE_COMMAND"]
 CXX = os.environ["CXX"]
@@ -48,13 +49,46 @@ def test_networks_are_a_component(prefix, tmp_path):
     assert run(tmp_path / "network").startswith("none.safetensors: ")
 
 
+@pytest.fixture
+def c_prefix(prefix):
+    if not next(prefix.rglob("liboriel_c.so"), None):
+        pytest.skip("this build has no C interface: its installation is NOT tested")
+    return prefix
+
+
+def test_the_c_interface_is_a_component(c_prefix, tmp_path):
+    """A project in C finds it without C++, and without what a static liboriel needs."""
+    missing = [f"-DCMAKE_DISABLE_FIND_PACKAGE_{name}=ON" for name in ("hwy", "TBB", "fmt", "Threads")]
+    run(CMAKE, "-S", C_CONSUMER, "-B", tmp_path, f"-DCMAKE_PREFIX_PATH={c_prefix}", *missing)
+    run(CMAKE, "--build", tmp_path)
+    assert run(tmp_path / "consumer") == EXPECTED
+
+
+def test_the_c_interface_beside_the_others(c_prefix, tmp_path):
+    source = tmp_path / "CMakeLists.txt"
+    source.write_text("cmake_minimum_required(VERSION 3.25)\nproject(c C CXX)\nfind_package(oriel REQUIRED OPTIONAL_COMPONENTS c nn)\n"
+                      f"add_executable(consumer {C_CONSUMER}/consumer.c)\ntarget_link_libraries(consumer PRIVATE oriel::c oriel::oriel)\n")
+    run(CMAKE, "-S", tmp_path, "-B", tmp_path / "b", f"-DCMAKE_PREFIX_PATH={c_prefix}", f"-DCMAKE_CXX_COMPILER={CXX}")
+    run(CMAKE, "--build", tmp_path / "b")
+    assert run(tmp_path / "b" / "consumer") == EXPECTED
+
+
+def test_the_c_interface_by_pkg_config(c_prefix, tmp_path):
+    environment = {**os.environ, "PKG_CONFIG_PATH": str(next(c_prefix.rglob("oriel_c.pc")).parent)}
+    flags = shlex.split(run("pkg-config", "--cflags", "--libs", "oriel_c", env=environment))
+    program = tmp_path / "consumer"
+    run("cc", "-std=c99", C_CONSUMER / "consumer.c", "-o", program, *flags)
+    library = next(c_prefix.rglob("liboriel_c.so")).parent
+    assert run(program, env={**os.environ, "LD_LIBRARY_PATH": str(library)}) == EXPECTED
+
+
 def test_as_a_subproject_only_the_library_is_built(tmp_path):
     (tmp_path / "CMakeLists.txt").write_text(
         f"cmake_minimum_required(VERSION 3.25)\nproject(parent CXX)\nadd_subdirectory({ROOT} oriel)\n")
     run(CMAKE, "-S", tmp_path, "-B", tmp_path / "b", "-G", "Ninja", f"-DCMAKE_CXX_COMPILER={CXX}")
     targets = run("ninja", "-C", tmp_path / "b", "-t", "targets", "all")
     assert "/liboriel.a:" in targets
-    assert not re.search("oriel_cli|oriel_portrait|oriel_nn|oriel_openmpi|oriel_mpich|_test|example_", targets)
+    assert not re.search("oriel_c\b|oriel_cli|oriel_portrait|oriel_nn|oriel_openmpi|oriel_mpich|_test|example_", targets)
 
 
 def test_find_package_refuses_another_version(prefix, tmp_path):

@@ -74,3 +74,11 @@ def test_users_need_none_of_its_libraries(prefix, tmp_path):
 def test_pkg_config_names_no_private_library(prefix):
     text = next(prefix.rglob("oriel.pc")).read_text()
     assert "Requires" not in text
+
+
+def test_the_c_interface_uses_it(prefix, tmp_path):
+    library = next(prefix.rglob("liboriel_c.so"))
+    assert library.stat().st_size < 2**20, "it holds liboriel a second time"
+    run(CMAKE, "-S", CONSUMER.with_name("consumer_c"), "-B", tmp_path, f"-DCMAKE_PREFIX_PATH={prefix}")
+    run(CMAKE, "--build", tmp_path)
+    assert run(tmp_path / "consumer") == "6 8 14 16\n"

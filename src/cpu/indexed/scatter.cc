@@ -70,7 +70,9 @@ struct PlaneWalk {
         input[d] = value / plane_step[at(a)];
         value %= plane_step[at(a)];
       } else {
-        input[d] = axis.input_at(axis.at(output[d], value / code_step[at(a)]));
+        const index_t tap = value / code_step[at(a)];
+        if (tap >= axis.kernel) return false;  // its place might not even be a number
+        input[d] = axis.input_at(axis.at(output[d], tap));
         value %= code_step[at(a)];
       }
       if (input[d] < 0 || input[d] >= problem.shape[d]) return false;

@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <cstring>
+#include <utility>
 
 #include "cpu/runtime/parallel.h"
 
@@ -11,17 +12,18 @@ namespace {
 
 constexpr index_t kLeastLanes = 16;  // that one task takes beside each other
 
-// The pitch of the innermost pooled axis when all of them are one run with that pitch, or 0.
+// The pitch of the innermost pooled axis when all of them are one run with that pitch, or 0, as where it is 0.
 index_t run_pitch(const Problem& p, const Extents& shape, const Extents& pitch) {
-  index_t step = 0, wanted = 0;
+  index_t step = 1, wanted = 0;
+  bool first = true;
   for (int a = p.pooled - 1; a >= 0; --a) {
     const int d = p.axes[static_cast<std::size_t>(a)];
     if (shape[d] == 1) continue;
-    if (wanted == 0) step = wanted = pitch[d];
+    if (std::exchange(first, false)) step = wanted = pitch[d];
     if (pitch[d] != wanted) return 0;
     wanted *= shape[d];
   }
-  return wanted == 0 ? 1 : step;
+  return step;
 }
 
 // The planes of a call: their places in the tensors, and what their indices count from.

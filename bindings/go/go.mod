@@ -1,0 +1,3 @@
+module oriel
+
+go 1.19

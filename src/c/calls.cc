@@ -1,0 +1,67 @@
+// Pools, gradients and unpooling of the C interface.
+#include "oriel/pool.h"
+
+#include "c/arguments.h"
+
+namespace oriel::c {
+namespace {
+
+constexpr const char* kForward = "oriel_forward";
+constexpr const char* kBackward = "oriel_backward";
+constexpr const char* kUnpool = "oriel_unpool";
+
+Options options_of(const char* function, const oriel_run* given) {
+  if (given == nullptr) return {};
+  const oriel_run run = read_struct(function, "run", given);
+  check_reserved(function, "run->reserved", run.reserved);
+  return {.threads = run.threads, .stream = run.stream};
+}
+
+Extents axes_of(std::int32_t pooled, const std::int64_t* axes) {
+  if (pooled < 0 || pooled > kMaxPooledAxes) {
+    refuse(kUnpool, "pooled", "must be 0 to " + std::to_string(kMaxPooledAxes), "is " + std::to_string(pooled));
+  }
+  return pooled == 0 ? Extents() : list_of(kUnpool, "axes", axes, pooled);
+}
+
+}  // namespace
+}  // namespace oriel::c
+
+using namespace oriel::c;
+
+oriel_status oriel_forward(const oriel_problem* problem, const oriel_tensor* x, const oriel_tensor* y,
+                           const oriel_tensor* indices, int32_t space, const oriel_run* run) {
+  return guarded([&] {
+    oriel::forward(problem_of(kForward, problem),
+                   {.x = tensor_of(kForward, "x", x),
+                    .y = tensor_of(kForward, "y", y),
+                    .indices = optional_tensor_of(kForward, "indices", indices),
+                    .space = space_of_number(kForward, space)},
+                   options_of(kForward, run));
+  });
+}
+
+oriel_status oriel_backward(const oriel_problem* problem, const oriel_tensor* x, const oriel_tensor* dy,
+                            const oriel_tensor* indices, int32_t space, const oriel_tensor* dx, const oriel_run* run) {
+  return guarded([&] {
+    oriel::backward(problem_of(kBackward, problem),
+                    {.x = optional_tensor_of(kBackward, "x", x),
+                     .dy = tensor_of(kBackward, "dy", dy),
+                     .indices = optional_tensor_of(kBackward, "indices", indices),
+                     .space = space_of_number(kBackward, space),
+                     .dx = tensor_of(kBackward, "dx", dx)},
+                    options_of(kBackward, run));
+  });
+}
+
+oriel_status oriel_unpool(int32_t pooled, const int64_t* axes, const oriel_tensor* y, const oriel_tensor* indices,
+                          int32_t space, const oriel_tensor* x, const oriel_run* run) {
+  return guarded([&] {
+    oriel::unpool(axes_of(pooled, axes),
+                  {.y = tensor_of(kUnpool, "y", y),
+                   .indices = tensor_of(kUnpool, "indices", indices),
+                   .space = space_of_number(kUnpool, space),
+                   .x = tensor_of(kUnpool, "x", x)},
+                  options_of(kUnpool, run));
+  });
+}
