@@ -35,7 +35,7 @@ INGREDIENTS = {
 PYTHON_INGREDIENTS = {"nanobind": ("BSD-3-Clause", "wjakob/nanobind")}
 # What every program of the system has; the system's package manager knows their versions.
 SYSTEM = re.compile(r"(libc|libm|libpthread|libdl|librt|libstdc\+\+|libgcc_s|ld-linux[\w-]*)\.so.*")
-OWN = re.compile(r"liboriel(_tile|_nn)?\.so.*")
+OWN = re.compile(r"liboriel(_c|_tile|_nn)?\.so.*")
 NAMESPACE = uuid.UUID("3c7f5f0a-52f1-5b0e-9a57-8d1f3f6e6b1c")
 
 

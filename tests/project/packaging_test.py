@@ -289,8 +289,9 @@ def test_every_recipe_is_in_the_list():
 def test_names_of_debian_packages_follow_the_soname():
     major, minor, _ = VERSION.split(".")
     package = f"liboriel{major if major != '0' else f'{major}.{minor}'}"
+    abi = re.search(r"#define ORIEL_C_ABI (\d+)", (ROOT / "include" / "oriel" / "c.h").read_text())[1]
     packages = re.findall(r"(?m)^Package: (\S+)", (RECIPES / "debian" / "control").read_text())
-    assert packages == [package, "liboriel-dev", "oriel"]
+    assert packages == [package, f"liboriel-c{abi}", "liboriel-dev", "oriel"]
     assert all((RECIPES / "debian" / f"{name}.install").is_file() for name in packages)
 
 
