@@ -295,6 +295,13 @@ def test_names_of_debian_packages_follow_the_soname():
     assert all((RECIPES / "debian" / f"{name}.install").is_file() for name in packages)
 
 
+def test_descriptions_of_debian_packages_have_no_line_that_begins_with_a_point():
+    """Such a line is a paragraph's end if nothing follows the point, and an error otherwise."""
+    lines = (RECIPES / "debian" / "control").read_text().splitlines()
+    assert " ." in lines
+    assert not [line for line in lines if line.startswith(" .") and line != " ."]
+
+
 def test_recipes_leave_out_what_they_do_not_package():
     """An option of CMake that no longer exists would be passed in silence."""
     options = set(re.findall(r"(?m)^(?:option|set)\((ORIEL_\w+)", "\n".join(
