@@ -113,12 +113,20 @@ def go(place):
 
 def fortran(place):
     flags = place.run("pkg-config", "--cflags", "--libs", "oriel_c").split()
-    options = ["-std=f2018", "-Wall", "-Wextra", "-Werror", "-O1", "-J", place.folder]
-    for name in ("tests/vectors", "examples/pool"):
-        program = place.folder / Path(name).name
-        place.run("gfortran", *options, "oriel.F90", f"{name}.F90", "-o", program, *flags)
-    place.run(place.folder / "vectors", VECTORS, expect=": 0 differ")
-    place.run(place.folder / "pool", expect="must be >= 1")
+    options = ["-Wall", "-Wextra", "-Werror", "-O1", "-J", place.folder]
+    objects = []
+    for name in ("oriel_fortran.c", "oriel_c.f90", "oriel.f90"):
+        objects.append(place.folder / f"{name}.o")
+        language = [] if name.endswith(".c") else ["-std=f2018"]
+        place.run("gfortran", *language, *options, "-c", name, "-o", objects[-1], *flags)
+    for source, words, expect in (
+        ("tests/pool", [], "all is as it should be"),
+        ("tests/vectors", [VECTORS], ": 0 differ"),
+        ("examples/pool", [], "stride must be >= 1"),
+    ):
+        program = place.folder / source.replace("/", "_")
+        place.run("gfortran", "-std=f2018", *options, f"{source}.f90", *objects, "-o", program, *flags)
+        place.run(program, *words, expect=expect)
 
 
 PROGRAMS = {
@@ -126,7 +134,7 @@ PROGRAMS = {
     "r": (r, "R", "pkg-config"),
     "octave": (octave, "octave-cli", "mkoctfile", "pkg-config"),
     "go": (go, "go", "pkg-config"),
-    "fortran": (fortran, "gfortran", "pkg-config"),
+    "fortran": (fortran, "gfortran", "gcc", "pkg-config"),
 }
 
 
