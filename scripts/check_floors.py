@@ -16,7 +16,7 @@ from pathlib import Path
 
 # (pattern of the path, floor, part); the first that matches counts.
 PARTS = [
-    (r"include/oriel/(types\.h|version\.h|dtypes\.def|ops\.def)", 0, "types"),
+    (r"include/oriel/(types\.h|executor\.h|version\.h|dtypes\.def|ops\.def)", 0, "types"),
     (r"src/(types\.cc|quoted\.h|real_number\.h|parallel_loop\.h|text\.h|byte_order\.h|instruction_set\.h)", 0, "types"),
     (r"include/oriel/(window|reduce|tensor|problem)\.h", 1, "core"),
     (

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "cpu/run.h"
+#include "cpu/runtime/executor.h"
 #include "cpu/runtime/parallel.h"
 #include "cpu/simd/targets.h"
 #include "cuda/run.h"
@@ -98,8 +99,13 @@ void check_apart(Caller what, const Argument& a, const Argument& b) {
   if (may_overlap(a.data, a.span, b.data, b.span)) fail(what, both(), "must not share memory", "they overlap");
 }
 
-void check_threads(Caller what, const Options& options) {
+void check_options(Caller what, const Options& options) {
   if (options.threads < 0) fail(what, "threads", "must be >= 0 (0: all)", fmt::format("is {}", options.threads));
+  if (options.executor == nullptr) return;
+  const Executor& executor = *options.executor;
+  if (executor.threads < 1)
+    fail(what, "executor", "must have at least 1 thread", fmt::format("has {}", executor.threads));
+  if (executor.run == nullptr) fail(what, "executor", "must have a function run", "has none");
 }
 
 bool is_extremum(const Pool& pool) {
@@ -145,8 +151,9 @@ void run_forward(Caller what, const Problem& problem, const Argument& x, const F
     check_apart(what, y, argument);
     indices = &o.indices;
   }
-  check_threads(what, options);
+  check_options(what, options);
   if (x.device == Device::cuda) return cuda::run(problem, o.x, o.y, indices, o.space, options.stream);
+  const cpu::ExecutorScope scope(options.executor);
   cpu::run(problem, o.x, o.y, indices, o.space, options.threads);
 }
 
@@ -177,7 +184,7 @@ void run_backward(Caller what, const Problem& problem, Source source, const Back
   check_apart(what, dy, dx);
   if (source == Source::indices) check_apart(what, check_indices(what, o.indices, o.space, problem), dx);
   if (source == Source::x) check_apart(what, check_same(what, "x", o.x, problem.dtype, problem.shape), dx);
-  check_threads(what, options);
+  check_options(what, options);
   const ConstTensor* x = source == Source::x ? &o.x : nullptr;
   if (dx.device == Device::cuda) {
     void* const stream = options.stream;
@@ -185,6 +192,7 @@ void run_backward(Caller what, const Problem& problem, Source source, const Back
     if (is_extremum(problem.pool)) return cuda::run_extremum_backward(problem, *x, o.dy, o.dx, stream);
     return cuda::run_sum_backward(problem, x, o.dy, o.dx, stream);
   }
+  const cpu::ExecutorScope scope(options.executor);
   if (source == Source::indices) {
     return cpu::run_indexed_backward(problem, o.dy, o.indices, o.space, o.dx, options.threads);
   }
@@ -250,8 +258,9 @@ void unpool(const Extents& axes, const UnpoolOperands& operands, const Options& 
   const Argument indices_argument = check_same(what, "indices", indices, Dtype::i64, y.shape);
   check_apart(what, y_argument, x_argument);
   check_apart(what, indices_argument, x_argument);
-  check_threads(what, options);
+  check_options(what, options);
   if (x.device == Device::cuda) return cuda::run_unpool(problem, y, indices, space, x, options.stream);
+  const cpu::ExecutorScope scope(options.executor);
   cpu::run_unpool(problem, y, indices, space, x, options.threads);
 }
 
@@ -264,9 +273,10 @@ void detail::forward(const Windows& windows, const ErasedReduction& reduction, c
   const Problem problem = resolve(what.name, {.op = Op::sum, .windows = windows}, x.dtype, x.shape);
   check_like(what, "x", x, reduction.input, x.shape);
   check_apart(what, x_argument, check_output(what, "y", y, reduction.output, problem.output_shape));
-  check_threads(what, options);
+  check_options(what, options);
   if (x.device != Device::cpu)
     fail(what, "x", "must be on the CPU, as a reduction of your own is", "is on a CUDA device");
+  const cpu::ExecutorScope scope(options.executor);
   cpu::run_user(problem, reduction, x, y, options.threads);
 }
 

@@ -123,9 +123,16 @@ typedef struct oriel_run {
   int32_t threads;  /* to use at most; 0: all that the process may use */
   int32_t reserved; /* 0 */
   void* stream;     /* of tensors on a CUDA device: the cudaStream_t; NULL: the default one */
+  /* Runs the call on threads of the program's own: calls task(state, i) once for each i from 0 to tasks - 1, on
+   * whatever threads and in whatever order, and returns when all have ended. Tasks wait for nothing. NULL: oneTBB's
+   * threads. */
+  void (*executor)(void* context, int64_t tasks, void (*task)(void* state, int64_t i), void* state);
+  void* executor_context;   /* executor's first argument */
+  int32_t executor_threads; /* tasks that it may run at once, at least 1; 0 without an executor */
+  int32_t reserved2;        /* 0 */
 } oriel_run;
 #define ORIEL_RUN_INIT \
-  { sizeof(oriel_run), 0, 0, NULL }
+  { sizeof(oriel_run), 0, 0, NULL, NULL, NULL, 0, 0 }
 
 /* A pool on a tensor of one dtype and shape, checked. It does not change, and threads may share it. */
 typedef struct oriel_problem oriel_problem;

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "oriel/executor.h"
 #include "oriel/problem.h"
 #include "oriel/reduce.h"
 #include "oriel/tensor.h"
@@ -33,8 +34,9 @@ class GivenByName {
 /// How a call is run; never changes its result. Calls may be made by any number of threads at once, and from tasks of a
 /// program's own oneTBB: a thread that waits within a call takes no other task.
 struct Options {
-  int threads = 0;         ///< threads to use at most; 0: all that the process may use
+  int threads = 0;         ///< threads to use at most; 0: all that the process may use, or the executor has
   void* stream = nullptr;  ///< of tensors on a CUDA device: the cudaStream_t of the call; null: the default one
+  const Executor* executor = nullptr;  ///< of tensors on the CPU: whose threads run the call; null: oneTBB's
 };
 
 /// The tensors of `forward`, by name: forward(pool, {.x = x, .y = y}). Any pitches. What is written (y, indices) must

@@ -10,12 +10,28 @@ constexpr const char* kForward = "oriel_forward";
 constexpr const char* kBackward = "oriel_backward";
 constexpr const char* kUnpool = "oriel_unpool";
 
-Options options_of(const char* function, const oriel_run* given) {
-  if (given == nullptr) return {};
-  const oriel_run run = read_struct(function, "run", given);
-  check_reserved(function, "run->reserved", run.reserved);
-  return {.threads = run.threads, .stream = run.stream};
-}
+// How a call runs; it must stay where it is, since `options` points to the executor.
+class Run {
+ public:
+  Run(const char* function, const oriel_run* given) {
+    if (given == nullptr) return;
+    const oriel_run run = read_struct(function, "run", given);
+    check_reserved(function, "run->reserved", run.reserved);
+    check_reserved(function, "run->reserved2", run.reserved2);
+    options_ = {.threads = run.threads, .stream = run.stream};
+    if (run.executor == nullptr) return;
+    executor_ = {.threads = run.executor_threads, .run = run.executor, .context = run.executor_context};
+    options_.executor = &executor_;
+  }
+  Run(const Run&) = delete;
+  Run& operator=(const Run&) = delete;
+
+  const Options& options() const { return options_; }
+
+ private:
+  Executor executor_;
+  Options options_;
+};
 
 Extents axes_of(std::int32_t pooled, const std::int64_t* axes) {
   if (pooled < 0 || pooled > kMaxPooledAxes) {
@@ -37,7 +53,7 @@ oriel_status oriel_forward(const oriel_problem* problem, const oriel_tensor* x, 
                     .y = tensor_of(kForward, "y", y),
                     .indices = optional_tensor_of(kForward, "indices", indices),
                     .space = space_of_number(kForward, space)},
-                   options_of(kForward, run));
+                   Run(kForward, run).options());
   });
 }
 
@@ -50,7 +66,7 @@ oriel_status oriel_backward(const oriel_problem* problem, const oriel_tensor* x,
                      .indices = optional_tensor_of(kBackward, "indices", indices),
                      .space = space_of_number(kBackward, space),
                      .dx = tensor_of(kBackward, "dx", dx)},
-                    options_of(kBackward, run));
+                    Run(kBackward, run).options());
   });
 }
 
@@ -62,6 +78,6 @@ oriel_status oriel_unpool(int32_t pooled, const int64_t* axes, const oriel_tenso
                    .indices = tensor_of(kUnpool, "indices", indices),
                    .space = space_of_number(kUnpool, space),
                    .x = tensor_of(kUnpool, "x", x)},
-                  options_of(kUnpool, run));
+                  Run(kUnpool, run).options());
   });
 }

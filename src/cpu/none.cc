@@ -10,6 +10,7 @@ namespace {
 
 int default_threads() { return 1; }
 std::vector<std::string> supported_targets() { return {}; }
+std::span<const Kernels> supported_kernels() { return {}; }
 std::string active_target() { return "none"; }
 void set_target(std::string_view) { refuse(); }
 void run(const Problem&, const ConstTensor&, const Tensor&, const Tensor*, IndexSpace, int) { refuse(); }

@@ -87,6 +87,35 @@ TEST_F(CTest, ACallThatIsRight) {
   EXPECT_EQ(length, std::strlen(name.data()));
 }
 
+TEST_F(CTest, AnExecutorRunsTheTasks) {
+  const Handle large = parse("max:f32:64x64x64:k2:axes1,2");
+  const std::array<int64_t, 3> in{64, 64, 64}, out{64, 32, 32};
+  std::vector<float> from(64 * 64 * 64, 2), to(64 * 32 * 32);
+  oriel_tensor source = ORIEL_TENSOR_INIT, result = ORIEL_TENSOR_INIT;
+  source.data = from.data(), result.data = to.data();
+  source.dtype = result.dtype = ORIEL_F32;
+  source.rank = result.rank = 3;
+  source.shape = in.data(), result.shape = out.data();
+  std::int64_t ran = 0;
+  run.executor = [](void* context, std::int64_t tasks, void (*task)(void* state, std::int64_t i), void* state) {
+    for (std::int64_t i = 0; i < tasks; ++i, ++*static_cast<std::int64_t*>(context)) task(state, i);
+  };
+  run.executor_context = &ran;
+  run.executor_threads = 4;
+  ASSERT_EQ(oriel_forward(large.get(), &source, &result, nullptr, ORIEL_PLANE, &run), ORIEL_OK) << oriel_last_error();
+  EXPECT_GT(ran, 1);
+  EXPECT_EQ(to, std::vector<float>(to.size(), 2));
+  // A program that was compiled before executors has a shorter struct.
+  run.size = offsetof(oriel_run, executor);
+  ran = 0;
+  ASSERT_EQ(oriel_forward(large.get(), &source, &result, nullptr, ORIEL_PLANE, &run), ORIEL_OK) << oriel_last_error();
+  EXPECT_EQ(ran, 0);
+  run.size = sizeof run;
+  run.executor_threads = 0;
+  EXPECT_EQ(refusal(oriel_forward(large.get(), &source, &result, nullptr, ORIEL_PLANE, &run)),
+            "max_pool: executor must have at least 1 thread, but has 0");
+}
+
 TEST_F(CTest, TheGradientGoesBackAndUnpoolingToo) {
   ASSERT_EQ(forward(), ORIEL_OK);
   std::array<float, 16> gradient{};

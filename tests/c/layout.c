@@ -27,11 +27,15 @@ static void check_tensor(void) {
   FIELD(oriel_tensor, reserved, 28);
   FIELD(oriel_tensor, shape, 32);
   FIELD(oriel_tensor, pitch, 40);
-  SIZE(oriel_run, 24);
+  SIZE(oriel_run, 48);
   FIELD(oriel_run, size, 0);
   FIELD(oriel_run, threads, 8);
   FIELD(oriel_run, reserved, 12);
   FIELD(oriel_run, stream, 16);
+  FIELD(oriel_run, executor, 24);
+  FIELD(oriel_run, executor_context, 32);
+  FIELD(oriel_run, executor_threads, 40);
+  FIELD(oriel_run, reserved2, 44);
 }
 
 static void check_pool(void) {

@@ -9,6 +9,8 @@
 #include <atomic>
 #include <thread>
 
+#include "cpu/runtime/executor.h"
+
 namespace oriel::cpu {
 namespace {
 
@@ -170,9 +172,13 @@ bool share(index_t n, index_t least, int threads, const Body& body) {
 
 }  // namespace
 
-int default_threads() { return forked.load(std::memory_order_relaxed) ? 1 : tbb::this_task_arena::max_concurrency(); }
+int default_threads() {
+  if (const int threads = executor_threads(); threads > 0) return threads;
+  return forked.load(std::memory_order_relaxed) ? 1 : tbb::this_task_arena::max_concurrency();
+}
 
 void spread(index_t n, index_t bytes, int threads, const Body& body) {
+  if (spread_by_executor(n, bytes, threads, body)) return;
   if (forked.load(std::memory_order_relaxed)) return body(0, n);
   constexpr index_t kParts = 4;  // of each thread: enough to even out, few enough that what a body sets up is little
   const int most = default_threads(), used = threads == 0 ? most : std::min(threads, most);

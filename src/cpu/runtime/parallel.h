@@ -21,8 +21,8 @@ inline std::chrono::nanoseconds worth_waking = std::chrono::microseconds(80);
 /// any work of its program's.
 inline void (*while_waiting)() = nullptr;
 
-/// Threads that a call uses when it names none. One in a child that was forked after threads had been asked for: it has
-/// none of them.
+/// Threads that a call uses when it names none: its executor's (executor.h), else oneTBB's. One in a child that was
+/// forked after threads had been asked for: it has none of them.
 int default_threads();
 
 /// parallel_for without its short way.
