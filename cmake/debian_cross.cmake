@@ -17,4 +17,5 @@ set(oriel_foreign_base ${ORIEL_FOREIGN_ROOT}/lib/${ORIEL_PROCESSOR}-linux-gnu)
 set(CMAKE_EXE_LINKER_FLAGS_INIT -Wl,-rpath-link,${oriel_foreign}:${oriel_foreign_base})
 set(CMAKE_SHARED_LINKER_FLAGS_INIT -Wl,-rpath-link,${oriel_foreign}:${oriel_foreign_base})
 set(CMAKE_CROSSCOMPILING_EMULATOR
-  qemu-${ORIEL_PROCESSOR}-static -L /usr/${ORIEL_PROCESSOR}-linux-gnu -E LD_LIBRARY_PATH=${oriel_foreign}:${oriel_foreign_base})
+  qemu-${ORIEL_PROCESSOR}-static -L /usr/${ORIEL_PROCESSOR}-linux-gnu
+  -E LD_LIBRARY_PATH=/usr/${ORIEL_PROCESSOR}-linux-gnu/lib:${oriel_foreign}:${oriel_foreign_base})  # the C library of that folder, whatever others there are
