@@ -119,7 +119,7 @@ def release_check(*words, root=ROOT):
 def release(tmp_path):
     """A small repository of git in which everything is ready for a release, and its source archive."""
     root = tmp_path / "repository"
-    for name in ("CMakeLists.txt", "CITATION.cff", "include/oriel/version.h", "pyproject.toml", "packaging"):
+    for name in ("CMakeLists.txt", "CITATION.cff", "include/oriel/version.h", "pyproject.toml", "packaging", "bindings"):
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         (shutil.copytree if (ROOT / name).is_dir() else shutil.copy)(ROOT / name, root / name)
     (root / "CHANGELOG.md").write_text(f"# Changelog\n\n## [{VERSION}] - 2026-12-01\n\n- All.\n\n## [0.0.1] - 2025-01-31\n")
@@ -174,6 +174,13 @@ def test_what_disagrees_is_named(release, file, old, new, said):
     assert result.returncode == 1
     assert said in result.stdout.splitlines()
     assert f"git: 1 files are changed or new, such as M {file}; allowed: none" in result.stdout.splitlines()
+
+
+def test_a_file_that_is_gone_is_named(release):
+    (release / "packaging" / "vcpkg" / "oriel" / "vcpkg.json").unlink()
+    result = release_check(root=release)
+    assert (result.returncode, result.stderr) == (1, "")
+    assert f"packaging/vcpkg/oriel/vcpkg.json: version missing; CMakeLists.txt has {VERSION}" in result.stdout.splitlines()
 
 
 def test_another_tag_is_refused(release):
