@@ -25,6 +25,11 @@ for processor in "$@"; do
   esac
 done
 
+if [ -n "${FREE_THREADED:-}" ]; then
+  "$FREE_THREADED" -c 'import sys, sysconfig; sys.exit(sys.version_info < (3, 13) or not sysconfig.get_config_var("Py_GIL_DISABLED"))' ||
+    { echo "wheels: FREE_THREADED must be a free-threaded Python 3.13 or newer, but is $FREE_THREADED: $("$FREE_THREADED" --version)" >&2; exit 2; }
+fi
+
 # quietly LOG COMMAND...: runs it; shows what it said only if it fails.
 quietly() {
   log=$1
@@ -67,8 +72,6 @@ END
 # The free-threaded Python of FREE_THREADED, with the same packages.
 make_free_threaded() {
   folder=$work/free-threaded
-  "$FREE_THREADED" -c 'import sys, sysconfig; sys.exit(sys.version_info < (3, 13) or not sysconfig.get_config_var("Py_GIL_DISABLED"))' ||
-    { echo "wheels: FREE_THREADED must be a free-threaded Python 3.13 or newer, but is $FREE_THREADED: $("$FREE_THREADED" --version)" >&2; exit 1; }
   [ -f "$folder/installed" ] && return
   "$FREE_THREADED" -m venv --clear "$folder"
   # shellcheck disable=SC2046
