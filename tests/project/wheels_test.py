@@ -93,6 +93,15 @@ def test_files_that_are_missing_or_too_many():
     ]
 
 
+@pytest.mark.parametrize("platform, wrong", [
+    ("manylinux_2_28_x86_64", False), ("manylinux_2_24_x86_64", False), ("manylinux_2_5_x86_64", False),
+    ("manylinux_2_31_x86_64", True), ("manylinux_2_24_aarch64", True), ("linux_x86_64", True),
+])  # fmt: skip
+def test_the_platform_that_auditwheel_shows(platform, wrong):
+    shown = f'\nfile.whl\nis consistent with the following platform\ntag:\n"{platform}".\n\nThe wheel references'
+    assert bool(list(inspect_wheels.platform_problems(shown, "x86_64"))) == wrong
+
+
 @pytest.mark.parametrize("tag", ["cp311-cp311-linux_x86_64", "cp311-cp311-manylinux_2_36_x86_64", "py3-none-any"])
 def test_another_tag_is_refused(tmp_path, capsys, tag):
     assert inspect_wheels.main([wheel(tmp_path, [], tag)]) == 1
