@@ -38,7 +38,8 @@ make_system() {
   esac
   # shellcheck disable=SC2086
   scripts/debian_root.sh "$root" "$1" "$(debian "$processor")" $basis dash coreutils libstdc++6
-  mkdir -p "$root/dev"
+  mkdir -p "$root/dev/shm"
+  chmod 1777 "$root/dev/shm"
   [ -e "$root/dev/null" ] || mknod -m 666 "$root/dev/null" c 1 3
   [ -e "$root/dev/urandom" ] || mknod -m 444 "$root/dev/urandom" c 1 9
   rm -rf "$root/work"
