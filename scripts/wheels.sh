@@ -1,7 +1,8 @@
 #!/bin/sh
 # wheels.sh [ARCHITECTURE...]: builds wheels of the Python package (x86_64 and aarch64 unless told) that run on every Linux
-# with glibc 2.28 or newer, into build-wheels/dist: one for Python 3.11, one for 3.12 and all later ones. The compiler is
-# zig's clang from PyPI; what Oriel needs is built from Debian's source packages. Needs no container and no root.
+# with glibc 2.28 or newer, into build-wheels/dist: one for Python 3.11, one for 3.12 and all later ones (stable ABI), and, if
+# FREE_THREADED names a free-threaded Python 3.13 or newer, which Debian does not have, one for that. The compiler is zig's
+# clang from PyPI; what Oriel needs is built from Debian's source packages. Needs no container and no root.
 # wheels.sh --check [ARCHITECTURE...]: installs them in bare systems and runs tests there (scripts/check_wheels.sh).
 set -eu
 cd "$(dirname "$0")/.."
@@ -23,6 +24,11 @@ for processor in "$@"; do
     *) echo "wheels: unknown architecture '$processor'; allowed: x86_64, aarch64" >&2; exit 2 ;;
   esac
 done
+
+if [ -n "${FREE_THREADED:-}" ]; then
+  "$FREE_THREADED" -c 'import sys, sysconfig; sys.exit(sys.version_info < (3, 13) or not sysconfig.get_config_var("Py_GIL_DISABLED"))' ||
+    { echo "wheels: FREE_THREADED must be a free-threaded Python 3.13 or newer, but is $FREE_THREADED: $("$FREE_THREADED" --version)" >&2; exit 2; }
+fi
 
 # quietly LOG COMMAND...: runs it; shows what it said only if it fails.
 quietly() {
@@ -61,6 +67,17 @@ END
   quietly "$work/packages.log" "$tools/python" -m pip --python "$python" install --disable-pip-version-check \
     --target "$root/packages" $(grep -E '^(build|scikit-build-core|nanobind|numpy)==' scripts/requirements-wheels.txt)
   touch "$root/packages/installed"
+}
+
+# The free-threaded Python of FREE_THREADED, with the same packages.
+make_free_threaded() {
+  folder=$work/free-threaded
+  [ -f "$folder/installed" ] && return
+  "$FREE_THREADED" -m venv --clear "$folder"
+  # shellcheck disable=SC2046
+  quietly "$work/free-threaded.log" "$folder/bin/python" -m pip install --disable-pip-version-check \
+    $(grep -E '^(build|scikit-build-core|nanobind|numpy)==' scripts/requirements-wheels.txt)
+  touch "$folder/installed"
 }
 
 # headers PYTHON FOLDER: that Python's, with the pyconfig.h that Debian keeps elsewhere. Between the two architectures that
@@ -104,7 +121,7 @@ libraries() {
 
 # wheel PYTHON: that Python's wheel, into build-wheels/dist.
 wheel() {
-  version=$("$1" -c 'import sys; print("cp%d%d" % sys.version_info[:2])')
+  version=$("$1" -c 'import sys; print("cp%d%d%s" % (*sys.version_info[:2], sys.abiflags))')
   echo "Building the wheel of $version for $processor"
   headers "$1" "$here/include-$version"
   if [ "$processor" != "$(uname -m)" ]; then  # the stubs come from the module that this system can import
@@ -120,7 +137,7 @@ wheel() {
   suffix=$("$1" -c 'import sysconfig; print(sysconfig.get_config_var("EXT_SUFFIX"))' | sed "s/$(uname -m)/$processor/")
   rm -rf "$here/wheel"
   # shellcheck disable=SC2046
-  CMAKE_PREFIX_PATH="$here/prefix" PATH="$tools:$PATH" _PYTHON_HOST_PLATFORM="linux-$processor" SETUPTOOLS_EXT_SUFFIX="$suffix" \
+  CMAKE_PREFIX_PATH="$here/prefix" PATH="$tools:$PATH" _PYTHON_HOST_PLATFORM="linux-$processor" SETUPTOOLS_EXT_SUFFIX="$suffix" ORIEL_STABLE_ABI=1 \
     CMAKE_BUILD_PARALLEL_LEVEL="$jobs" SOURCE_DATE_EPOCH=$(git log -1 --format=%ct) CMAKE_GENERATOR=Ninja \
     quietly "$here/wheel.log" "$1" -m build --wheel --no-isolation --skip-dependency-check -o "$here/wheel" $(zig_words -Ccmake.define.) \
     -Cbuild-dir="$here/build" "$targets" -Ccmake.define.BUILD_SHARED_LIBS=OFF -Ccmake.define.ORIEL_WERROR=OFF \
@@ -135,6 +152,11 @@ zig=$("$tools/python" -c 'import pathlib, ziglang; print(pathlib.Path(ziglang.__
 export ZIG_GLOBAL_CACHE_DIR="$work/zig-cache" ZIG_LOCAL_CACHE_DIR="$work/zig-cache"
 scripts/debian_root.sh --source "$work/sources" $suite highway fmtlib onetbb
 make_newer_python
+if [ -n "${FREE_THREADED:-}" ]; then
+  make_free_threaded
+else
+  echo "wheels: LEFT OUT: the wheel for free-threaded Python; FREE_THREADED=PATH names one that builds it"
+fi
 for processor in "$@"; do
   here=$work/$processor
   mkdir -p "$here"
@@ -142,5 +164,6 @@ for processor in "$@"; do
   libraries
   wheel "$tools/python"
   wheel "$work/python$newer_python/usr/bin/python"
+  [ -z "${FREE_THREADED:-}" ] || wheel "$work/free-threaded/bin/python"
 done
 "$tools/python" scripts/inspect_wheels.py "$work"/dist/*.whl

@@ -43,6 +43,10 @@ def _reason(error: ImportError, folder: pathlib.Path) -> str:
         return (
             f"the compiled module and the libraries beside it are not of one build ({symbol[1]} is missing): `{_PIP}`"
         )
+    if needed := re.search(r"compiled for processors with (\S+)", text):
+        return f"this build is for processors with {needed[1]}, which this {platform.machine()} has not: install the wheel, which runs on all of them, by `{_PIP}`"
+    if other := re.search(r"compiled for Oriel (\S+), but runs with (\S+) of (.+)", text):
+        return f"two Oriels are in this process: the package is of {other[1]}, but {other[3]} with {other[2]} was loaded before: use one of them, or the wheel, which keeps its own, by `{_PIP}`"
     return f"the compiled module cannot be loaded: {text}"
 
 

@@ -1,4 +1,6 @@
 // The module oriel._core: pools on the arrays of any framework. python/oriel holds what people call.
+#include <dlfcn.h>
+
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -6,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <utility>
 
@@ -13,7 +16,9 @@
 #include "array.h"
 #include "faults.h"
 #include "oriel/pool.h"
+#include "oriel/version.h"
 #include "pool_words.h"
+#include "processor.h"
 #include "ranks.h"
 #include "text.h"
 #include "tile.h"
@@ -402,10 +407,29 @@ void bind_errors() {
   });
 }
 
+// Throws if no call can work here. The words are known to python/oriel/load_error.py.
+void check_process() {
+  if (const char* missing = missing_instructions(); missing != nullptr) {
+    throw std::runtime_error(fmt::format("compiled for processors with {}", missing));
+  }
+  // A program that links with another liboriel, or preloads one, lends it to the module; within a
+  // minor version that works.
+  const std::string loaded = version();
+  const std::string fits =
+      ORIEL_VERSION_MAJOR == 0 ? fmt::format("0.{}.", ORIEL_VERSION_MINOR) : fmt::format("{}.", ORIEL_VERSION_MAJOR);
+  if (!loaded.starts_with(fits)) {
+    Dl_info info = {};
+    dladdr(reinterpret_cast<const void*>(&version), &info);
+    throw std::runtime_error(fmt::format("compiled for Oriel {}x, but runs with {} of {}", fits, loaded,
+                                         info.dli_fname == nullptr ? "the program" : info.dli_fname));
+  }
+}
+
 }  // namespace
 }  // namespace oriel::python
 
 NB_MODULE(_core, m) {
+  oriel::python::check_process();
   nanobind::set_leak_warnings(false);  // what a framework still holds when Python ends is not ours to print
   oriel::python::import_arrays();
   oriel::python::bind_errors();

@@ -1,5 +1,6 @@
 """The scripts that build and check wheels, as far as nothing has to be built: their arguments, and what is told of a bad wheel."""
 
+import os
 import subprocess
 import sys
 import zipfile
@@ -14,14 +15,22 @@ sys.path.insert(0, str(SCRIPTS))
 import inspect_wheels  # noqa: E402
 
 
-def run(*words):
-    return subprocess.run([str(word) for word in words], capture_output=True, text=True, timeout=60)
+def run(*words, **variables):
+    environment = {**os.environ, **variables}
+    return subprocess.run([str(word) for word in words], capture_output=True, text=True, timeout=60, env=environment)
 
 
 def test_an_unknown_architecture_is_refused():
     done = run(SCRIPTS / "wheels.sh", "x86_64", "sparc")
     assert done.returncode == 2
     assert done.stderr == "wheels: unknown architecture 'sparc'; allowed: x86_64, aarch64\n"
+
+
+def test_a_python_with_a_gil_builds_no_free_threaded_wheel():
+    done = run(SCRIPTS / "wheels.sh", FREE_THREADED="/usr/bin/python3")
+    assert done.returncode == 2
+    told = "wheels: FREE_THREADED must be a free-threaded Python 3.13 or newer, but is /usr/bin/python3: Python 3."
+    assert done.stderr.startswith(told)
 
 
 @pytest.mark.parametrize("words", [[], ["folder"], ["folder", "bookworm"], ["--source", "folder", "bookworm"]])
@@ -84,10 +93,30 @@ def test_files_that_are_missing_or_too_many():
     ]
 
 
+@pytest.mark.parametrize("platform, wrong", [
+    ("manylinux_2_28_x86_64", False), ("manylinux_2_24_x86_64", False), ("manylinux_2_5_x86_64", False),
+    ("manylinux_2_31_x86_64", True), ("manylinux_2_24_aarch64", True), ("linux_x86_64", True),
+])  # fmt: skip
+def test_the_platform_that_auditwheel_shows(platform, wrong):
+    shown = f'\nfile.whl\nis consistent with the following platform\ntag:\n"{platform}".\n\nThe wheel references'
+    assert bool(list(inspect_wheels.platform_problems(shown, "x86_64"))) == wrong
+
+
 @pytest.mark.parametrize("tag", ["cp311-cp311-linux_x86_64", "cp311-cp311-manylinux_2_36_x86_64", "py3-none-any"])
 def test_another_tag_is_refused(tmp_path, capsys, tag):
     assert inspect_wheels.main([wheel(tmp_path, [], tag)]) == 1
     assert "its name is not that of a wheel for manylinux_2_28 on x86_64 or aarch64" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("platform", ["manylinux_2_99_x86_64", "manylinux_2_28_sparc"])
+def test_pip_refuses_a_wheel_for_a_newer_glibc_and_for_another_processor(tmp_path, platform):
+    """docs/install.md says what pip says."""
+    path = wheel(tmp_path, [], f"py3-none-{platform}")
+    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--no-cache-dir", "install"]
+    done = run(*pip, "--no-index", "--target", tmp_path / "packages", path)
+    assert done.returncode == 1
+    assert f"ERROR: {path.name} is not a supported wheel on this platform." in done.stderr
+    assert "`ERROR: FILE is not a supported wheel on this platform.`" in (ROOT / "docs" / "install.md").read_text()
 
 
 def test_no_wheel_is_no_success(capsys):
