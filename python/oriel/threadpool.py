@@ -7,8 +7,6 @@ As everywhere in Oriel, a limit belongs to the thread that sets it, not to the p
 from __future__ import annotations
 
 import pathlib
-from typing import Any
-
 import oriel
 from oriel import _core
 
@@ -45,7 +43,7 @@ class OrielController(threadpoolctl.LibController):
         return oriel.__version__
 
     def set_additional_attributes(self) -> None:
-        self.instruction_set: Any = oriel.active_target()
+        self.instruction_set = oriel.active_target()
 
 
 _registered = False

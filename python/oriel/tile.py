@@ -23,9 +23,13 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal, SupportsIndex, overload
+
+import numpy as np
+from numpy.typing import NDArray
 
 from oriel import _core
+from oriel.array_types import AnyArray, ArrayT
 
 __all__ = [
     "Finding", "adaptive_avg_pool2d", "avg_pool2d", "check", "emit_cuda", "emit_nki", "ir", "max_pool2d", "max_pool2d_backward",
