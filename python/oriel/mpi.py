@@ -14,6 +14,7 @@ tensor([[[[ 5.,  7.],
 """
 
 import importlib as _importlib
+from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import Any as _Any
 
 try:
@@ -26,6 +27,10 @@ except ImportError as error:
 from oriel.ranks.arrays import DistributedPool
 from oriel.ranks.grid import Grid
 from oriel.ranks.tensors import Halo, gather, halo_shape, repartition, scatter
+
+if _TYPE_CHECKING:  # __getattr__ has these
+    from oriel.ranks.chain import Sequential
+    from oriel.ranks.layers import *  # noqa: F403
 
 _MODULES = {
     "Sequential": "chain",

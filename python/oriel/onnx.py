@@ -81,7 +81,7 @@ class BackendRep(onnx.backend.base.BackendRep):
                     values[name] = result
         return _named_outputs(self._outputs, [values[name] for name in self._outputs])
 
-    def _named(self, inputs: Inputs) -> dict[str, NDArray[Any]]:
+    def _named(self, inputs: Any) -> dict[str, NDArray[Any]]:
         """The inputs by their names, checked against what the graph declares."""
         names = [value.name for value in self._inputs]
         if isinstance(inputs, Mapping):
@@ -167,11 +167,12 @@ class Backend(onnx.backend.base.Backend):
         """The outputs of one node; `opset_version` says which version of the operator it is, by default the newest."""
         _check_device(cls, device)
         super().run_node(node, inputs, device, outputs_info, **kwargs)
+        given: Any = inputs
         if isinstance(inputs, Mapping):
-            inputs = [inputs[name] if name else None for name in node.input]
+            given = [inputs[name] if name else None for name in node.input]
         elif hasattr(inputs, "shape"):
-            inputs = [inputs]
-        arguments = [None if x is None else np.asarray(x) for x in inputs]
+            given = [inputs]
+        arguments = [None if x is None else np.asarray(x) for x in given]
         opset = kwargs.get("opset_version", onnx.defs.onnx_opset_version())
         return _named_outputs(list(node.output), _run(node, arguments, opset))
 
@@ -265,7 +266,7 @@ def _pool_of(
     elif auto_pad in ("SAME_UPPER", "SAME_LOWER", "VALID"):
         if any(attributes.get("pads", ())):
             raise ValueError(f"pads must not be given with auto_pad, but auto_pad is {auto_pad}")
-        padding = {"SAME_UPPER": "same", "SAME_LOWER": "same_lower", "VALID": "valid"}[auto_pad]
+        padding = "valid" if auto_pad == "VALID" else "same" if auto_pad == "SAME_UPPER" else "same_lower"
         # ONNX gives the sizes of these as ceil((n - span + 1) / s) and ceil(n / s), in ceil mode or not: whole windows
         # only.
         ceil_mode = False
