@@ -33,14 +33,13 @@ class OrielController(threadpoolctl.LibController):
     filename_prefixes = ("liboriel." if pathlib.Path(_core.__file__).with_name("liboriel.so").exists() else "_core.",)
     check_symbols = ("oriel_pool_interface", "_ZN5oriel15default_threadsEv")
 
-    # Those of LibController return nothing.
-    def get_num_threads(self) -> int:  # type: ignore[override]
+    def get_num_threads(self) -> int:
         return oriel.get_threads() or _core.default_threads()
 
     def set_num_threads(self, num_threads: int) -> None:
         oriel.set_threads(0 if num_threads == _core.default_threads() else num_threads)
 
-    def get_version(self) -> str:  # type: ignore[override]
+    def get_version(self) -> str:
         return oriel.__version__
 
     def set_additional_attributes(self) -> None:

@@ -38,4 +38,6 @@ from oriel.torch.modules import *  # noqa: F403
 from oriel.torch.replace import PoolingReport, replace_pooling
 from oriel.torch import modules as _modules
 
-__all__ = ["PoolingReport", "decompositions", "functional", "replace_pooling", *functional.__all__, *_modules.__all__]
+__all__ = ["PoolingReport", "decompositions", "functional", "replace_pooling"]
+__all__ += functional.__all__
+__all__ += _modules.__all__

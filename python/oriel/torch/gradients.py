@@ -35,7 +35,7 @@ def _first_kept(ctx: Any) -> Tensor | None:
     return kept[0] if kept else None
 
 
-def _primals(ctx: Any) -> list[Tensor | None]:
+def _primals(ctx: Any) -> list[Any]:
     """What was kept, without the tangents of the level that is being computed."""
     return [tensor if tensor is None else forward_ad.unpack_dual(tensor).primal for tensor in ctx.saved_tensors]
 
@@ -77,7 +77,7 @@ def pool_gradient(ctx: Any, dy: Tensor) -> tuple[Tensor | None, ...]:
 
 
 def pool_tangent(ctx: Any, t: Tensor, *_: None) -> Tensor:
-    return _pooled_tangent(t, *(_primals(ctx) or [None]), ctx.arguments)
+    return _pooled_tangent(t, (_primals(ctx) or [None])[0], ctx.arguments)
 
 
 def pool_with_indices_setup(ctx: Any, inputs: tuple, output: Any) -> None:
@@ -94,8 +94,8 @@ def pool_with_indices_tangent(ctx: Any, t: Tensor | None, *_: None) -> tuple[Ten
     return None if t is None else pool_tangent(ctx, t), None
 
 
-def _pooled_tangent(t: Tensor, x: Tensor | None, arguments: Sequence[Any]) -> Tensor:
-    """The derivative of the pool at `x` in the direction `t`."""
+def _pooled_tangent(t: Tensor, x: Any, arguments: Sequence[Any]) -> Tensor:
+    """The derivative of the pool at `x`, of which linear ones need none, in the direction `t`."""
     op, axes, *_ = arguments
     if op in ("max", "min"):
         return pick(t, _operators.pool_with_indices.default(x, *arguments)[1], axes)
@@ -120,7 +120,7 @@ def pool_backward_gradient(ctx: Any, ddx: Tensor) -> tuple[Tensor | None, ...]:
     return _pooled_tangent(ddx, x, ctx.arguments), from_x, None, None, *(None,) * _WINDOWS
 
 
-def pool_backward_tangent(ctx: Any, dy_t: Tensor, x_t: Tensor | None, *_: None) -> Tensor:
+def pool_backward_tangent(ctx: Any, dy_t: Tensor, x_t: Any, *_: None) -> Tensor:
     x, dy = _primals(ctx)
     result = _operators.pool_backward.default(dy_t, x, ctx.input_shape, ctx.channels_last, *ctx.arguments)
     if ctx.arguments[0] == "lp":

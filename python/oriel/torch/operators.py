@@ -139,14 +139,17 @@ def _autograd_kernel(operator: Any, setup: Any, gradient: Any, tangent: Any) -> 
     `torch.library.register_autograd` would make one without forward mode (a tangent is lost without a word) and without
     `torch.func.grad`.
     """
-    def below(keyset: Any, arguments: tuple) -> Any:
+    stubless: Any = torch._C
+    level = stubless._functorch.maybe_current_level
+
+    def below(keyset: Any, arguments: tuple[Any, ...]) -> Any:
         with torch._C._AutoDispatchBelowAutograd():
             return operator.redispatch(keyset & torch._C._after_autograd_keyset, *arguments)
 
     class Derivative(Function):
         @staticmethod
         def forward(ctx: Any, keyset: Any, *arguments: Any) -> Any:
-            if torch._C._functorch.maybe_current_level() is None:
+            if level() is None:
                 result = below(keyset, arguments)
             else:  # below lies the next transform, which differentiates, too
                 with torch.enable_grad(), forward_ad._set_fwd_grad_enabled(True):
@@ -166,7 +169,8 @@ def _autograd_kernel(operator: Any, setup: Any, gradient: Any, tangent: Any) -> 
     Derivative.__name__ = f"oriel_{operator._opname}"
     # Not Function.apply: that one refuses where a transform is active, which is the rule in a kernel below
     # torch.func.grad.
-    apply = super(Function, Derivative).apply
+    above: Any = super(Function, Derivative)
+    apply = above.apply
 
     def kernel(keyset: Any, *arguments: Any) -> Any:
         wanted = torch.is_grad_enabled() and any(isinstance(x, Tensor) and x.requires_grad for x in arguments[:2])
