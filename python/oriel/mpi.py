@@ -38,7 +38,31 @@ _MODULES = {
        for op in ("Avg", "LP", "Max", "Min", "Sum") for n in (1, 2, 3)},
 }
 
-__all__ = ["DistributedPool", "Grid", "Halo", "gather", "halo_shape", "repartition", "scatter", *_MODULES]
+__all__ = [
+    "DistributedAvgPool1d",
+    "DistributedAvgPool2d",
+    "DistributedAvgPool3d",
+    "DistributedLPPool1d",
+    "DistributedLPPool2d",
+    "DistributedLPPool3d",
+    "DistributedMaxPool1d",
+    "DistributedMaxPool2d",
+    "DistributedMaxPool3d",
+    "DistributedMinPool1d",
+    "DistributedMinPool2d",
+    "DistributedMinPool3d",
+    "DistributedPool",
+    "DistributedSumPool1d",
+    "DistributedSumPool2d",
+    "DistributedSumPool3d",
+    "Grid",
+    "Halo",
+    "Sequential",
+    "gather",
+    "halo_shape",
+    "repartition",
+    "scatter",
+]
 
 
 def __getattr__(name: str) -> _Any:

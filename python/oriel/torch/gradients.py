@@ -70,7 +70,7 @@ def pool_setup(ctx: Any, inputs: tuple, output: Any) -> None:
     ctx.save_for_forward(*ctx.to_save or ())
 
 
-def pool_gradient(ctx: Any, dy: Tensor) -> tuple[Tensor | None, ...]:
+def pool_gradient(ctx: Any, dy: Tensor) -> tuple[Tensor, *tuple[None, ...]]:
     x = _first_kept(ctx)
     input_like = (None, ctx.input_shape, ctx.channels_last) if x is None else (x, x.shape, False)
     return _operators.pool_backward.default(dy, *input_like, *ctx.arguments), *(None,) * _WINDOWS
