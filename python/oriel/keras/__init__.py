@@ -40,9 +40,6 @@ GlobalMaxPool1D, GlobalMaxPool2D, GlobalMaxPool3D = (
     _global.GlobalMaxPooling1D, _global.GlobalMaxPooling2D, _global.GlobalMaxPooling3D)
 
 __all__ = [
-    *adaptive.__all__,
-    *_global.__all__,
-    *windows.__all__,
     "AvgPool1D",
     "AvgPool2D",
     "AvgPool3D",
@@ -56,3 +53,6 @@ __all__ = [
     "MaxPool2D",
     "MaxPool3D",
 ]
+__all__ += adaptive.__all__
+__all__ += _global.__all__
+__all__ += windows.__all__

@@ -50,7 +50,7 @@ class GroupLink:
         ranks = dist.get_process_group_ranks(group)
         self.deadline: float = 600.0
         self.failed: str = ""
-        self._group = dist.new_group(ranks, timedelta(seconds=self.deadline), backend="gloo",
+        self._group: Any = dist.new_group(ranks, timedelta(seconds=self.deadline), backend="gloo",
                                      use_local_synchronization=True)
         self.rank: int = dist.get_rank(group)
         self.size: int = len(ranks)
@@ -101,6 +101,7 @@ class GroupLink:
         self._channels += 1
         return self._channels % (1 << 28) * 4
 
-    def open(self, tag: int, send: Sequence[tuple[int, NDArray[Any]]], receive: Sequence[tuple[int, NDArray[Any]]]) -> GroupChannel:
+    def open(self, tag: int, send: Sequence[tuple[int, NDArray[Any]]], receive: Sequence[tuple[int, NDArray[Any]]]
+             ) -> GroupChannel:
         """A channel of these messages (peer, bytes)."""
         return GroupChannel(self, self._group, tag, send, receive)

@@ -149,6 +149,7 @@ class MpiLink:
         self._channels += 1
         return self._channels % self._tags * 4
 
-    def open(self, tag: int, send: Sequence[tuple[int, NDArray[Any]]], receive: Sequence[tuple[int, NDArray[Any]]]) -> MpiChannel:
+    def open(self, tag: int, send: Sequence[tuple[int, NDArray[Any]]], receive: Sequence[tuple[int, NDArray[Any]]]
+             ) -> MpiChannel:
         """A channel of these messages (peer, bytes)."""
         return MpiChannel(self, self._communicator, tag, send, receive)
