@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, Literal, cast, overload
+from typing import Any, Literal, overload
 
 from numpy.typing import ArrayLike, NDArray
 

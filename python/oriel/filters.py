@@ -19,9 +19,7 @@ __all__ = ["maximum_filter", "minimum_filter", "uniform_filter"]
 
 # As in SciPy, 3.0 is a size, too.
 WholeNumbers = SupportsIndex | float | Sequence[SupportsIndex] | Sequence[float]
-EdgeMode = Literal[
-    "reflect", "grid-mirror", "mirror", "nearest", "wrap", "grid-wrap", "constant", "grid-constant"
-]
+EdgeMode = Literal["reflect", "grid-mirror", "mirror", "nearest", "wrap", "grid-wrap", "constant", "grid-constant"]
 _MODES = {
     "reflect": "reflect",
     "grid-mirror": "reflect",
@@ -387,7 +385,9 @@ def _write(op: Op, x: NDArray[Any], result: NDArray[Any], windows: list[_Window]
         result[...] = y
 
 
-def _parts(x: NDArray[Any], y: NDArray[Any], filled: list[_Window], edge: Any) -> Iterator[tuple[NDArray[Any], NDArray[Any]]]:
+def _parts(
+    x: NDArray[Any], y: NDArray[Any], filled: list[_Window], edge: Any
+) -> Iterator[tuple[NDArray[Any], NDArray[Any]]]:
     """(inputs, outputs) of parts of the result; the inputs of the interior are a view, those of the borders copies."""
     if not filled:
         yield x, y

@@ -207,7 +207,8 @@ def min_pool2d(input: Operand, kernel_size: Ints, stride: Ints | None = None, pa
 
 @fixed_wide_average
 def avg_pool2d(input: Operand, kernel_size: Ints, stride: Ints | None = None, padding: Padding = 0,
-               ceil_mode: bool = False, count_include_pad: bool = True, divisor_override: int | None = None) -> AnyArray:
+               ceil_mode: bool = False, count_include_pad: bool = True,
+               divisor_override: int | None = None) -> AnyArray:
     """The mean of each window over the last two axes. See `avg_pool`.
 
     Examples
@@ -336,7 +337,8 @@ def min_pool3d(input: Operand, kernel_size: Ints, stride: Ints | None = None, pa
 
 @fixed_wide_average
 def avg_pool3d(input: Operand, kernel_size: Ints, stride: Ints | None = None, padding: Padding = 0,
-               ceil_mode: bool = False, count_include_pad: bool = True, divisor_override: int | None = None) -> AnyArray:
+               ceil_mode: bool = False, count_include_pad: bool = True,
+               divisor_override: int | None = None) -> AnyArray:
     """The mean of each window over the last three axes. See `avg_pool`.
 
     Examples

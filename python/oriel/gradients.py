@@ -46,8 +46,8 @@ def max_pool_backward(dy: ArrayLike, x: ArrayLike, kernel_size: Ints, stride: In
                       out: NDArray[Any] | None = None) -> NDArray[Any]: ...
 
 
-def max_pool_backward(dy: Operand, x: Operand | Ints, kernel_size: Ints, stride: Ints | None = None, padding: Padding = 0,
-                      dilation: Ints = 1, *, ceil_mode: bool = False, indices: Operand | None = None,
+def max_pool_backward(dy: Operand, x: Operand | Ints, kernel_size: Ints, stride: Ints | None = None,
+                      padding: Padding = 0, dilation: Ints = 1, *, ceil_mode: bool = False, indices: Operand | None = None,
                       space: IndexSpace = "plane", axes: Ints | None = None, nan_policy: NanPolicy = "propagate",
                       out: AnyArray | None = None) -> AnyArray:
     """The gradient of `max_pool`: each `dy` goes to the input that was its window's maximum.
@@ -105,8 +105,8 @@ def min_pool_backward(dy: ArrayLike, x: ArrayLike, kernel_size: Ints, stride: In
                       out: NDArray[Any] | None = None) -> NDArray[Any]: ...
 
 
-def min_pool_backward(dy: Operand, x: Operand | Ints, kernel_size: Ints, stride: Ints | None = None, padding: Padding = 0,
-                      dilation: Ints = 1, *, ceil_mode: bool = False, indices: Operand | None = None,
+def min_pool_backward(dy: Operand, x: Operand | Ints, kernel_size: Ints, stride: Ints | None = None,
+                      padding: Padding = 0, dilation: Ints = 1, *, ceil_mode: bool = False, indices: Operand | None = None,
                       space: IndexSpace = "plane", axes: Ints | None = None, nan_policy: NanPolicy = "propagate",
                       out: AnyArray | None = None) -> AnyArray:
     """The gradient of `min_pool`; see `max_pool_backward`.

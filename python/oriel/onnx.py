@@ -22,8 +22,8 @@ _OLDEST = (1, 16)
 
 try:
     import onnx
-except ImportError as error:
-    raise ImportError("oriel.onnx needs the package onnx, 1.16 or newer, but none is installed") from error
+except ImportError as _error:
+    raise ImportError("oriel.onnx needs the package onnx, 1.16 or newer, but none is installed") from _error
 if tuple(int(part) for part in onnx.__version__.split(".")[:2]) < _OLDEST:
     raise ImportError(f"oriel.onnx needs the package onnx, 1.16 or newer, but {onnx.__version__} is installed")
 
@@ -277,7 +277,9 @@ def _pool_of(
     )
 
 
-def _average_pool(node: onnx.NodeProto, version: int, attributes: dict[str, Any], x: NDArray[Any]) -> tuple[NDArray[Any]]:
+def _average_pool(
+    node: onnx.NodeProto, version: int, attributes: dict[str, Any], x: NDArray[Any]
+) -> tuple[NDArray[Any]]:
     return (_core.forward(_pool_of("avg", x, attributes, bool(attributes.get("count_include_pad", 0))), x, None),)
 
 
@@ -289,7 +291,9 @@ def _lp_pool(node: onnx.NodeProto, version: int, attributes: dict[str, Any], x: 
     return (_core.forward(_pool_of("lp", x, attributes, norm=float(attributes.get("p", 2))), x, None),)
 
 
-def _max_pool(node: onnx.NodeProto, version: int, attributes: dict[str, Any], x: NDArray[Any]) -> tuple[NDArray[Any], ...]:
+def _max_pool(
+    node: onnx.NodeProto, version: int, attributes: dict[str, Any], x: NDArray[Any]
+) -> tuple[NDArray[Any], ...]:
     pool = _pool_of("max", x, attributes)
     if len(node.output) < 2 or not node.output[1]:
         return (_core.forward(pool, x, None),)
@@ -308,7 +312,9 @@ def _columns_first(indices: NDArray[Any], shape: tuple[int, ...]) -> NDArray[Any
     return np.where(absent, indices, indices - within + np.ravel_multi_index(places, shape[2:], order="F"))
 
 
-def _global_pool(node: onnx.NodeProto, version: int, attributes: dict[str, Any], x: NDArray[Any]) -> tuple[NDArray[Any]]:
+def _global_pool(
+    node: onnx.NodeProto, version: int, attributes: dict[str, Any], x: NDArray[Any]
+) -> tuple[NDArray[Any]]:
     ops: dict[str, Op] = {"GlobalMaxPool": "max", "GlobalAveragePool": "avg"}
     op = ops.get(node.op_type, "lp")
     norm = float(attributes.get("p", 2)) if op == "lp" else None

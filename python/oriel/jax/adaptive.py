@@ -25,7 +25,9 @@ __all__ = [
 ]
 
 
-def _read_axes(function: str, x: jax.Array, axes: int | Sequence[int] | None, data_format: DataFormat) -> tuple[int, ...]:
+def _read_axes(
+    function: str, x: jax.Array, axes: int | Sequence[int] | None, data_format: DataFormat
+) -> tuple[int, ...]:
     if axes is None:
         if x.ndim < 3:
             raise ValueError(
@@ -61,7 +63,11 @@ def _global_pool(
 
 
 def global_max_pool(
-    inputs: ArrayLike, *, axes: int | Sequence[int] | None = None, keepdims: bool = True, data_format: DataFormat = "channels_last"
+    inputs: ArrayLike,
+    *,
+    axes: int | Sequence[int] | None = None,
+    keepdims: bool = True,
+    data_format: DataFormat = "channels_last",
 ) -> jax.Array:
     """The largest element of all.
 
@@ -97,7 +103,11 @@ def global_max_pool(
 
 
 def global_min_pool(
-    inputs: ArrayLike, *, axes: int | Sequence[int] | None = None, keepdims: bool = True, data_format: DataFormat = "channels_last"
+    inputs: ArrayLike,
+    *,
+    axes: int | Sequence[int] | None = None,
+    keepdims: bool = True,
+    data_format: DataFormat = "channels_last",
 ) -> jax.Array:
     """The smallest element of all; see `global_max_pool`.
 
@@ -112,7 +122,11 @@ def global_min_pool(
 
 
 def global_avg_pool(
-    inputs: ArrayLike, *, axes: int | Sequence[int] | None = None, keepdims: bool = True, data_format: DataFormat = "channels_last"
+    inputs: ArrayLike,
+    *,
+    axes: int | Sequence[int] | None = None,
+    keepdims: bool = True,
+    data_format: DataFormat = "channels_last",
 ) -> jax.Array:
     """The mean of all elements, in the order of S8, rounded once; see `global_max_pool`.
 
@@ -127,7 +141,11 @@ def global_avg_pool(
 
 
 def global_sum_pool(
-    inputs: ArrayLike, *, axes: int | Sequence[int] | None = None, keepdims: bool = True, data_format: DataFormat = "channels_last"
+    inputs: ArrayLike,
+    *,
+    axes: int | Sequence[int] | None = None,
+    keepdims: bool = True,
+    data_format: DataFormat = "channels_last",
 ) -> jax.Array:
     """The sum of all elements, in the order of S8; see `global_max_pool`.
 
@@ -163,14 +181,18 @@ def global_lp_pool(
     )
 
 
-def _adaptive_pool(function: str, op: Op, inputs: ArrayLike, output_size: Sequence[int], data_format: DataFormat) -> jax.Array:
+def _adaptive_pool(
+    function: str, op: Op, inputs: ArrayLike, output_size: Sequence[int], data_format: DataFormat
+) -> jax.Array:
     x = read_array(function, inputs)
     outputs = read_ints(function, "output_size", output_size)
     axes = spatial_axes(function, x, len(outputs), data_format)
     return pool_as(x, make_spec(op, None, None, 0, 1, outputs, axes, pooled_sizes(x, axes)))
 
 
-def adaptive_avg_pool(inputs: ArrayLike, output_size: Sequence[int], *, data_format: DataFormat = "channels_last") -> jax.Array:
+def adaptive_avg_pool(
+    inputs: ArrayLike, output_size: Sequence[int], *, data_format: DataFormat = "channels_last"
+) -> jax.Array:
     """The mean of each of `output_size` windows that share the input evenly.
 
     Parameters
@@ -203,7 +225,9 @@ def adaptive_avg_pool(inputs: ArrayLike, output_size: Sequence[int], *, data_for
     return _adaptive_pool("adaptive_avg_pool", "avg", inputs, output_size, data_format)
 
 
-def adaptive_max_pool(inputs: ArrayLike, output_size: Sequence[int], *, data_format: DataFormat = "channels_last") -> jax.Array:
+def adaptive_max_pool(
+    inputs: ArrayLike, output_size: Sequence[int], *, data_format: DataFormat = "channels_last"
+) -> jax.Array:
     """The largest element of each of `output_size` windows that share the input evenly; see `adaptive_avg_pool`.
 
     Examples

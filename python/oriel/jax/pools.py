@@ -11,7 +11,17 @@ import numpy as np
 from jax.typing import ArrayLike
 
 from oriel.array_types import Op
-from oriel.jax.arguments import DataFormat, Padding, crop, pooled_sizes, read_array, read_ints, read_norm, read_pairs, spatial_axes
+from oriel.jax.arguments import (
+    DataFormat,
+    Padding,
+    crop,
+    pooled_sizes,
+    read_array,
+    read_ints,
+    read_norm,
+    read_pairs,
+    spatial_axes,
+)
 from oriel.jax.lp import lp_pool_p
 from oriel.jax.primitives import select_indices_p, select_p, sum_pool_p
 from oriel.jax.spec import PoolSpec, make_spec

@@ -263,21 +263,23 @@ def linear_in_second(primitive: Primitive, transposed: Primitive) -> None:
     ad.primitive_transposes[primitive] = transpose
 
 
-sum_pool_p = define("oriel_sum_pool", pooled_aval, call_handler("oriel_pool"))
-sum_pool_transpose_p = define("oriel_sum_pool_transpose", unpooled_aval, call_handler("oriel_pool_backward_linear"))
+sum_pool_p: Primitive = define("oriel_sum_pool", pooled_aval, call_handler("oriel_pool"))
+sum_pool_transpose_p: Primitive = define(
+    "oriel_sum_pool_transpose", unpooled_aval, call_handler("oriel_pool_backward_linear")
+)
 ad.deflinear2(sum_pool_p, lambda ct, _, *, spec: [sum_pool_transpose_p.bind(ct, spec=spec)])
 ad.deflinear2(sum_pool_transpose_p, lambda ct, _, *, spec: [sum_pool_p.bind(ct, spec=spec)])
 
-wrapped_sum_p = define("oriel_wrapped_sum_pool", pooled_aval, call_handler("oriel_pool_wrapped"))
+wrapped_sum_p: Primitive = define("oriel_wrapped_sum_pool", pooled_aval, call_handler("oriel_pool_wrapped"))
 
-select_p = define("oriel_select_pool", pooled_aval, call_handler("oriel_pool"))
-select_indices_p = define(
+select_p: Primitive = define("oriel_select_pool", pooled_aval, call_handler("oriel_pool"))
+select_indices_p: Primitive = define(
     "oriel_select_pool_indices", _indexed_avals, call_handler("oriel_pool_indices"), multiple_results=True
 )
-pick_p = define(
+pick_p: Primitive = define(
     "oriel_pick", lambda x, t, *, spec: pooled_aval(t, spec=spec), call_handler("oriel_pool_pick"), binary=True
 )
-pick_transpose_p = define(
+pick_transpose_p: Primitive = define(
     "oriel_pick_transpose",
     lambda x, dy, *, spec: unpooled_aval(dy, spec=spec),
     call_handler("oriel_pool_backward"),

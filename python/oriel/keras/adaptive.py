@@ -21,7 +21,8 @@ __all__ = [
 
 class AdaptivePooling(PoolingLayer):
     """Pools with windows that follow from the extents of input and output."""
-    def __init__(self, output_size: int | tuple[int, ...], data_format: DataFormat | None = None, **kwargs: Any) -> None:
+    def __init__(self, output_size: int | tuple[int, ...], data_format: DataFormat | None = None,
+                 **kwargs: Any) -> None:
         super().__init__(data_format, **kwargs)
         self.output_size: tuple[int, ...] = ints(type(self).__name__, "output_size", output_size, self._ndim)
 

@@ -90,7 +90,8 @@ class WindowPooling(PoolingLayer):
         super().__init__(data_format, name=name, **kwargs)
         layer = type(self).__name__
         self.pool_size: tuple[int, ...] = ints(layer, "pool_size", pool_size, self._ndim)
-        self.strides: tuple[int, ...] = self.pool_size if strides is None else ints(layer, "strides", strides, self._ndim)
+        strides = self.pool_size if strides is None else strides
+        self.strides: tuple[int, ...] = ints(layer, "strides", strides, self._ndim)
         if not isinstance(padding, str) or padding.lower() not in ("valid", "same"):
             raise ValueError(f"{layer}: padding must be 'valid' or 'same', but is {padding!r}")
         self.padding: Literal["valid", "same"] = "valid" if padding.lower() == "valid" else "same"
@@ -111,8 +112,8 @@ class LpWindowPooling(WindowPooling):
     _op = "lp"
 
     def __init__(self, norm_type: float, pool_size: int | tuple[int, ...] = 2,
-                 strides: int | tuple[int, ...] | None = None, padding: PaddingWord = "valid", data_format: DataFormat | None = None,
-                 name: str | None = None, **kwargs: Any) -> None:
+                 strides: int | tuple[int, ...] | None = None, padding: PaddingWord = "valid",
+                 data_format: DataFormat | None = None, name: str | None = None, **kwargs: Any) -> None:
         super().__init__(pool_size, strides, padding, data_format, name, **kwargs)
         if not isinstance(norm_type, (int, float)) or not norm_type >= 1:
             raise ValueError(f"{type(self).__name__}: norm_type must be a number >= 1, but is {norm_type!r}")

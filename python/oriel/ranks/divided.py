@@ -112,8 +112,8 @@ class DividedPool:
     def __init__(self, function: str, P_x: GridLike, arguments: Sequence[Any], nan_policy: NanPolicy, ndim: int,
                  output_partition: OutputPartition) -> None:
         self.function = function
-        self.op = str(arguments[0])
-        self.grid = Grid.of(P_x)
+        self.op: str = str(arguments[0])
+        self.grid: Grid = Grid.of(P_x)
         self.output_partition: OutputPartition = output_partition
         self.core: _core.Pool
         core: Any = None
@@ -126,7 +126,7 @@ class DividedPool:
 
         same_on_all(self.grid.link, function, described)
         self.core = core
-        self.place = f"call of {function} (pool {next(_numbers.setdefault(self.grid.link, itertools.count()))})"
+        self.place: str = f"call of {function} (pool {next(_numbers.setdefault(self.grid.link, itertools.count()))})"
         self._bound: dict[Any, Bound] = {}
         self._last: Any = None
         self._current: Bound | None = None

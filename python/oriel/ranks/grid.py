@@ -120,7 +120,8 @@ class Grid:
     >>> Grid(MPI.COMM_SELF, (1, 1, 1, 1)).index
     (0, 0, 0, 0)
     """
-    def __init__(self, communicator: Communicator, shape: Sequence[int] | None = None, deadline: float | None = None) -> None:
+    def __init__(self, communicator: Communicator, shape: Sequence[int] | None = None,
+                 deadline: float | None = None) -> None:
         self.link: Link
         self.link, found = _connect(communicator)
         self.rank: int = self.link.rank

@@ -103,7 +103,7 @@ class _Extremum(_Layer):
                  nan_policy: NanPolicy = "propagate", output_partition: OutputPartition = None) -> None:
         self._divide(P_x, kernel_size, stride, padding, dilation, ceil_mode, True, None, None, nan_policy,
                      output_partition)
-        self.return_indices = bool(return_indices)
+        self.return_indices: bool = bool(return_indices)
 
 
 class _Average(_Layer):
@@ -131,8 +131,8 @@ class _Norm(_Layer):
     _op = "lp"
 
     def __init__(self, P_x: GridLike, norm_type: float, kernel_size: Ints, stride: Ints | None = None,
-                 padding: Padding = 0, dilation: Ints = 1, ceil_mode: bool = False, *, nan_policy: NanPolicy = "propagate",
-                 output_partition: OutputPartition = None) -> None:
+                 padding: Padding = 0, dilation: Ints = 1, ceil_mode: bool = False, *,
+                 nan_policy: NanPolicy = "propagate", output_partition: OutputPartition = None) -> None:
         self._divide(P_x, kernel_size, stride, padding, dilation, ceil_mode, True, None, norm_type, nan_policy,
                      output_partition)
 

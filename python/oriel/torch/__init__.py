@@ -22,8 +22,8 @@ tensor([[[ 2.5000,  4.5000],
 
 try:
     import torch as _torch
-except ModuleNotFoundError as error:
-    if error.name != "torch":
+except ModuleNotFoundError as _error:
+    if _error.name != "torch":
         raise
     raise ImportError("oriel.torch needs PyTorch 2.10 or newer, which is not installed: pip install torch") from None
 

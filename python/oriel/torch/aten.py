@@ -41,7 +41,7 @@ def decompositions() -> dict[Any, Callable[..., Any]]:
     return table
 
 
-def translate(operator: Any, arguments: tuple) -> Any:
+def translate(operator: Any, arguments: tuple[Any, ...]) -> Any:
     """What `decompositions` makes of a call, for `torch.onnx.export`.
 
     Raises

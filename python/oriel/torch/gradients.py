@@ -64,7 +64,7 @@ def pick(x: Tensor, indices: Tensor, axes: Sequence[int]) -> Tensor:
 # -- oriel::pool and oriel::pool_with_indices
 
 
-def pool_setup(ctx: Any, inputs: tuple, output: Any) -> None:
+def pool_setup(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
     x, *ctx.arguments = inputs
     keep_input(ctx, x, ctx.arguments[0], ctx.arguments[_OMIT_NAN])
     ctx.save_for_forward(*ctx.to_save or ())
@@ -80,7 +80,7 @@ def pool_tangent(ctx: Any, t: Tensor, *_: None) -> Tensor:
     return _pooled_tangent(t, (_primals(ctx) or [None])[0], ctx.arguments)
 
 
-def pool_with_indices_setup(ctx: Any, inputs: tuple, output: Any) -> None:
+def pool_with_indices_setup(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
     pool_setup(ctx, inputs, output)
     ctx.mark_non_differentiable(output[1])
     ctx.set_materialize_grads(False)
@@ -108,7 +108,7 @@ def _pooled_tangent(t: Tensor, x: Any, arguments: Sequence[Any]) -> Tensor:
 # -- oriel::pool_backward
 
 
-def pool_backward_setup(ctx: Any, inputs: tuple, output: Any) -> None:
+def pool_backward_setup(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
     dy, x, _, ctx.channels_last, *ctx.arguments = inputs
     ctx.input_shape = output.shape
     _keep(ctx, x, dy if ctx.arguments[0] == "lp" else None)
@@ -172,7 +172,7 @@ class _LpTerms:
 # -- oriel::unpool
 
 
-def unpool_setup(ctx: Any, inputs: tuple, output: Any) -> None:
+def unpool_setup(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
     _, indices, ctx.output_size, ctx.axes = inputs
     _keep(ctx, indices)
 

@@ -87,10 +87,15 @@ class _Pool(_Layer):
     __constants__ = ["return_indices"]
 
     if TYPE_CHECKING:
+        __constants__: list[str]
         return_indices: bool
         _operator: tuple[Any, ...]
 
         def __call__(self, input: Tensor) -> Any: ...
+
+        def forward(self, input: Tensor) -> Any:
+            """The pool of `input`, with indices if `return_indices` is set."""
+            ...
 
     return_indices = False
 
@@ -103,15 +108,17 @@ class _Pool(_Layer):
         self._operator = operator_arguments(self._ndim + 2, *self._pool())
         return self
 
-    def forward(self, input):
-        """The pool of `input`, with indices if `return_indices` is set."""
-        if torch.jit.is_scripting():  # pyright: ignore[reportPrivateImportUsage]
-            if self.return_indices:
-                return torch.ops.oriel.pool_with_indices(input, *self._operator)
+    if not TYPE_CHECKING:
+
+        def forward(self, input):
+            """The pool of `input`, with indices if `return_indices` is set."""
+            if torch.jit.is_scripting():  # pyright: ignore[reportPrivateImportUsage]
+                if self.return_indices:
+                    return torch.ops.oriel.pool_with_indices(input, *self._operator)
+                else:
+                    return torch.ops.oriel.pool(input, *self._operator)
             else:
-                return torch.ops.oriel.pool(input, *self._operator)
-        else:
-            return (pool_with_indices if self.return_indices else pool)(input, *self._pool(input))
+                return (pool_with_indices if self.return_indices else pool)(input, *self._pool(input))
 
 
 class _ExtremumPool(_Pool):
@@ -173,8 +180,8 @@ class _WideAvgPool(_AvgPool):
                  nan_policy: NanPolicy = "propagate") -> None:
         super().__init__()
         self.kernel_size = kernel_size
-        self.stride = stride if stride is not None else kernel_size
-        self.padding = padding
+        self.stride: Ints = stride if stride is not None else kernel_size
+        self.padding: Padding = padding
         self.ceil_mode = ceil_mode
         self.count_include_pad = count_include_pad
         self.divisor_override = divisor_override
@@ -259,7 +266,8 @@ class _AdaptivePool(_Pool):
 class _AdaptiveMaxPool(_AdaptivePool):
     _op = "max"
 
-    def __init__(self, output_size: OutputSize, return_indices: bool = False, *, nan_policy: NanPolicy = "propagate") -> None:
+    def __init__(self, output_size: OutputSize, return_indices: bool = False, *,
+                 nan_policy: NanPolicy = "propagate") -> None:
         super().__init__()
         self.output_size = output_size
         self.return_indices = return_indices
@@ -379,8 +387,8 @@ class AvgPool1d(_AvgPool):
                  nan_policy: NanPolicy = "propagate") -> None:
         super().__init__()
         self.kernel_size = kernel_size
-        self.stride = stride if stride is not None else kernel_size
-        self.padding = padding
+        self.stride: Ints = stride if stride is not None else kernel_size
+        self.padding: Padding = padding
         self.ceil_mode = ceil_mode
         self.count_include_pad = count_include_pad
         self._set_beyond(divisor_override=divisor_override, dilation=dilation, nan_policy=nan_policy)

@@ -64,7 +64,7 @@ def _gradient(ctx: Any, dy: Tensor) -> Tensor:
 
 class _PoolFunction(Function):
     @staticmethod
-    def forward(ctx: Any, x: Tensor, core: _core.Pool, pool: tuple) -> Tensor:
+    def forward(ctx: Any, x: Tensor, core: _core.Pool, pool: tuple[Any, ...]) -> Tensor:
         ctx.core = core
         ctx.pool = pool
         if pool[0] not in ("max", "min"):
@@ -81,7 +81,7 @@ class _PoolFunction(Function):
 
 class _PoolWithIndicesFunction(Function):
     @staticmethod
-    def forward(ctx: Any, x: Tensor, core: _core.Pool, pool: tuple) -> tuple[Tensor, Tensor]:
+    def forward(ctx: Any, x: Tensor, core: _core.Pool, pool: tuple[Any, ...]) -> tuple[Tensor, Tensor]:
         gradients.keep_input(ctx, x, pool[0], pool[11])
         ctx.core = core
         ctx.pool = pool
