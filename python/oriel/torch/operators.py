@@ -234,5 +234,5 @@ pool_backward: OpOverload = _define("pool_backward",
                         gradients.pool_backward_setup, gradients.pool_backward_gradient,
                         gradients.pool_backward_tangent)
 unpool: OpOverload = _define("unpool", "Tensor y, Tensor indices, SymInt[] output_size, int[] axes", ("out",),
-                             _unpool_kernel, _unpool_fake, _unpool_batched, gradients.unpool_setup, gradients.unpool_gradient,
-                             gradients.unpool_tangent)
+                             _unpool_kernel, _unpool_fake, _unpool_batched, gradients.unpool_setup,
+                             gradients.unpool_gradient, gradients.unpool_tangent)
