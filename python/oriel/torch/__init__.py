@@ -33,8 +33,9 @@ if not hasattr(_torch.Tensor, "__dlpack_c_exchange_api__"):  # how the engine re
 
 from oriel.torch import functional
 from oriel.torch.aten import decompositions
-from oriel.torch.functional import *  # noqa: F403
+from oriel.torch.fixed_rank import *  # noqa: F403
 from oriel.torch.modules import *  # noqa: F403
+from oriel.torch.pools import *  # noqa: F403
 from oriel.torch.replace import PoolingReport, replace_pooling
 from oriel.torch import modules as _modules
 
