@@ -3,7 +3,7 @@ JOBS ?= $(shell nproc)
 CTEST = ctest --output-on-failure --no-tests=error -j$(JOBS)
 BUILD = cmake --build --preset
 
-.PHONY: help deps demo test check build python model bench portable wasm fuzz lint format docs install packages venv clean
+.PHONY: help deps demo test check build python bindings model bench portable wasm fuzz lint format docs install packages venv clean
 .DEFAULT_GOAL := help
 
 help: ## List what can be made
@@ -35,6 +35,11 @@ build: ## Build the library and the command into build/ (build/bin/oriel); insta
 python: deps ## Install the Python package oriel into .venv
 	@scripts/venv.sh test demo
 	@scripts/install_python.sh
+
+bindings: packages ## Build liboriel_c and run the bindings for other languages with it: their tests and the examples of docs/bindings.md
+	@cmake --preset release >/dev/null
+	@$(BUILD) release --target oriel_c -j$(JOBS)
+	@cd build && $(CTEST) -L bindings
 
 model: python ## Train the portrait demo model again on drawn people: hours on two cores; goes on where it stopped
 	@.venv/bin/python apps/portrait/training/pool.py

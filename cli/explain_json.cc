@@ -37,9 +37,10 @@ std::string explain_json(const Problem& problem) {
   Json axes = Json::array();
   for (int i = 0; i < problem.pooled; ++i) {
     constexpr index_t most = 1000000;
-    if (problem.axis[static_cast<std::size_t>(i)].out > most)
-      throw Error(fmt::format("--json: lists at most {} windows, but an axis has {}", most,
-                              problem.axis[static_cast<std::size_t>(i)].out));
+    const auto n = static_cast<std::size_t>(i);
+    if (problem.axis[n].out > most)
+      throw Error(fmt::format("explain: at most {} windows of an axis are listed, but axis {} has {}", most,
+                              problem.axes[n], problem.axis[n].out));
     axes.push_back(axis_json(problem, i));
   }
   return json_text({{"name", to_string(problem)},

@@ -12,13 +12,29 @@
 #include "oriel/pool.h"
 
 namespace oriel::cli {
+namespace {
+
+std::string kernels_of(const InstructionSet& set) {
+  const std::string vectors = set.vector_bytes == 0 ? "no vectors" : fmt::format("{}-byte vectors", set.vector_bytes);
+  return fmt::format("{}: {}; {}", set.name, vectors, fmt::join(set.kernels, ", "));
+}
+
+}  // namespace
+
 int run_info(const InfoCommand& command) {
   const std::vector<std::string> targets = supported_targets();
+  std::vector<std::string> kernels;
+  Json sets = Json::object();
+  for (const InstructionSet& set : instruction_sets()) {
+    kernels.push_back(kernels_of(set));
+    sets[set.name] = {{"vector_bytes", set.vector_bytes}, {"kernels", set.kernels}};
+  }
   const std::string hdf5 = io::hdf5_version();
   if (command.json) {
     print(json_text({{"version", version()},
                      {"target", active_target()},
                      {"targets", targets},
+                     {"kernels", sets},
                      {"threads", default_threads()},
                      {"compiler", ORIEL_COMPILER},
                      {"build_type", ORIEL_BUILD_TYPE},
@@ -27,11 +43,13 @@ int run_info(const InfoCommand& command) {
                      {"ops", op_names()}}));
     return kExitDone;
   }
-  print(fmt::format(
-      "oriel {}\ntarget     {}  (ORIEL_TARGET forces one of: {})\nthreads    {}\ncompiler   {}, {}\nhdf5       {}\n"
-      "dtypes     {}\nops        {}\n",
-      version(), active_target(), fmt::join(targets, " "), default_threads(), ORIEL_COMPILER, ORIEL_BUILD_TYPE,
-      hdf5.empty() ? "none" : hdf5, fmt::join(dtype_names(), " "), fmt::join(op_names(), " ")));
+  print(
+      fmt::format("oriel {}\ntarget     {}  (ORIEL_TARGET forces one of: {})\nkernels    {}\nthreads    {}\ncompiler   "
+                  "{}, {}\nhdf5       {}\n"
+                  "dtypes     {}\nops        {}\n",
+                  version(), active_target(), fmt::join(targets, " "), fmt::join(kernels, "\n           "),
+                  default_threads(), ORIEL_COMPILER, ORIEL_BUILD_TYPE, hdf5.empty() ? "none" : hdf5,
+                  fmt::join(dtype_names(), " "), fmt::join(op_names(), " ")));
   return kExitDone;
 }
 

@@ -13,7 +13,9 @@ set(CMAKE_FIND_ROOT_PATH_MODE_INCLUDE ONLY)
 set(CMAKE_FIND_ROOT_PATH_MODE_PACKAGE ONLY)
 set(ENV{PKG_CONFIG_LIBDIR} ${oriel_foreign}/pkgconfig:${ORIEL_FOREIGN_ROOT}/usr/share/pkgconfig)
 set(ENV{PKG_CONFIG_SYSROOT_DIR} ${ORIEL_FOREIGN_ROOT})
-set(CMAKE_EXE_LINKER_FLAGS_INIT -Wl,-rpath-link,${oriel_foreign})
-set(CMAKE_SHARED_LINKER_FLAGS_INIT -Wl,-rpath-link,${oriel_foreign})
+set(oriel_foreign_base ${ORIEL_FOREIGN_ROOT}/lib/${ORIEL_PROCESSOR}-linux-gnu)
+set(CMAKE_EXE_LINKER_FLAGS_INIT -Wl,-rpath-link,${oriel_foreign}:${oriel_foreign_base})
+set(CMAKE_SHARED_LINKER_FLAGS_INIT -Wl,-rpath-link,${oriel_foreign}:${oriel_foreign_base})
 set(CMAKE_CROSSCOMPILING_EMULATOR
-  qemu-${ORIEL_PROCESSOR}-static -L /usr/${ORIEL_PROCESSOR}-linux-gnu -E LD_LIBRARY_PATH=${oriel_foreign})
+  qemu-${ORIEL_PROCESSOR}-static -L /usr/${ORIEL_PROCESSOR}-linux-gnu
+  -E LD_LIBRARY_PATH=/usr/${ORIEL_PROCESSOR}-linux-gnu/lib:${oriel_foreign}:${oriel_foreign_base})  # the C library of that folder, whatever others there are

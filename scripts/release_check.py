@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Checks that what names a version agrees, before a release. Usage: release_check.py [--tag vX.Y.Z] [--sdist FILE].
 
-Always: CMakeLists.txt, include/oriel/version.h, CITATION.cff, CHANGELOG.md and the recipes of packaging/ have one version.
+Always: CMakeLists.txt, include/oriel/version.h, CITATION.cff, CHANGELOG.md, the recipes of packaging/ and the bindings have one
+version.
 With --tag: the tag is that version, its section of CHANGELOG.md is the first one and has a date, and git has no changes.
 With --sdist: the archive is called so and holds what `git archive HEAD` holds, byte for byte, without the patterns of
 tool.scikit-build.sdist.exclude in pyproject.toml. Prints each difference, ends with 1 for any.
@@ -23,6 +24,10 @@ VERSIONS = [
     ("packaging/vcpkg/oriel/vcpkg.json", r'"version": "([^"]+)"'),
     ("packaging/conda/recipe.yaml", r'(?m)^  version: "([^"]+)"'),
     ("packaging/spack/spack_repo/oriel/packages/oriel/package.py", r'(?m)^    version\("([^"]+)"\)'),
+    ("bindings/rust/Cargo.toml", r'(?m)^version = "([^"]+)"'),
+    ("bindings/rust/Cargo.lock", r'name = "oriel"\nversion = "([^"]+)"'),
+    ("bindings/r/oriel/DESCRIPTION", r"(?m)^Version: (\S+)"),
+    ("bindings/julia/Project.toml", r'(?m)^version = "([^"]+)"'),
     ("packaging/debian/changelog", r"\Aoriel \((\S+)-[^-\s)]+\)"),
 ]
 SECTION = re.compile(r"^## \[(\S+)\] - (.+)$", re.MULTILINE)

@@ -4,11 +4,11 @@
 Usage: sbom.py [--from debian|wheel] [--given NAME=VERSION]... [--output FILE] ARTIFACT
 
 ARTIFACT is a shared library or program (ELF), or a wheel. Listed are the libraries that it is built with (Highway, fmt and
-oneTBB; nanobind too for a wheel) and those that it is linked with, as its dynamic sections name them. A library
-that no component stands for is an error: the list is whole or not written. Versions come from the installed Debian packages
-(--from debian), or for a wheel's vendored libraries from scripts/wheel_dependencies.txt, with their archives' SHA-256 (--from
-wheel); --given NAME=VERSION takes precedence. The same inputs give the same bytes; the time is SOURCE_DATE_EPOCH, and without it none is
-written.
+oneTBB; nanobind too for a wheel, and for a program those of which it uses headers alone) and those that it is linked with,
+as its dynamic sections name them. A library that no component stands for is an error: the list is whole or not written.
+Versions come from the installed Debian packages (--from debian), or for a wheel's vendored libraries from
+scripts/wheel_dependencies.txt, with their archives' SHA-256 (--from wheel); --given NAME=VERSION takes precedence. The same
+inputs give the same bytes; the time is SOURCE_DATE_EPOCH, and without it none is written.
 """
 
 import argparse
@@ -32,10 +32,16 @@ INGREDIENTS = {
     "fmt": ("MIT", "libfmt-dev", "fmtlib/fmt", r"libfmt(-[0-9a-f]+)?\.so.*"),
     "oneTBB": ("Apache-2.0", "libtbb-dev", "uxlfoundation/oneTBB", r"libtbb(-[0-9a-f]+)?\.so.*"),
 }
+# Of which nothing but headers is used, so that no dynamic section names them: the last is the files' names.
+HEADERS = {
+    "CLI11": ("BSD-3-Clause", "libcli11-dev", "CLIUtils/CLI11", r"oriel(-.*)?"),
+    "nlohmann-json": ("MIT", "nlohmann-json3-dev", "nlohmann/json", r"oriel(-.*)?|liboriel_nn\.so.*"),
+    "Boost": ("BSL-1.0", "libboost-dev", "boostorg/boost", r"oriel-portrait"),
+}
 PYTHON_INGREDIENTS = {"nanobind": ("BSD-3-Clause", "wjakob/nanobind")}
 # What every program of the system has; the system's package manager knows their versions.
 SYSTEM = re.compile(r"(libc|libm|libpthread|libdl|librt|libstdc\+\+|libgcc_s|ld-linux[\w-]*)\.so.*")
-OWN = re.compile(r"liboriel(_tile|_nn)?\.so.*")
+OWN = re.compile(r"liboriel(_c|_tile|_nn)?\.so.*")
 NAMESPACE = uuid.UUID("3c7f5f0a-52f1-5b0e-9a57-8d1f3f6e6b1c")
 
 
@@ -118,10 +124,10 @@ def component(name, version, licence, kind, **more):
 
 
 def ingredient(name, source, given):
-    licence, package, repository, _ = INGREDIENTS[name]
+    licence, package, repository, _ = {**INGREDIENTS, **HEADERS}[name]
     if name in given:
         return component(name, given[name], licence, f"pkg:github/{repository}")
-    if source == "debian":
+    if source == "debian" or name in HEADERS:
         version = debian_version(package)
         return component(name, version, licence, f"pkg:deb/debian/{package}")
     version, digest, address = wheel_rows()[name]
@@ -145,7 +151,8 @@ def python_ingredient(name, given):
 
 def components_of(path, source, given):
     wanted, held = linked(path)
-    made = [ingredient(name, source, given) for name in INGREDIENTS]
+    headers = [name for name, row in HEADERS.items() if re.fullmatch(row[3], path.name)]
+    made = [ingredient(name, source, given) for name in [*INGREDIENTS, *headers]]
     if path.suffix == ".whl":
         made += [python_ingredient(name, given) for name in PYTHON_INGREDIENTS]
     for soname in sorted(wanted - held):

@@ -27,10 +27,10 @@ in_root() {
 
 # The tools.
 make_root() {
-  [ "$(cat "$root/ready" 2>/dev/null)" = "$suite $packages $sources" ] && return
-  [ "$(id -u)" -eq 0 ] || skip "the tools live in a root of their own, which only root can make and enter; run: sudo scripts/wasm.sh"
-  command -v debootstrap >/dev/null || scripts/install_debian.sh debian_packages_wasm.txt
+  [ "$(id -u)" -eq 0 ] || skip "the tools live in a root of their own, which only root can make and enter; run: sudo make wasm"
   unshare -m true 2>/dev/null || skip "this system does not let root mount (a container without CAP_SYS_ADMIN)"
+  [ "$(cat "$root/ready" 2>/dev/null)" = "$suite $packages $sources" ] && return
+  command -v debootstrap >/dev/null || scripts/install_debian.sh debian_packages_wasm.txt || skip "debootstrap cannot be installed"
   if ! [ -e "$root/installed" ]; then
     # shellcheck disable=SC2016  # apt-get fills this in
     repository=$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' 'Component: main' | grep -v security | head -n 1)
@@ -57,7 +57,8 @@ make_root() {
 make_library() {
   library=$1
   shift
-  [ "$(cat "$folder/prefix/$library" 2>/dev/null)" = "$*" ] && return
+  how="$* $(cksum <cmake/wasm.cmake)"
+  [ "$(cat "$folder/prefix/$library" 2>/dev/null)" = "$how" ] && return
   echo "Building $library"
   # shellcheck disable=SC2016  # expanded in the root
   in_root sh -ec 'name=$1 folder=$2 jobs=$3; shift 3
@@ -68,7 +69,7 @@ make_library() {
     cmake --build "$folder/$name" -j"$jobs"
     cmake --install "$folder/$name"' sh "$library" "$folder" "$jobs" "$@" >"$folder/$library.log" 2>&1 ||
     { tail -n 20 "$folder/$library.log"; exit 1; }
-  echo "$*" >"$folder/prefix/$library"
+  echo "$how" >"$folder/prefix/$library"
 }
 
 # The library without threads, natively: the same hashes. Its objects are those of the release build, but for one.
@@ -85,9 +86,6 @@ check_without_threads() {
 
 # What the native command says and computes, for the module to agree with: build-wasm/expected.
 ask_command() {
-  oriel=${ORIEL:-build/bin/oriel}
-  [ -x "$oriel" ] || { echo "wasm: $oriel must be the native command (make build makes it; ORIEL=path names another)" >&2; exit 1; }
-  oriel=$(realpath "$oriel")
   rm -rf "$folder/expected"
   in_root node apps/wasm/tests/write_inputs.mjs "$folder/expected"
   number=0
@@ -99,16 +97,9 @@ ask_command() {
   while read -r words; do (cd "$folder/expected" && "$oriel" pool $words); done <"$folder/expected/pools.txt"
 }
 
-# At most 500 kB are sent to a browser.
-check_size() {
-  most=500000
-  size=0
-  for file in oriel.wasm oriel.mjs; do size=$((size + $(gzip -9 -c "$folder/build/module/$file" | wc -c))); done
-  echo "module: $(wc -c <"$folder/build/module/oriel.wasm") bytes, compressed with its wrapper $size of at most $most"
-  [ $size -le $most ] || { echo "wasm: the compressed module must have at most $most bytes, but has $size" >&2; exit 1; }
-}
-
 make_root
+oriel=$(realpath -m "${ORIEL:-build/bin/oriel}")
+[ -x "$oriel" ] || { echo "wasm: $oriel must be the native command (make build makes it; ORIEL=path names another)" >&2; exit 1; }
 make_library highway -D HWY_ENABLE_TESTS=OFF -D HWY_ENABLE_EXAMPLES=OFF -D HWY_ENABLE_CONTRIB=OFF
 make_library fmtlib -D FMT_TEST=OFF -D FMT_DOC=OFF
 # shellcheck disable=SC2016  # expanded in the root
@@ -121,6 +112,6 @@ in_root ctest --preset wasm --no-tests=error -R '^vectors$'
 ask_command
 in_root node apps/wasm/tests/module_test.mjs "$folder/build/module" "$folder/expected" apps/wasm/tests/names.txt
 in_root node apps/wasm/tests/docs_test.mjs "$folder/build/module" docs/wasm.md
-check_size
+in_root node apps/wasm/tests/size.mjs "$folder/build/module"
 check_without_threads
 echo "wasm: build-wasm/build/module has oriel.wasm and oriel.mjs"

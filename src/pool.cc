@@ -289,6 +289,17 @@ Explanation explain(const Problem& problem) {
 
 std::string version() { return fmt::format("{}.{}.{}", ORIEL_VERSION_MAJOR, ORIEL_VERSION_MINOR, ORIEL_VERSION_PATCH); }
 std::vector<std::string> supported_targets() { return cpu::supported_targets(); }
+std::vector<InstructionSet> instruction_sets() {
+  std::vector<InstructionSet> sets;
+  const std::vector<std::string> names = supported_targets();
+  for (const cpu::Kernels& of : cpu::supported_kernels()) {
+    InstructionSet& set = sets.emplace_back(InstructionSet{names[sets.size()], of.vector_bytes, {"rows"}});
+    if (of.planes) set.kernels.insert(set.kernels.end(), {"planes", "channels", "masked"});
+    if (of.registers) set.kernels.emplace_back("registers");
+    if (of.bytes) set.kernels.emplace_back("bytes");
+  }
+  return sets;
+}
 std::string active_target() { return cpu::active_target(); }
 void set_target(const std::string& name) { cpu::set_target(name); }
 int default_threads() { return cpu::default_threads(); }

@@ -1,14 +1,20 @@
-// What the module exports. Texts come in as UTF-8 that ends with a 0. A function that may fail returns 0 if it has done
-// its work, else 1: then result 0 is the error's text. Results stay until the next call.
+#include "apps/wasm/exports.h"
+
 #include <cstdlib>
 #include <span>
+#include <string_view>
+#include <vector>
 
 #include "apps/wasm/operands.h"
 #include "cli/axis_picture.h"
 #include "cli/explain.h"
 #include "oriel/pool.h"
 
-#define ORIEL_EXPORT(name) extern "C" __attribute__((used, visibility("default"), export_name(#name)))
+#ifdef __EMSCRIPTEN__
+#define ORIEL_EXPORT(name) __attribute__((used, visibility("default"), export_name(#name)))
+#else  // tests
+#define ORIEL_EXPORT(name)
+#endif
 
 namespace {
 
@@ -16,10 +22,14 @@ using namespace oriel;
 
 std::vector<std::byte> results[2];
 
+void clear() {
+  for (std::vector<std::byte>& result : results) std::vector<std::byte>().swap(result);
+}
+
 void set_result(std::string_view text) {
+  clear();
   const auto* const first = reinterpret_cast<const std::byte*>(text.data());
   results[0].assign(first, first + text.size());
-  results[1].clear();
 }
 
 template <class Work>
@@ -37,25 +47,17 @@ int run(const Work& work) {
 
 }  // namespace
 
-/// Memory for operands; null if there is none.
 ORIEL_EXPORT(oriel_allocate) void* oriel_allocate(std::size_t bytes) { return std::malloc(bytes > 0 ? bytes : 1); }
 ORIEL_EXPORT(oriel_free) void oriel_free(void* memory) { std::free(memory); }
 
-/// Results: 0 is a text or the values of a pool, 1 its indices.
 ORIEL_EXPORT(oriel_result) const void* oriel_result(int which) { return results[which].data(); }
 ORIEL_EXPORT(oriel_result_bytes) std::size_t oriel_result_bytes(int which) { return results[which].size(); }
-/// Gives the memory of the results back.
-ORIEL_EXPORT(oriel_clear) void oriel_clear() {
-  for (std::vector<std::byte>& result : results) std::vector<std::byte>().swap(result);
-}
+ORIEL_EXPORT(oriel_clear) void oriel_clear() { clear(); }
 
-/// `oriel explain --json NAME`.
 ORIEL_EXPORT(oriel_explain_json) int oriel_explain_json(const char* name) {
   return run([&] { set_result(cli::explain_json(parse_problem(name))); });
 }
 
-/// The drawing of `oriel explain --svg`; `full` leaves nothing out. `output`, of `axes` coordinates, picks the output
-/// whose plane is drawn; with `axes` = 0 it is chosen.
 ORIEL_EXPORT(oriel_explain_svg)
 int oriel_explain_svg(const char* name, int full, const std::int32_t* output, int axes) {
   return run([&] {
@@ -66,12 +68,10 @@ int oriel_explain_svg(const char* name, int full, const std::int32_t* output, in
   });
 }
 
-/// Element types and shapes of a pool, as JSON.
 ORIEL_EXPORT(oriel_describe) int oriel_describe(const char* name) {
   return run([&] { set_result(wasm::describe(parse_problem(name))); });
 }
 
-/// Pools; operands that are not given have 0 bytes.
 ORIEL_EXPORT(oriel_pool)
 int oriel_pool(const char* name, std::byte* x, std::size_t x_bytes, std::byte* dy, std::size_t dy_bytes,
                std::byte* indices, std::size_t indices_bytes) {

@@ -12,6 +12,9 @@ const ARRAYS = {
   i64: BigInt64Array, u64: BigUint64Array, bool: Uint8Array,
 };
 
+const OPERANDS = ["x", "dy", "indices"];
+const MOST_BYTES = 2 ** 31 - 1;
+
 // The few functions of WASI that the C++ runtime may call: there are no files, no arguments, no environment.
 function imports(memory) {
   const NOT_THERE = 8; // badf
@@ -45,21 +48,45 @@ function imports(memory) {
   };
 }
 
-async function compile(source) {
-  if (source instanceof WebAssembly.Module) return source;
-  if (source instanceof ArrayBuffer || ArrayBuffer.isView(source)) return WebAssembly.compile(source);
-  const url = new URL(source ?? "oriel.wasm", import.meta.url);
+// Waits for what may fail; `must` begins the error's sentence.
+async function expected(must, promise) {
+  try {
+    return await promise;
+  } catch (error) {
+    throw new OrielError(`load: ${must}, but ${error.message}`, { cause: error });
+  }
+}
+
+async function bytesAt(url) {
   if (url.protocol === "file:") { // node: its fetch reads no files
     const { readFile } = await import("node:fs/promises");
-    return WebAssembly.compile(await readFile(url));
+    return expected(`${url} must be a file that can be read`, readFile(url));
   }
-  const response = await fetch(url);
+  const response = await expected(`${url} must be there`, fetch(url));
   if (!response.ok) throw new OrielError(`load: ${url} must be there, but the server answers ${response.status}`);
-  return WebAssembly.compile(await response.arrayBuffer());
+  return response.arrayBuffer();
+}
+
+async function compile(source) {
+  if (source instanceof WebAssembly.Module) return source;
+  let bytes = source, what = "source";
+  if (!(source instanceof ArrayBuffer || ArrayBuffer.isView(source))) {
+    if (source !== undefined && typeof source !== "string" && !(source instanceof URL))
+      throw new OrielError(`load: source must be an address, bytes or a WebAssembly.Module, but is ${kind(source)}`);
+    what = await expected("source must be an address", (async () => new URL(source ?? "oriel.wasm", import.meta.url))());
+    bytes = await bytesAt(what);
+  }
+  return expected(`${what} must be oriel.wasm`, WebAssembly.compile(bytes));
+}
+
+// What a value is, for errors.
+function kind(value) {
+  return value === null ? "null" : typeof value === "object" ? value.constructor?.name ?? "object" : typeof value;
 }
 
 class Oriel {
   #exports;
+  #stopped = false; // by a trap: what is in its memory is unknown
 
   constructor(exports) {
     this.#exports = exports;
@@ -86,9 +113,10 @@ class Oriel {
    * @param {{full?: boolean, output?: number[]}} [options] full: nothing is left out; output: the output whose window is
    *   drawn if two or more axes are pooled, one number for each of them
    */
-  explainSvg(name, { full = false, output = [] } = {}) {
-    if (!output.every((o) => Number.isInteger(o) && o >= 0 && o < 2 ** 31))
-      throw new OrielError(`explain: output must be whole numbers of 0 to 2^31 - 1, but is ${output}`);
+  explainSvg(name, options) {
+    const { full = false, output = [] } = options ?? {};
+    if (!(Array.isArray(output) && output.every((o) => Number.isInteger(o) && o >= 0 && o < 2 ** 31)))
+      throw new OrielError(`explain: output must be a list of whole numbers of 0 to 2^31 - 1, but is ${JSON.stringify(output)}`);
     return this.#call([name, Int32Array.from(output)], ([at, list]) =>
       this.#text(this.#exports.oriel_explain_svg(at, full ? 1 : 0, list, output.length)));
   }
@@ -109,8 +137,12 @@ class Oriel {
    */
   pool(name, operands) {
     const what = this.describe(name);
-    const given = ArrayBuffer.isView(operands) ? { x: operands } : { ...operands };
-    const parts = ["x", "dy", "indices"].map((key) => this.#checked(what, key, given));
+    const byName = operands !== null && kind(operands) === "Object";
+    const given = byName ? operands : { x: operands };
+    for (const key of Object.keys(given)) {
+      if (!OPERANDS.includes(key)) throw new OrielError(`pool: operands must be ${OPERANDS.join(", ")}, but one is ${key}`);
+    }
+    const parts = OPERANDS.map((key) => this.#checked(what, key, given[key]));
     return this.#call([name, ...parts], ([at, ...memory]) => {
       const sized = memory.flatMap((part, i) => [part, parts[i].byteLength]);
       if (this.#exports.oriel_pool(at, ...sized) !== 0) throw new OrielError(this.#result());
@@ -123,8 +155,7 @@ class Oriel {
   }
 
   // An operand as bytes; none if it was not given.
-  #checked(what, key, given) {
-    const value = given[key];
+  #checked(what, key, value) {
     if (value === undefined || value === null) return new Uint8Array(0);
     const dtype = key === "indices" ? what.index_dtype ?? "i64" : what.dtype;
     const wanted = ARRAYS[dtype];
@@ -132,17 +163,20 @@ class Oriel {
       (dtype === "u8" && value instanceof Uint8ClampedArray);
     if (!fits)
       throw new OrielError(`pool: ${key} must be a ${wanted.name} (${dtype}) or bytes in a Uint8Array, ` +
-        `but is ${value?.constructor?.name ?? typeof value}`);
+        `but is ${kind(value)}`);
+    if (value.byteLength > MOST_BYTES)
+      throw new OrielError(`pool: ${key} must have at most ${MOST_BYTES} bytes, but has ${value.byteLength}`);
     return new Uint8Array(value.buffer, value.byteOffset, value.byteLength);
   }
 
   // Calls `body` with the addresses of texts and arrays in the module's memory.
   #call(values, body) {
+    if (this.#stopped) throw new OrielError("oriel: the module has stopped in an earlier call and must be loaded again");
     const addresses = [];
     try {
       for (const value of values) {
         if (typeof value !== "string" && !ArrayBuffer.isView(value))
-          throw new OrielError(`oriel: a problem's name must be a string, but is ${typeof value}`);
+          throw new OrielError(`oriel: a problem's name must be a string, but is ${kind(value)}`);
         const bytes = typeof value === "string" ? new TextEncoder().encode(value.replaceAll("\0", "\ufffd") + "\0")
           : new Uint8Array(value.buffer, value.byteOffset, value.byteLength);
         const address = this.#exports.oriel_allocate(bytes.length) >>> 0;
@@ -152,17 +186,24 @@ class Oriel {
       }
       return body(addresses);
     } catch (error) {
-      if (!(error instanceof WebAssembly.RuntimeError)) throw error;
+      if (error instanceof OrielError) throw error;
+      this.#stopped = true;
       throw new OrielError(`oriel: the module has stopped (${error.message}) and must be loaded again`, { cause: error });
     } finally {
-      for (const address of addresses) this.#exports.oriel_free(address);
-      this.#exports.oriel_clear();
+      if (!this.#stopped) {
+        for (const address of addresses) this.#exports.oriel_free(address);
+        this.#exports.oriel_clear();
+      }
     }
   }
 
   #bytes(which) {
     const at = this.#exports.oriel_result(which) >>> 0, size = this.#exports.oriel_result_bytes(which) >>> 0;
-    return this.#exports.memory.buffer.slice(at, at + size);
+    try {
+      return this.#exports.memory.buffer.slice(at, at + size);
+    } catch (error) {
+      throw new OrielError("out of memory", { cause: error });
+    }
   }
 
   #array(which, dtype) {
@@ -188,8 +229,10 @@ class Oriel {
 export async function load(source) {
   const module = await compile(source);
   let exports = null;
-  const instance = await WebAssembly.instantiate(module, imports(() => new DataView(exports.memory.buffer)));
-  exports = instance.exports;
+  const started = WebAssembly.instantiate(module, imports(() => new DataView(exports.memory.buffer)));
+  exports = (await expected("source must be oriel.wasm", started)).exports;
+  if (typeof exports.oriel_pool !== "function")
+    throw new OrielError("load: source must be oriel.wasm, but is a module of something else");
   exports._initialize?.();
   return new Oriel(exports);
 }

@@ -1,5 +1,6 @@
-/* Oriel for Octave and MATLAB by its C interface; the functions of +oriel call it. Arrays there lie in memory with their
- * first axis innermost, tensors of the same memory with their last: callers pass axes reversed, and nothing is copied.
+/* Oriel for Octave and MATLAB by its C interface; the functions of +oriel call it. Arrays there lie in memory with
+ * their first axis innermost, tensors of the same memory with their last: callers pass axes reversed, and nothing is
+ * copied.
  *
  *   [y, indices] = oriel_mex('forward', words, numbers, lists, axes, x, threads)
  *   dx           = oriel_mex('backward', words, numbers, lists, axes, x, dy, indices or [], threads)
@@ -13,7 +14,7 @@
 #include <string.h>
 
 /* The problem of the call, which is freed before an error leaves it. */
-static oriel_problem *current = NULL;
+static oriel_problem* current = NULL;
 
 static void release(void) {
   oriel_problem_free(current);
@@ -26,12 +27,12 @@ static void check(oriel_status status) {
   mexErrMsgIdAndTxt("oriel:invalid", "%s", oriel_last_error());
 }
 
-static void refuse(const char *text) {
+static void refuse(const char* text) {
   release();
   mexErrMsgIdAndTxt("oriel:invalid", "%s", text);
 }
 
-static int32_t dtype_of(const mxArray *a) {
+static int32_t dtype_of(const mxArray* a) {
   if (mxIsComplex(a) || mxIsSparse(a)) refuse("arrays must be real and full");
   switch (mxGetClassID(a)) {
     case mxDOUBLE_CLASS:
@@ -63,13 +64,13 @@ static int32_t dtype_of(const mxArray *a) {
 }
 
 /* Whole numbers of a double array, in memory that is freed after the call; NULL for []. */
-static int64_t *integers(const mxArray *a, const char *what) {
+static int64_t* integers(const mxArray* a, const char* what) {
   const size_t n = mxGetNumberOfElements(a);
-  int64_t *out;
+  int64_t* out;
   size_t i;
   if (n == 0) return NULL;
   if (!mxIsDouble(a) || mxIsComplex(a)) refuse(what);
-  out = (int64_t *)mxMalloc(n * sizeof *out);
+  out = (int64_t*)mxMalloc(n * sizeof *out);
   for (i = 0; i < n; ++i) {
     const double v = mxGetPr(a)[i];
     if (!(fabs(v) <= 9007199254740992.0) || v != floor(v)) refuse(what);
@@ -78,10 +79,10 @@ static int64_t *integers(const mxArray *a, const char *what) {
   return out;
 }
 
-static int64_t *reversed_dimensions(const mxArray *a, int32_t *rank) {
+static int64_t* reversed_dimensions(const mxArray* a, int32_t* rank) {
   const mwSize n = mxGetNumberOfDimensions(a);
-  const mwSize *const dims = mxGetDimensions(a);
-  int64_t *const out = (int64_t *)mxMalloc(n * sizeof *out);
+  const mwSize* const dims = mxGetDimensions(a);
+  int64_t* const out = (int64_t*)mxMalloc(n * sizeof *out);
   mwSize i;
   for (i = 0; i < n; ++i) out[i] = (int64_t)dims[n - 1 - i];
   *rank = (int32_t)n;
@@ -96,17 +97,17 @@ static oriel_problem_info describe(void) {
   return info;
 }
 
-/* words: op, kind, padding, nan policy, ceil mode, exclude, values; numbers: divisor, norm; lists: kernel, stride, padding
- * before and after, dilation, output size. */
-static void make(const mxArray *const *given, const mxArray *x) {
-  static const char *const names[] = {"kernel must be whole numbers",   "stride must be whole numbers",
+/* words: op, kind, padding, nan policy, ceil mode, exclude, values; numbers: divisor, norm; lists: kernel, stride,
+ * padding before and after, dilation, output size. */
+static void make(const mxArray* const* given, const mxArray* x) {
+  static const char* const names[] = {"kernel must be whole numbers",   "stride must be whole numbers",
                                       "padding must be whole numbers",  "padding must be whole numbers",
                                       "dilation must be whole numbers", "output_size must be whole numbers"};
-  const double *const w = mxGetPr(given[0]);
-  const int64_t *lists[6];
+  const double* const w = mxGetPr(given[0]);
+  const int64_t* lists[6];
   oriel_pool pool = ORIEL_POOL_INIT;
   int32_t rank = 0;
-  const int64_t *const shape = reversed_dimensions(x, &rank);
+  const int64_t* const shape = reversed_dimensions(x, &rank);
   int i;
   for (i = 0; i < 6; ++i) lists[i] = integers(mxGetCell(given[2], (mwIndex)i), names[i]);
   pool.op = (int32_t)w[0];
@@ -129,15 +130,15 @@ static void make(const mxArray *const *given, const mxArray *x) {
   check(oriel_problem_make(&pool, dtype_of(x), rank, shape, &current));
 }
 
-static size_t count_of(const oriel_problem_info *info, int of_input) {
-  const int64_t *const shape = of_input ? info->shape : info->output_shape;
+static size_t count_of(const oriel_problem_info* info, int of_input) {
+  const int64_t* const shape = of_input ? info->shape : info->output_shape;
   size_t n = 1;
   int32_t a;
   for (a = 0; a < info->rank; ++a) n *= (size_t)shape[a];
   return n;
 }
 
-static oriel_tensor tensor(const oriel_problem_info *info, int of_input, int32_t dtype, void *data) {
+static oriel_tensor tensor(const oriel_problem_info* info, int of_input, int32_t dtype, void* data) {
   oriel_tensor t = ORIEL_TENSOR_INIT;
   t.data = data;
   t.dtype = dtype;
@@ -148,19 +149,20 @@ static oriel_tensor tensor(const oriel_problem_info *info, int of_input, int32_t
 }
 
 /* An array's memory as a tensor, if it has that many bytes. */
-static oriel_tensor tensor_of(const oriel_problem_info *info, int of_input, int32_t dtype, const mxArray *a, const char *what) {
+static oriel_tensor tensor_of(const oriel_problem_info* info, int of_input, int32_t dtype, const mxArray* a,
+                              const char* what) {
   const size_t bytes = mxGetNumberOfElements(a) * mxGetElementSize(a);
   if (bytes != count_of(info, of_input) * (size_t)oriel_dtype_bytes(dtype)) {
     release();
-    mexErrMsgIdAndTxt("oriel:invalid", "%s must have %lu elements of dtype %s", what, (unsigned long)count_of(info, of_input),
-                      oriel_dtype_name(dtype));
+    mexErrMsgIdAndTxt("oriel:invalid", "%s must have %lu elements of dtype %s", what,
+                      (unsigned long)count_of(info, of_input), oriel_dtype_name(dtype));
   }
   return tensor(info, of_input, dtype, mxGetData(a));
 }
 
 /* A new array of the class of `like`, of the dimensions of the input or the result. */
-static mxArray *new_like(const oriel_problem_info *info, int of_input, const mxArray *like) {
-  const int64_t *const shape = of_input ? info->shape : info->output_shape;
+static mxArray* new_like(const oriel_problem_info* info, int of_input, const mxArray* like) {
+  const int64_t* const shape = of_input ? info->shape : info->output_shape;
   mwSize dims[ORIEL_MAX_RANK];
   int32_t a;
   for (a = 0; a < info->rank; ++a) dims[a] = (mwSize)shape[info->rank - 1 - a];
@@ -169,7 +171,7 @@ static mxArray *new_like(const oriel_problem_info *info, int of_input, const mxA
 }
 
 /* A column of bytes that has room for a tensor. */
-static mxArray *new_bytes(const oriel_problem_info *info, int of_input, int32_t dtype) {
+static mxArray* new_bytes(const oriel_problem_info* info, int of_input, int32_t dtype) {
   mwSize dims[2];
   dims[0] = (mwSize)(count_of(info, of_input) * (size_t)oriel_dtype_bytes(dtype));
   dims[1] = 1;
@@ -177,7 +179,7 @@ static mxArray *new_bytes(const oriel_problem_info *info, int of_input, int32_t 
 }
 
 /* Indices from 1 as doubles; NaN where a window has no tap. */
-static mxArray *from_one(const oriel_problem_info *info, const int64_t *places) {
+static mxArray* from_one(const oriel_problem_info* info, const int64_t* places) {
   mxArray *const like = mxCreateDoubleMatrix(1, 1, mxREAL), *const out = new_like(info, 0, like);
   const size_t n = count_of(info, 0);
   size_t i;
@@ -186,9 +188,9 @@ static mxArray *from_one(const oriel_problem_info *info, const int64_t *places) 
   return out;
 }
 
-static int64_t *from_zero(const mxArray *indices) {
+static int64_t* from_zero(const mxArray* indices) {
   const size_t n = mxGetNumberOfElements(indices);
-  int64_t *const out = (int64_t *)mxMalloc((n + 1) * sizeof *out);
+  int64_t* const out = (int64_t*)mxMalloc((n + 1) * sizeof *out);
   size_t i;
   if (!mxIsDouble(indices)) refuse("indices must be double");
   for (i = 0; i < n; ++i) {
@@ -199,31 +201,31 @@ static int64_t *from_zero(const mxArray *indices) {
   return out;
 }
 
-static oriel_run run_of(const mxArray *threads) {
+static oriel_run run_of(const mxArray* threads) {
   oriel_run run = ORIEL_RUN_INIT;
   run.threads = (int32_t)mxGetScalar(threads);
   return run;
 }
 
-static void forward(int nlhs, mxArray **plhs, const mxArray *const *prhs) {
-  const mxArray *const x = prhs[4];
+static void forward(int nlhs, mxArray** plhs, const mxArray* const* prhs) {
+  const mxArray* const x = prhs[4];
   oriel_problem_info info;
   oriel_run run;
   oriel_tensor tx, ty, ti;
-  int64_t *places = NULL;
+  int64_t* places = NULL;
   make(prhs, x);
   info = describe();
   run = run_of(prhs[5]);
   tx = tensor_of(&info, 1, info.dtype, x, "x");
   plhs[0] = new_like(&info, 0, x);
   ty = tensor_of(&info, 0, info.dtype, plhs[0], "y");
-  if (nlhs > 1) places = (int64_t *)mxMalloc((count_of(&info, 0) + 1) * sizeof *places);
+  if (nlhs > 1) places = (int64_t*)mxMalloc((count_of(&info, 0) + 1) * sizeof *places);
   ti = tensor(&info, 0, ORIEL_I64, places);
   check(oriel_forward(current, &tx, &ty, nlhs > 1 ? &ti : NULL, ORIEL_PLANE, &run));
   if (nlhs > 1) plhs[1] = from_one(&info, places);
 }
 
-static void backward(mxArray **plhs, const mxArray *const *prhs) {
+static void backward(mxArray** plhs, const mxArray* const* prhs) {
   const mxArray *const x = prhs[4], *const dy = prhs[5], *const indices = prhs[6];
   const int indexed = !mxIsEmpty(indices);
   oriel_problem_info info;
@@ -244,13 +246,13 @@ static void backward(mxArray **plhs, const mxArray *const *prhs) {
   check(oriel_backward(current, indexed ? NULL : &tx, &tdy, indexed ? &ti : NULL, ORIEL_PLANE, &tdx, &run));
 }
 
-static void unpool(mxArray **plhs, const mxArray *const *prhs) {
-  const mxArray *const y = prhs[0];
+static void unpool(mxArray** plhs, const mxArray* const* prhs) {
+  const mxArray* const y = prhs[0];
   const oriel_run run = run_of(prhs[4]);
   oriel_problem_info info;
   oriel_tensor ty, ti, tx;
-  const int64_t *shape;
-  int64_t *output_shape;
+  const int64_t* shape;
+  int64_t* output_shape;
   memset(&info, 0, sizeof info);
   output_shape = reversed_dimensions(y, &info.rank);
   shape = integers(prhs[2], "dim must be whole numbers");
@@ -269,8 +271,8 @@ static void unpool(mxArray **plhs, const mxArray *const *prhs) {
 }
 
 /* What a name says, results as bytes: dx; or the result put back; or y and its indices. */
-static void named(int nlhs, mxArray **plhs, const mxArray *const *prhs) {
-  char *const name = mxArrayToString(prhs[0]);
+static void named(int nlhs, mxArray** plhs, const mxArray* const* prhs) {
+  char* const name = mxArrayToString(prhs[0]);
   const int32_t space = (int32_t)mxGetScalar(prhs[3]), index_dtype = (int32_t)mxGetScalar(prhs[4]);
   oriel_problem_info info;
   oriel_tensor tx, ty, ti, tdx;
@@ -303,10 +305,10 @@ static void named(int nlhs, mxArray **plhs, const mxArray *const *prhs) {
   if (nlhs > 1) plhs[1] = indices;
 }
 
-static mxArray *target(int nrhs, const mxArray *const *prhs) {
+static mxArray* target(int nrhs, const mxArray* const* prhs) {
   char text[64];
   if (nrhs > 0) {
-    char *const name = mxArrayToString(prhs[0]);
+    char* const name = mxArrayToString(prhs[0]);
     if (name == NULL) refuse("a target must be a text");
     check(oriel_set_target(name));
     mxFree(name);
@@ -315,12 +317,13 @@ static mxArray *target(int nrhs, const mxArray *const *prhs) {
   return mxCreateString(text);
 }
 
-void mexFunction(int nlhs, mxArray *plhs[], int nrhs, const mxArray *prhs[]) {
+void mexFunction(int nlhs, mxArray* plhs[], int nrhs, const mxArray* prhs[]) {
   char command[16] = "";
-  const mxArray *const *const rest = prhs + 1;
+  const mxArray* const* const rest = prhs + 1;
   const int n = nrhs - 1;
   release();
-  if (nrhs < 1 || mxGetString(prhs[0], command, sizeof command) != 0) refuse("oriel_mex: the first argument must be a command");
+  if (nrhs < 1 || mxGetString(prhs[0], command, sizeof command) != 0)
+    refuse("oriel_mex: the first argument must be a command");
   if (strcmp(command, "forward") == 0 && n == 6)
     forward(nlhs, plhs, rest);
   else if (strcmp(command, "backward") == 0 && n == 8)

@@ -130,6 +130,15 @@ ORIEL_API std::string version();
 
 /// The instruction sets that this build contains and this machine can run, best first, e.g. {"AVX3", "AVX2", …}.
 ORIEL_API std::vector<std::string> supported_targets();
+/// What the kernels for one of them have.
+struct InstructionSet {
+  std::string name;                  ///< as supported_targets() has it
+  int vector_bytes = 0;              ///< of the longest vectors; 0: no vectors
+  std::vector<std::string> kernels;  ///< of "rows", "planes", "channels", "masked", "registers", "bytes"
+};
+/// Those of supported_targets(). Every set has kernels of rows; one that has no others runs every problem by them,
+/// slower.
+ORIEL_API std::vector<InstructionSet> instruction_sets();
 /// The one in use: the best, or what the environment variable ORIEL_TARGET names. Throws Error when that is unknown.
 ORIEL_API std::string active_target();
 /// Uses that target from now on (the name in any case; empty: the best). Throws Error when it cannot run here.

@@ -60,7 +60,7 @@ class OrielRecipe(ConanFile):
 
     def generate(self):
         toolchain = CMakeToolchain(self)
-        for part in ("CLI", "EXAMPLES", "HDF5", "MPI", "NN", "PORTRAIT", "TESTS"):
+        for part in ("C", "CLI", "EXAMPLES", "HDF5", "MPI", "NN", "PORTRAIT", "TESTS"):
             toolchain.cache_variables[f"ORIEL_BUILD_{part}"] = False
         toolchain.cache_variables["ORIEL_CCACHE"] = "OFF"
         toolchain.cache_variables["ORIEL_CUDA"] = "OFF"

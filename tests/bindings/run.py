@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 """Builds a binding of liboriel_c beside the tree, runs its tests and its example. Usage: run.py LANGUAGE.
 
-Ends with 77, after a line that says so, where that language's programs are not installed. Environment: ORIEL_C_LIBRARY, the
-library; ORIEL_BUILD, the build folder, in which everything is made.
+The example must be the one that docs/bindings.md shows, and print what that page says. Ends with 77, after a line that says so,
+where that language's programs are not installed. Environment: ORIEL_C_LIBRARY, the library; ORIEL_BUILD, the build folder, in which
+everything is made.
 """
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -13,6 +15,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 VECTORS = ROOT / "tests" / "vectors" / "vectors.txt"
+PAGE = ROOT / "docs" / "bindings.md"
 SKIPPED = 77
 
 
@@ -24,10 +27,15 @@ def need(language, *programs):
         sys.exit(SKIPPED)
 
 
+def version():
+    return re.search(r"project\(oriel VERSION ([0-9.]+)", (ROOT / "CMakeLists.txt").read_text())[1]
+
+
 class Workplace:
     """A copy of a binding, and what its programs need to find liboriel_c as if it were installed."""
 
     def __init__(self, language):
+        self.language = language
         library = Path(os.environ["ORIEL_C_LIBRARY"])
         self.folder = Path(os.environ["ORIEL_BUILD"]) / "bindings" / language
         sources = ROOT / "bindings" / language
@@ -38,7 +46,7 @@ class Workplace:
         packages = self.folder / "pkgconfig"
         packages.mkdir(exist_ok=True)
         (packages / "oriel_c.pc").write_text(
-            "Name: oriel_c\nDescription: the library of a build folder\nVersion: 0.2.0\n"
+            f"Name: oriel_c\nDescription: the library of a build folder\nVersion: {version()}\n"
             f"Libs: -L{library.parent} -loriel_c\nCflags: -I{ROOT / 'include'}\n"
         )
         self.environment = {
@@ -68,11 +76,21 @@ class Workplace:
             sys.exit(f"{command[0]} did not print '{expect}'")
         return result.stdout
 
+    def example(self, source, *words, **environment):
+        """Runs an example: the page shows the file `source` and what it prints."""
+        text = PAGE.read_text(encoding="utf-8")
+        shown = re.search(rf"^```{self.language}\n(.*?)^```\n\n```output\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+        if not shown or shown[1] != (self.sources / source).read_text(encoding="utf-8"):
+            sys.exit(f"docs/bindings.md does not show bindings/{self.language}/{source}")
+        printed = self.run(*words, **environment)
+        if [line.rstrip() for line in printed.splitlines()] != shown[2].splitlines():
+            sys.exit(f"docs/bindings.md says that bindings/{self.language}/{source} prints\n{shown[2]}")
+
 
 def rust(place):
     offline = ["--offline", "--release", "--target-dir", place.folder / "target"]
     place.run("cargo", "test", *offline, "--", "--nocapture", expect="vectors on")
-    place.run("cargo", "run", "--quiet", *offline, "--example", "pool", expect="6 inputs have a gradient")
+    place.example("examples/pool.rs", "cargo", "run", "--quiet", *offline, "--example", "pool")
 
 
 def r(place):
@@ -91,6 +109,8 @@ def r(place):
     print(printed[-300:])
     if "0 differ" not in printed:
         sys.exit("the shared vectors were not compared in R")
+    environment["R_LIBS"] = str(place.sources / "oriel.Rcheck")
+    place.example("examples/pool.R", "Rscript", "examples/pool.R", **environment)
 
 
 def octave(place):
@@ -101,32 +121,45 @@ def octave(place):
     place.run(*program, f"{paths} build_mex('{built}')")
     place.run(*program, f"{paths} test_pool()", expect="all is as it should be")
     place.run(*program, f"{paths} test_vectors('{VECTORS}')", expect=": 0 differ")
-    place.run(*program, f"{paths} run('{place.sources}/examples/pool_matrix.m')", expect="mean_of_three")
+    place.example("examples/pool_matrix.m", *program, f"{paths} run('{place.sources}/examples/pool_matrix.m')")
 
 
 def go(place):
     environment = {"GOPROXY": "off", "GOFLAGS": "-mod=mod", "GO111MODULE": "on", "GOCACHE": str(place.folder / "cache")}
     place.run("go", "vet", "./...", **environment)
     place.run("go", "test", "-count=1", "-v", "./...", expect="vectors on", **environment)
-    place.run("go", "run", "./examples/pool", expect="at [6 3 10 13 20 17]", **environment)
+    place.example("examples/pool/main.go", "go", "run", "./examples/pool", **environment)
 
 
 def fortran(place):
     flags = place.run("pkg-config", "--cflags", "--libs", "oriel_c").split()
-    options = ["-std=f2018", "-Wall", "-Wextra", "-Werror", "-O1", "-J", place.folder]
-    for name in ("tests/vectors", "examples/pool"):
-        program = place.folder / Path(name).name
-        place.run("gfortran", *options, "oriel.F90", f"{name}.F90", "-o", program, *flags)
-    place.run(place.folder / "vectors", VECTORS, expect=": 0 differ")
-    place.run(place.folder / "pool", expect="must be >= 1")
+    options = ["-Wall", "-Wextra", "-Werror", "-O1", "-J", place.folder]
+    objects = []
+    for name in ("oriel_fortran.c", "oriel_c.f90", "oriel.f90"):
+        objects.append(place.folder / f"{name}.o")
+        language = [] if name.endswith(".c") else ["-std=f2018"]
+        place.run("gfortran", *language, *options, "-c", name, "-o", objects[-1], *flags)
+    for source in ("tests/pool", "tests/vectors", "examples/pool"):
+        program = place.folder / source.replace("/", "_")
+        place.run("gfortran", "-std=f2018", *options, f"{source}.f90", *objects, "-o", program, *flags)
+    place.run(place.folder / "tests_pool", expect="all is as it should be")
+    place.run(place.folder / "tests_vectors", VECTORS, expect=": 0 differ")
+    place.example("examples/pool.f90", place.folder / "examples_pool")
+
+
+def julia(place):
+    environment = {"JULIA_DEPOT_PATH": str(place.folder / "depot"), "JULIA_PKG_OFFLINE": "true"}
+    place.run("julia", "--project=.", "-e", "using Pkg; Pkg.test()", **environment)
+    place.run("julia", "--project=.", "examples/pool.jl", expect="6 inputs have a gradient", **environment)
 
 
 PROGRAMS = {
     "rust": (rust, "cargo", "rustc", "pkg-config"),
-    "r": (r, "R", "pkg-config"),
+    "r": (r, "R", "Rscript", "pkg-config"),
     "octave": (octave, "octave-cli", "mkoctfile", "pkg-config"),
     "go": (go, "go", "pkg-config"),
-    "fortran": (fortran, "gfortran", "pkg-config"),
+    "fortran": (fortran, "gfortran", "gcc", "pkg-config"),
+    "julia": (julia, "julia"),
 }
 
 

@@ -20,7 +20,14 @@ def test_info(oriel):
     assert info["target"] in info["targets"] and info["threads"] >= 1
     assert info["ops"] == ["max", "min", "avg", "sum", "lp"] and len(info["dtypes"]) == 13
     assert info["hdf5"] is None or info["hdf5"].startswith("1.")
+    assert list(info["kernels"]) == info["targets"]
+    for name, of in info["kernels"].items():  # AVX2, AVX-512 by any name of Highway's, and NEON have them all
+        vectors = of["vector_bytes"]
+        assert of["kernels"][0] == "rows"
+        assert ("planes" in of["kernels"]) == (vectors >= 32 or name.startswith("NEON")), name
+        assert ("registers" in of["kernels"]) == (vectors == 64), name
     text = oriel("info").stdout.decode()
+    assert all(f"{name}: " in text for name in info["kernels"])
     assert info["version"] in text and info["target"] in text
 
 

@@ -49,7 +49,11 @@ TEST(Half, EveryPatternWidensExactly) {
 }
 
 #ifdef __FLT16_MANT_DIG__  // the compiler has a half of its own: a second opinion
+#if defined(__aarch64__) && !defined(__clang__) && __GNUC__ < 13
+typedef __fp16 compiler_half;  // C++ has no _Float16 there
+#else
 __extension__ typedef _Float16 compiler_half;
+#endif
 
 TEST(Half, EveryPatternWidensAsTheCompilerDoes) {
   for (unsigned bits = 0; bits < 0x10000; ++bits) {

@@ -1,9 +1,10 @@
 """What README, CONTRIBUTING and docs/ show is true: programs compile and print what is shown, commands do too, links lead somewhere.
 
-In a page, a block marked `cpp` or `python` is a complete program; a block marked `output` after it is what it prints. A block
+In a page, a block marked `cpp`, `c` or `python` is a complete program; a block marked `output` after it is what it prints. A block
 marked `console` holds commands after `$ ` and what they print; `…` at the end of a line stands for anything, a line
 that is only `…` for any lines. A block marked `sh` shows commands that a test cannot run. Blocks of other kinds (`pool`: see
-semantics_test.cc; `js`: see scripts/wasm.sh; `cmake`, `text`) are not run here.
+semantics_test.cc; `js`: see scripts/wasm.sh; `rust`, `r`, `octave`, `go`, `fortran`: see tests/bindings/run.py; `julia`, `cmake`, `text`)
+are not run here.
 """
 
 import os
@@ -18,7 +19,8 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = Path(os.environ.get("ORIEL_BUILD", ROOT / "build"))
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])
-KINDS = {"cpp", "python", "output", "console", "sh", "pool", "cmake", "js", "text"}
+BINDINGS = {"rust", "r", "octave", "go", "fortran", "julia"}
+KINDS = {"c", "cpp", "python", "output", "console", "sh", "pool", "cmake", "js", "text", *BINDINGS}
 FENCE = re.compile(r"^```(\S*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -74,6 +76,23 @@ def test_program(text, after, tmp_path):
                str(source), "-o", str(program), *map(str, (BUILD / "lib").glob("liboriel_tile.*")), str(library), "-lhwy", "-ltbb", "-lfmt", "-pthread",
                f"-Wl,-rpath,{library.parent}"]
     built = subprocess.run(command, capture_output=True, text=True)
+    assert built.returncode == 0, built.stderr
+    result = subprocess.run([str(program)], capture_output=True, text=True)
+    assert result.returncode == 0, result.stderr
+    kind, shown = after
+    assert kind == "output", "no `output` block follows the program"
+    assert matches(shown, result.stdout), result.stdout
+
+
+@pytest.mark.parametrize(("text", "after"), cases("c"))
+def test_c_program(text, after, tmp_path):
+    library = BUILD / "lib" / "liboriel_c.so"
+    if not library.exists():
+        pytest.skip("this build has no C interface: its examples are NOT tested")
+    source, program = tmp_path / "program.c", tmp_path / "program"
+    source.write_text(text)
+    built = subprocess.run(["cc", "-std=c99", "-pedantic", "-Wall", "-Wextra", "-Werror", f"-I{ROOT / 'include'}", str(source), "-o",
+                            str(program), str(library), f"-Wl,-rpath,{library.parent}"], capture_output=True, text=True)
     assert built.returncode == 0, built.stderr
     result = subprocess.run([str(program)], capture_output=True, text=True)
     assert result.returncode == 0, result.stderr

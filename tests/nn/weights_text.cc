@@ -6,11 +6,14 @@
 #include <cstring>
 #include <memory>
 
+#include "byte_order.h"
+
 namespace oriel::nn {
 namespace {
 
 template <class T>
 void put(std::string& out, T value) {
+  value = detail::little_endian(value);
   out.append(reinterpret_cast<const char*>(&value), sizeof value);
 }
 

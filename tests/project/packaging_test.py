@@ -243,7 +243,7 @@ def test_sbom_of_the_command():
     result = sbom(command)
     assert result.returncode == 0, result.stderr
     bill = json.loads(result.stdout)
-    assert {"highway", "fmt", "oneTBB", "libc6"} <= {row["name"] for row in bill["components"]}
+    assert {"highway", "fmt", "oneTBB", "libc6", "CLI11", "nlohmann-json"} <= {row["name"] for row in bill["components"]}
     assert "timestamp" not in bill["metadata"] or os.environ.get("SOURCE_DATE_EPOCH")
     check_schema(result.stdout)
 
@@ -289,9 +289,17 @@ def test_every_recipe_is_in_the_list():
 def test_names_of_debian_packages_follow_the_soname():
     major, minor, _ = VERSION.split(".")
     package = f"liboriel{major if major != '0' else f'{major}.{minor}'}"
+    abi = re.search(r"#define ORIEL_C_ABI (\d+)", (ROOT / "include" / "oriel" / "c.h").read_text())[1]
     packages = re.findall(r"(?m)^Package: (\S+)", (RECIPES / "debian" / "control").read_text())
-    assert packages == [package, "liboriel-dev", "oriel"]
+    assert packages == [package, f"liboriel-c{abi}", "liboriel-dev", "oriel"]
     assert all((RECIPES / "debian" / f"{name}.install").is_file() for name in packages)
+
+
+def test_descriptions_of_debian_packages_have_no_line_that_begins_with_a_point():
+    """Such a line is a paragraph's end if nothing follows the point, and an error otherwise."""
+    lines = (RECIPES / "debian" / "control").read_text().splitlines()
+    assert " ." in lines
+    assert not [line for line in lines if line.startswith(" .") and line != " ."]
 
 
 def test_recipes_leave_out_what_they_do_not_package():

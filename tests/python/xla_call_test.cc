@@ -1,6 +1,8 @@
 // What handlers for XLA answer to calls that are right, wrong, or ask what they are.
 #include <gtest/gtest.h>
 
+#include <utility>
+
 #include "oriel/pool.h"
 #include "python/src/pool_words.h"
 #include "python/src/xla_call.h"
@@ -129,7 +131,7 @@ TEST_F(XlaCall, AttributesAreCheckedByName) {
             "oriel_pool: the attributes must be words alone, but are word");
   EXPECT_EQ(refusal(frame().scalar("space", 0).array("words", words(Op::max))),
             "oriel_pool: the attributes must be words alone, but are space, words");
-  const auto indexed = [&] { return frame().result(Tensor(y_.data(), kOut)); };
+  const auto indexed = [&] { return std::move(frame().result(Tensor(y_.data(), kOut))); };
   EXPECT_EQ(refusal(indexed().array("words", words(Op::max)), &oriel_pool_indices),
             "oriel_pool_indices: the attributes must be space and words, but are words");
   EXPECT_EQ(refusal(indexed().array("words", words(Op::max)).array("words", {}), &oriel_pool_indices),

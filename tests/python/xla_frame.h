@@ -44,8 +44,7 @@ inline xla::DataType xla_type(Dtype dtype) {
 class Frame {
  public:
   Frame() {}
-  Frame(const Frame&) = delete;
-  Frame& operator=(const Frame&) = delete;
+  Frame(Frame&&) = default;  // deques keep their elements where they are
 
   Frame& input(const ConstTensor& x) { return add(inputs_, const_cast<void*>(x.data), x.dtype, x.shape); }
   Frame& result(const Tensor& y) { return add(results_, y.data, y.dtype, y.shape); }

@@ -18,6 +18,11 @@ const rejects = (call, text) => assert.throws(call, (error) => {
   return true;
 });
 
+const BAD_NAMES = [
+  "", ":", "max", "max:f32", "mix:f32:9:k3", "max:f99:9:k3", "max:f32:9:q3", "max:f32:-9:k3", "max:f32:9:k", "max:f32:9:k3\0s2",
+  "max:f32:9:k3\u{1f600}", "max:f32:99999999999999999999:k3", "lpnan:f32:9:k3", `max:f32:${"9x".repeat(17)}9:k3`, "x".repeat(100000),
+];
+
 test("there are a dozen names and more", () => assert.ok(names.length >= 12));
 for (const [i, name] of names.entries()) {
   test(`explain ${name} as the command does`, () => {
@@ -28,12 +33,19 @@ for (const [i, name] of names.entries()) {
   });
 }
 
-for (const { file, name, indices, values } of POOLS) {
+for (const { file, name, indices, values, within } of POOLS) {
   test(`pool ${name} as the command does`, () => {
     const result = oriel.pool(name, values);
     assert.equal(result.values.constructor, values.constructor);
     assert.equal(result.values.length, result.shape.reduce((a, b) => a * b));
-    assert.ok(bytes(result.values).equals(elements(readFileSync(`${folder}/${file}_out.npy`))));
+    const wanted = Uint8Array.from(elements(readFileSync(`${folder}/${file}_out.npy`)));
+    if (within === undefined) {
+      assert.ok(bytes(result.values).equals(wanted));
+    } else {
+      const those = new values.constructor(wanted.buffer);
+      assert.equal(result.values.length, those.length);
+      result.values.forEach((value, i) => assert.ok(Math.abs(value - those[i]) <= within * those[i], `${i}: ${value}, not ${those[i]}`));
+    }
     assert.equal(result.indices !== undefined, indices === true);
     if (indices) assert.ok(bytes(result.indices).equals(elements(readFileSync(`${folder}/${file}_indices_out.npy`))));
   });
@@ -59,7 +71,9 @@ test("an output can be chosen for the drawing", () => {
   assert.ok(oriel.explainSvg("max:f32:200:k2", { full: true }).length > oriel.explainSvg("max:f32:200:k2").length);
   rejects(() => oriel.explainSvg(name, { output: [0] }), "explain: output must have one number for each of 2 pooled axes, but has 1");
   rejects(() => oriel.explainSvg(name, { output: [0, 4] }), "explain: output must be 0 to 3 along axis 3, but is 4");
-  rejects(() => oriel.explainSvg(name, { output: [0, -1] }), "explain: output must be whole numbers of 0 to 2^31 - 1, but is 0,-1");
+  rejects(() => oriel.explainSvg(name, { output: [0, -1] }), "explain: output must be a list of whole numbers of 0 to 2^31 - 1, but is [0,-1]");
+  rejects(() => oriel.explainSvg(name, { output: 3 }), "explain: output must be a list of whole numbers of 0 to 2^31 - 1, but is 3");
+  assert.equal(oriel.explainSvg(name, null), oriel.explainSvg(name));
 });
 
 test("bad operands are refused, and the module goes on", () => {
@@ -68,11 +82,24 @@ test("bad operands are refused, and the module goes on", () => {
   rejects(() => oriel.pool(f, {}), "pool: x must be given for max:f32:9:k3, but is missing");
   rejects(() => oriel.pool(f, { x, dy: x }), "pool: dy must not be given for max:f32:9:k3, but is there");
   rejects(() => oriel.pool(f, new Float64Array(9)), "pool: x must be a Float32Array (f32) or bytes in a Uint8Array, but is Float64Array");
-  rejects(() => oriel.pool(f, [1, 2, 3]), "pool: x must be given for max:f32:9:k3, but is missing");
+  for (const [value, its] of [[[1, 2, 3], "Array"], [x.buffer, "ArrayBuffer"], ["123", "string"], [9, "number"]])
+    rejects(() => oriel.pool(f, value), `pool: x must be a Float32Array (f32) or bytes in a Uint8Array, but is ${its}`);
+  for (const value of [undefined, null]) rejects(() => oriel.pool(f, value), "pool: x must be given for max:f32:9:k3, but is missing");
+  rejects(() => oriel.pool(f, { X: x }), "pool: operands must be x, dy, indices, but one is X");
+  const dy = new Float32Array(3);
+  rejects(() => oriel.pool(`${f}:indices:backward`, { dy, indices: new Int32Array(3) }),
+    "pool: indices must be a BigInt64Array (i64) or bytes in a Uint8Array, but is Int32Array");
+  for (const index of [-2n, 9n, 2n ** 63n - 1n])
+    assert.throws(() => oriel.pool(`${f}:indices:backward`, { dy, indices: BigInt64Array.of(1n, index, 7n) }),
+      (error) => error instanceof OrielError && error.message.includes(`${index}`));
   rejects(() => oriel.explain(7), "oriel: a problem's name must be a string, but is number");
   rejects(() => oriel.explain("max:f32:9:k0"), "max_pool: kernel must be >= 1, but axis 0 has 0");
-  assert.throws(() => oriel.explain(""), OrielError);
-  assert.throws(() => oriel.explain("max:f32:9:k3\0s2"), OrielError);
+  rejects(() => oriel.explain("max:f32:2000000:k1"),
+    "explain: at most 1000000 windows of an axis are listed, but axis 0 has 2000000");
+  for (const name of BAD_NAMES) {
+    for (const call of [() => oriel.explain(name), () => oriel.explainSvg(name), () => oriel.describe(name), () => oriel.pool(name, x)])
+      assert.throws(call, (error) => error instanceof OrielError && error.message.length > 10 && !/stopped/.test(error.message), name);
+  }
   assert.deepEqual(oriel.pool(f, x).shape, [3]);
 });
 
@@ -101,4 +128,15 @@ test("the module is loaded from bytes too", async () => {
   const other = await load(readFileSync(`${moduleFolder}/oriel.wasm`));
   assert.equal(other.version, oriel.version);
   assert.match(other.version, /^\d+\.\d+\.\d+$/);
+  const compiled = await load(new WebAssembly.Module(readFileSync(`${moduleFolder}/oriel.wasm`)));
+  assert.deepEqual(compiled.describe("max:f32:9:k3").output_shape, [3]);
+});
+
+test("what is not the module is refused", async () => {
+  const refuses = (source, text) => assert.rejects(load(source), (error) => error instanceof OrielError && text.test(error.message));
+  await refuses("no_such.wasm", /^load: file:.*no_such.wasm must be a file that can be read, but ENOENT/);
+  await refuses(Uint8Array.of(1, 2, 3, 4), /^load: source must be oriel.wasm, but /);
+  await refuses(Uint8Array.of(0, 0x61, 0x73, 0x6d, 1, 0, 0, 0), /^load: source must be oriel.wasm, but is a module of something else$/);
+  await refuses("http://[", /^load: source must be an address, but /);
+  await refuses(7, /^load: source must be an address, bytes or a WebAssembly.Module, but is number$/);
 });

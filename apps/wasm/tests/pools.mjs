@@ -1,4 +1,5 @@
 // Pools that the native command and the module carry out alike: a problem's name, the command's options, and the input.
+// within: the largest relative difference that is allowed, none unless told.
 const noise = (count, of) => {
   let state = 1;
   return Array.from({ length: count }, () => of(state = (Math.imul(state, 1664525) + 1013904223) >>> 0));
@@ -16,7 +17,12 @@ export const POOLS = [
     values: Float32Array.from(noise(3 * 37 * 41, (bits) => (bits - 2 ** 31) / 65537)),
   },
   {
-    file: "norm", name: "lp3:f64:300:k7s2p3:ceil", descr: "<f8",
+    file: "norm", name: "lp3:f32:300:k7s2p3:ceil", descr: "<f4",
+    options: ["--op", "lp", "--norm", "3", "--kernel", "7", "--stride", "2", "--padding", "3", "--ceil"],
+    values: Float32Array.from(noise(300, (bits) => (bits % 1000) / 7)),
+  },
+  { // the powers of f64 are those of the C library
+    file: "norm64", name: "lp3:f64:300:k7s2p3:ceil", descr: "<f8", within: 2 ** -51,
     options: ["--op", "lp", "--norm", "3", "--kernel", "7", "--stride", "2", "--padding", "3", "--ceil"],
     values: Float64Array.from(noise(300, (bits) => (bits % 1000) / 7)),
   },

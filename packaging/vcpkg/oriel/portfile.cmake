@@ -7,6 +7,7 @@ endif()
 vcpkg_cmake_configure(
   SOURCE_PATH "${SOURCE_PATH}"
   OPTIONS
+    -DORIEL_BUILD_C=OFF  # a shared library always, which a static triplet must not have
     -DORIEL_BUILD_CLI=OFF
     -DORIEL_BUILD_EXAMPLES=OFF
     -DORIEL_BUILD_HDF5=OFF

@@ -1,9 +1,12 @@
 // Compiled once per instruction set, so that each gives its own name.
+#include "cpu/simd/targets.h"
+
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "cpu/simd/targets.cc"
 #include "hwy/foreach_target.h"
 // (the include above compiles this file once per target)
 #include "hwy/highway.h"
+#include "instruction_set.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace oriel::cpu {
@@ -11,6 +14,14 @@ namespace HWY_NAMESPACE {
 
 // The dispatched code says its own name, so a forced target can be checked to be obeyed.
 const char* target_name() { return hwy::TargetName(HWY_TARGET); }
+
+// What the conditions of the kernels let into this instruction set's, whatever it is called.
+Kernels target_kernels() {
+  return {.vector_bytes = HWY_TARGET == HWY_SCALAR ? 0 : static_cast<int>(HWY_MAX_BYTES),
+          .planes = ORIEL_PLANES,
+          .registers = ORIEL_AVX512,
+          .bytes = ORIEL_AVX512_BYTES};
+}
 
 }  // namespace HWY_NAMESPACE
 }  // namespace oriel::cpu
@@ -22,7 +33,6 @@ HWY_AFTER_NAMESPACE();
 #include <cctype>
 #include <cstdlib>
 
-#include "cpu/simd/targets.h"
 #include "fmt/format.h"
 #include "fmt/ranges.h"
 #include "oriel/types.h"
@@ -32,10 +42,12 @@ namespace oriel::cpu {
 namespace {
 
 HWY_EXPORT(target_name);
+HWY_EXPORT(target_kernels);
 
 struct Targets {
   std::vector<std::size_t> numbers;
   std::vector<std::string> names;
+  std::vector<Kernels> kernels;
 };
 
 Targets find_targets() {
@@ -48,6 +60,7 @@ Targets find_targets() {
     const std::size_t which = (HWY_TARGETS & (HWY_TARGETS - 1)) == 0 ? 0 : chosen.GetIndex();
     targets.numbers.push_back(which);
     targets.names.emplace_back(HWY_DISPATCH_TABLE(target_name)[which]());
+    targets.kernels.push_back(HWY_DISPATCH_TABLE(target_kernels)[which]());
   }
   return targets;
 }
@@ -79,6 +92,8 @@ std::size_t find(std::string_view name, const char* what) {
 }  // namespace
 
 std::vector<std::string> supported_targets() { return targets().names; }
+
+std::span<const Kernels> supported_kernels() { return targets().kernels; }
 
 std::string active_target() { return targets().names[active_number()]; }
 

@@ -14,7 +14,7 @@ static void check(oriel_status status) {
 }
 
 static void finalize(SEXP pointer) {
-  oriel_problem_free((oriel_problem *)R_ExternalPtrAddr(pointer));
+  oriel_problem_free((oriel_problem*)R_ExternalPtrAddr(pointer));
   R_ClearExternalPtr(pointer);
 }
 
@@ -26,8 +26,8 @@ static SEXP new_owner(void) {
   return pointer;
 }
 
-static const oriel_problem *problem_of(SEXP pointer) {
-  const oriel_problem *problem = TYPEOF(pointer) == EXTPTRSXP ? (const oriel_problem *)R_ExternalPtrAddr(pointer) : NULL;
+static const oriel_problem* problem_of(SEXP pointer) {
+  const oriel_problem* problem = TYPEOF(pointer) == EXTPTRSXP ? (const oriel_problem*)R_ExternalPtrAddr(pointer) : NULL;
   if (problem == NULL) Rf_error("problem: must be one that was made in this session");
   return problem;
 }
@@ -41,16 +41,17 @@ static oriel_problem_info describe(SEXP pointer) {
 }
 
 /* Whole numbers, which R keeps as doubles, in memory that R frees after the call; NULL for none. */
-static const int64_t *integers(SEXP values, const char *what) {
+static const int64_t* integers(SEXP values, const char* what) {
   const R_xlen_t n = Rf_xlength(values);
-  int64_t *out;
+  int64_t* out;
   R_xlen_t i;
   if (values == R_NilValue || n == 0) return NULL;
   if (TYPEOF(values) != REALSXP) Rf_error("%s: must be numeric", what);
-  out = (int64_t *)R_alloc((size_t)n, sizeof *out);
+  out = (int64_t*)R_alloc((size_t)n, sizeof *out);
   for (i = 0; i < n; ++i) {
     const double v = REAL(values)[i];
-    if (!(fabs(v) <= 9007199254740992.0) || v != floor(v)) Rf_error("%s: must be whole numbers, but one is %g", what, v);
+    if (!(fabs(v) <= 9007199254740992.0) || v != floor(v))
+      Rf_error("%s: must be whole numbers, but one is %g", what, v);
     out[i] = (int64_t)v;
   }
   return out;
@@ -58,20 +59,20 @@ static const int64_t *integers(SEXP values, const char *what) {
 
 SEXP C_parse(SEXP name) {
   SEXP owner = PROTECT(new_owner());
-  oriel_problem *problem = NULL;
+  oriel_problem* problem = NULL;
   check(oriel_problem_parse(CHAR(STRING_ELT(name, 0)), &problem));
   R_SetExternalPtrAddr(owner, problem);
   UNPROTECT(1);
   return owner;
 }
 
-/* words: op, kind, padding, nan policy, ceil mode, exclude, values, dtype; numbers: divisor, norm; lists: kernel, stride,
- * padding before and after, dilation, output size. */
+/* words: op, kind, padding, nan policy, ceil mode, exclude, values, dtype; numbers: divisor, norm; lists: kernel,
+ * stride, padding before and after, dilation, output size. */
 SEXP C_make(SEXP words, SEXP numbers, SEXP lists, SEXP axes, SEXP shape) {
   SEXP owner = PROTECT(new_owner());
-  const int *const w = INTEGER(words);
+  const int* const w = INTEGER(words);
   oriel_pool pool = ORIEL_POOL_INIT;
-  oriel_problem *problem = NULL;
+  oriel_problem* problem = NULL;
   pool.op = w[0];
   pool.kind = w[1];
   pool.padding = w[2];
@@ -96,7 +97,7 @@ SEXP C_make(SEXP words, SEXP numbers, SEXP lists, SEXP axes, SEXP shape) {
 }
 
 /* The memory of a vector; *count is set to its elements. */
-static void *memory_of(SEXP values, R_xlen_t *bytes) {
+static void* memory_of(SEXP values, R_xlen_t* bytes) {
   const R_xlen_t n = Rf_xlength(values);
   switch (TYPEOF(values)) {
     case REALSXP:
@@ -113,8 +114,8 @@ static void *memory_of(SEXP values, R_xlen_t *bytes) {
   }
 }
 
-static int64_t count_of(const oriel_problem_info *info, int of_input) {
-  const int64_t *const shape = of_input ? info->shape : info->output_shape;
+static int64_t count_of(const oriel_problem_info* info, int of_input) {
+  const int64_t* const shape = of_input ? info->shape : info->output_shape;
   int64_t n = 1;
   int32_t a;
   for (a = 0; a < info->rank; ++a) n *= shape[a];
@@ -122,7 +123,7 @@ static int64_t count_of(const oriel_problem_info *info, int of_input) {
 }
 
 /* A dense tensor in the problem's memory order. */
-static oriel_tensor tensor(const oriel_problem_info *info, int of_input, int32_t dtype, void *data) {
+static oriel_tensor tensor(const oriel_problem_info* info, int of_input, int32_t dtype, void* data) {
   oriel_tensor t = ORIEL_TENSOR_INIT;
   t.data = data;
   t.dtype = dtype;
@@ -133,16 +134,17 @@ static oriel_tensor tensor(const oriel_problem_info *info, int of_input, int32_t
 }
 
 /* The same of a vector, whose memory must have the tensor's size. */
-static oriel_tensor tensor_of(const oriel_problem_info *info, int of_input, int32_t dtype, SEXP values, const char *what) {
+static oriel_tensor tensor_of(const oriel_problem_info* info, int of_input, int32_t dtype, SEXP values,
+                              const char* what) {
   R_xlen_t bytes = 0;
-  void *const data = memory_of(values, &bytes);
+  void* const data = memory_of(values, &bytes);
   const double wanted = (double)count_of(info, of_input) * (double)oriel_dtype_bytes(dtype);
   if ((double)bytes != wanted) Rf_error("%s: must have %.0f bytes, but has %.0f", what, wanted, (double)bytes);
   return tensor(info, of_input, dtype, data);
 }
 
 /* Results: double and integer as R has them, other dtypes as raw. */
-static SEXP new_elements(const oriel_problem_info *info, int of_input, int32_t dtype, int as_raw) {
+static SEXP new_elements(const oriel_problem_info* info, int of_input, int32_t dtype, int as_raw) {
   const double n = (double)count_of(info, of_input);
   if (as_raw || (dtype != ORIEL_F64 && dtype != ORIEL_I32))
     return Rf_allocVector(RAWSXP, (R_xlen_t)(n * (double)oriel_dtype_bytes(dtype)));
@@ -156,7 +158,7 @@ static oriel_run run_of(SEXP threads) {
 }
 
 /* Indices from 1, as doubles, since R has no integers of 64 bits; NA where a window has no tap. */
-static SEXP from_one(const int64_t *indices, R_xlen_t n) {
+static SEXP from_one(const int64_t* indices, R_xlen_t n) {
   SEXP out = PROTECT(Rf_allocVector(REALSXP, n));
   R_xlen_t i;
   for (i = 0; i < n; ++i) REAL(out)[i] = indices[i] < 0 ? NA_REAL : (double)indices[i] + 1;
@@ -164,9 +166,9 @@ static SEXP from_one(const int64_t *indices, R_xlen_t n) {
   return out;
 }
 
-static int64_t *from_zero(SEXP indices) {
+static int64_t* from_zero(SEXP indices) {
   const R_xlen_t n = Rf_xlength(indices);
-  int64_t *const out = (int64_t *)R_alloc((size_t)n + 1, sizeof *out);
+  int64_t* const out = (int64_t*)R_alloc((size_t)n + 1, sizeof *out);
   R_xlen_t i;
   for (i = 0; i < n; ++i) {
     const double v = REAL(indices)[i];
@@ -177,8 +179,8 @@ static int64_t *from_zero(SEXP indices) {
   return out;
 }
 
-static SEXP two(SEXP a, const char *first, SEXP b, const char *second) {
-  const char *names[] = {first, second, ""};
+static SEXP two(SEXP a, const char* first, SEXP b, const char* second) {
+  const char* names[] = {first, second, ""};
   SEXP both;
   PROTECT(a);
   PROTECT(b);
@@ -197,7 +199,7 @@ SEXP C_forward(SEXP problem, SEXP x, SEXP indices, SEXP threads) {
   SEXP y = PROTECT(new_elements(&info, 0, info.dtype, 0)), out = y;
   const oriel_tensor ty = tensor_of(&info, 0, info.dtype, y, "y");
   if (Rf_asLogical(indices)) {
-    int64_t *const places = (int64_t *)R_alloc((size_t)n + 1, sizeof *places);
+    int64_t* const places = (int64_t*)R_alloc((size_t)n + 1, sizeof *places);
     const oriel_tensor ti = tensor(&info, 0, ORIEL_I64, places);
     check(oriel_forward(problem_of(problem), &tx, &ty, &ti, ORIEL_PLANE, &run));
     out = two(y, "y", from_one(places, n), "indices");
@@ -218,7 +220,8 @@ SEXP C_backward(SEXP problem, SEXP x, SEXP dy, SEXP indices, SEXP threads) {
   oriel_tensor tx = ORIEL_TENSOR_INIT, ti = ORIEL_TENSOR_INIT;
   if (x != R_NilValue) tx = tensor_of(&info, 1, info.dtype, x, "x");
   if (indices != R_NilValue) {
-    if ((double)Rf_xlength(indices) != (double)count_of(&info, 0)) Rf_error("indices: must have as many elements as dy");
+    if ((double)Rf_xlength(indices) != (double)count_of(&info, 0))
+      Rf_error("indices: must have as many elements as dy");
     ti = tensor(&info, 0, ORIEL_I64, from_zero(indices));
   }
   check(oriel_backward(problem_of(problem), x == R_NilValue ? NULL : &tx, &tdy, indices == R_NilValue ? NULL : &ti,
@@ -254,9 +257,10 @@ SEXP C_unpool(SEXP y, SEXP indices, SEXP dtype, SEXP output_shape, SEXP shape, S
 SEXP C_named(SEXP problem, SEXP x, SEXP dy, SEXP space, SEXP index_dtype, SEXP unpooled) {
   const oriel_problem_info info = describe(problem);
   const int32_t where = Rf_asInteger(space) < 0 ? info.index_space : Rf_asInteger(space);
-  const int32_t places = info.index_dtype >= 0 && Rf_asInteger(index_dtype) >= 0 ? Rf_asInteger(index_dtype) : info.index_dtype;
+  const int32_t places =
+      info.index_dtype >= 0 && Rf_asInteger(index_dtype) >= 0 ? Rf_asInteger(index_dtype) : info.index_dtype;
   const int indexed = info.index_dtype >= 0, backward = info.direction == ORIEL_BACKWARD;
-  const oriel_problem *const p = problem_of(problem);
+  const oriel_problem* const p = problem_of(problem);
   const oriel_tensor tx = tensor_of(&info, 1, info.dtype, x, "x");
   SEXP y = PROTECT(new_elements(&info, 0, info.dtype, 1));
   SEXP dx = PROTECT(new_elements(&info, 1, info.dtype, 1));
@@ -308,13 +312,14 @@ SEXP C_target(SEXP name) {
 
 SEXP C_version(void) { return Rf_mkString(oriel_version()); }
 
-static const R_CallMethodDef kMethods[] = {{"C_parse", (DL_FUNC)&C_parse, 1},       {"C_make", (DL_FUNC)&C_make, 5},
-                                           {"C_forward", (DL_FUNC)&C_forward, 4},   {"C_backward", (DL_FUNC)&C_backward, 5},
-                                           {"C_unpool", (DL_FUNC)&C_unpool, 7},     {"C_named", (DL_FUNC)&C_named, 6},
-                                           {"C_info", (DL_FUNC)&C_info, 1},         {"C_target", (DL_FUNC)&C_target, 1},
-                                           {"C_version", (DL_FUNC)&C_version, 0},   {NULL, NULL, 0}};
+static const R_CallMethodDef kMethods[] = {
+    {"C_parse", (DL_FUNC)&C_parse, 1},     {"C_make", (DL_FUNC)&C_make, 5},
+    {"C_forward", (DL_FUNC)&C_forward, 4}, {"C_backward", (DL_FUNC)&C_backward, 5},
+    {"C_unpool", (DL_FUNC)&C_unpool, 7},   {"C_named", (DL_FUNC)&C_named, 6},
+    {"C_info", (DL_FUNC)&C_info, 1},       {"C_target", (DL_FUNC)&C_target, 1},
+    {"C_version", (DL_FUNC)&C_version, 0}, {NULL, NULL, 0}};
 
-void R_init_oriel(DllInfo *library) {
+void R_init_oriel(DllInfo* library) {
   R_registerRoutines(library, NULL, kMethods, NULL, NULL);
   R_useDynamicSymbols(library, FALSE);
 }
