@@ -16,12 +16,12 @@ imported by name.
 
 try:
     from oriel import _core
-except ImportError as error:
+except ImportError as _error:
     import pathlib
 
     from oriel.load_error import explain
 
-    raise ImportError(explain(error, pathlib.Path(__file__).parent), name=error.name) from error
+    raise ImportError(explain(_error, pathlib.Path(__file__).parent), name=_error.name) from _error
 
 from oriel.adaptive import (
     adaptive_avg_pool,

@@ -3,9 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Literal, overload
+
+from numpy.typing import ArrayLike, NDArray
 
 from oriel import _core
+from oriel.array_types import (
+    AnyArray,
+    ArrayT,
+    IndexArray,
+    IndexDtype,
+    IndexSpace,
+    Ints,
+    NanPolicy,
+    Op,
+    Operand,
+    OutputSize,
+    ScalarT,
+)
 from oriel.pool import check_nan_policy
 from oriel.pools import index_space
 
@@ -28,12 +43,14 @@ def complete_sizes(x: Any, output_size: Any, axes: Any = None) -> Any:
     return output_size
 
 
-def _adaptive(op: str, x: Any, output_size: Any, axes: Any, nan_policy: str, norm: float | None = None) -> _core.Pool:
+def _adaptive(op: Op, x: Operand, output_size: OutputSize, axes: Ints | None, nan_policy: NanPolicy,
+              norm: float | None = None) -> _core.Pool:
     return _core.Pool(op, None, None, 0, 1, complete_sizes(x, output_size, axes), axes, False, True, None, norm,
                       check_nan_policy(nan_policy), 0)
 
 
-def _global(op: str, x: Any, axes: Any, keepdims: bool, nan_policy: str, out: Any, norm: float | None = None) -> Any:
+def _global(op: Op, x: Operand, axes: Ints | None, keepdims: bool, nan_policy: NanPolicy, out: AnyArray | None,
+            norm: float | None = None) -> Any:
     pool = _core.Pool(op, None, None, 0, 1, None, axes, False, True, None, norm, check_nan_policy(nan_policy), 0)
     y = _core.forward(pool, x, out)
     if keepdims:
@@ -44,8 +61,46 @@ def _global(op: str, x: Any, axes: Any, keepdims: bool, nan_policy: str, out: An
     return y[tuple(0 if axis in pooled else slice(None) for axis in range(len(y.shape)))]
 
 
-def adaptive_max_pool(x: Any, output_size: Any, *, return_indices: bool | str = False,
-                      index_dtype: str = "int64", axes: Any = None, nan_policy: str = "propagate", out: Any = None) -> Any:
+@overload
+def adaptive_max_pool(x: ArrayT, output_size: OutputSize, *, return_indices: Literal[False] = False,
+                      index_dtype: IndexDtype = "int64", axes: Ints | None = None, nan_policy: NanPolicy = "propagate",
+                      out: ArrayT | None = None) -> ArrayT: ...
+
+
+@overload
+def adaptive_max_pool(x: ArrayLike, output_size: OutputSize, *, return_indices: Literal[False] = False,
+                      index_dtype: IndexDtype = "int64", axes: Ints | None = None, nan_policy: NanPolicy = "propagate",
+                      out: NDArray[Any] | None = None) -> NDArray[Any]: ...
+
+
+@overload
+def adaptive_max_pool(
+        x: NDArray[ScalarT], output_size: OutputSize, *, return_indices: Literal[True] | IndexSpace,
+        index_dtype: IndexDtype = "int64", axes: Ints | None = None, nan_policy: NanPolicy = "propagate",
+        out: tuple[NDArray[ScalarT], IndexArray] | None = None) -> tuple[NDArray[ScalarT], IndexArray]: ...
+
+
+@overload
+def adaptive_max_pool(x: ArrayT, output_size: OutputSize, *, return_indices: Literal[True] | IndexSpace,
+                      index_dtype: IndexDtype = "int64", axes: Ints | None = None, nan_policy: NanPolicy = "propagate",
+                      out: tuple[ArrayT, ArrayT] | None = None) -> tuple[ArrayT, ArrayT]: ...
+
+
+@overload
+def adaptive_max_pool(x: ArrayLike, output_size: OutputSize, *, return_indices: Literal[True] | IndexSpace,
+                      index_dtype: IndexDtype = "int64", axes: Ints | None = None, nan_policy: NanPolicy = "propagate",
+                      out: tuple[NDArray[Any], IndexArray] | None = None) -> tuple[NDArray[Any], IndexArray]: ...
+
+
+@overload
+def adaptive_max_pool(x: Operand, output_size: OutputSize, *, return_indices: bool | IndexSpace,
+                      index_dtype: IndexDtype = "int64", axes: Ints | None = None, nan_policy: NanPolicy = "propagate",
+                      out: tuple[AnyArray, AnyArray] | AnyArray | None = None) -> Any: ...
+
+
+def adaptive_max_pool(x: Operand, output_size: OutputSize, *, return_indices: bool | IndexSpace = False,
+                      index_dtype: IndexDtype = "int64", axes: Ints | None = None, nan_policy: NanPolicy = "propagate",
+                      out: AnyArray | tuple[AnyArray, AnyArray] | None = None) -> AnyArray | tuple[AnyArray, AnyArray]:
     """The largest element of each of `output_size` windows that share the input evenly.
 
     Parameters
@@ -76,8 +131,46 @@ def adaptive_max_pool(x: Any, output_size: Any, *, return_indices: bool | str = 
     return _core.forward(pool, x, out)
 
 
-def adaptive_min_pool(x: Any, output_size: Any, *, return_indices: bool | str = False,
-                      index_dtype: str = "int64", axes: Any = None, nan_policy: str = "propagate", out: Any = None) -> Any:
+@overload
+def adaptive_min_pool(x: ArrayT, output_size: OutputSize, *, return_indices: Literal[False] = False,
+                      index_dtype: IndexDtype = "int64", axes: Ints | None = None, nan_policy: NanPolicy = "propagate",
+                      out: ArrayT | None = None) -> ArrayT: ...
+
+
+@overload
+def adaptive_min_pool(x: ArrayLike, output_size: OutputSize, *, return_indices: Literal[False] = False,
+                      index_dtype: IndexDtype = "int64", axes: Ints | None = None, nan_policy: NanPolicy = "propagate",
+                      out: NDArray[Any] | None = None) -> NDArray[Any]: ...
+
+
+@overload
+def adaptive_min_pool(
+        x: NDArray[ScalarT], output_size: OutputSize, *, return_indices: Literal[True] | IndexSpace,
+        index_dtype: IndexDtype = "int64", axes: Ints | None = None, nan_policy: NanPolicy = "propagate",
+        out: tuple[NDArray[ScalarT], IndexArray] | None = None) -> tuple[NDArray[ScalarT], IndexArray]: ...
+
+
+@overload
+def adaptive_min_pool(x: ArrayT, output_size: OutputSize, *, return_indices: Literal[True] | IndexSpace,
+                      index_dtype: IndexDtype = "int64", axes: Ints | None = None, nan_policy: NanPolicy = "propagate",
+                      out: tuple[ArrayT, ArrayT] | None = None) -> tuple[ArrayT, ArrayT]: ...
+
+
+@overload
+def adaptive_min_pool(x: ArrayLike, output_size: OutputSize, *, return_indices: Literal[True] | IndexSpace,
+                      index_dtype: IndexDtype = "int64", axes: Ints | None = None, nan_policy: NanPolicy = "propagate",
+                      out: tuple[NDArray[Any], IndexArray] | None = None) -> tuple[NDArray[Any], IndexArray]: ...
+
+
+@overload
+def adaptive_min_pool(x: Operand, output_size: OutputSize, *, return_indices: bool | IndexSpace,
+                      index_dtype: IndexDtype = "int64", axes: Ints | None = None, nan_policy: NanPolicy = "propagate",
+                      out: tuple[AnyArray, AnyArray] | AnyArray | None = None) -> Any: ...
+
+
+def adaptive_min_pool(x: Operand, output_size: OutputSize, *, return_indices: bool | IndexSpace = False,
+                      index_dtype: IndexDtype = "int64", axes: Ints | None = None, nan_policy: NanPolicy = "propagate",
+                      out: AnyArray | tuple[AnyArray, AnyArray] | None = None) -> AnyArray | tuple[AnyArray, AnyArray]:
     """The smallest element of each of `output_size` windows; see `adaptive_max_pool`.
 
     Examples
@@ -93,8 +186,18 @@ def adaptive_min_pool(x: Any, output_size: Any, *, return_indices: bool | str = 
     return _core.forward(pool, x, out)
 
 
-def adaptive_avg_pool(x: Any, output_size: Any, *, axes: Any = None, nan_policy: str = "propagate",
-                      out: Any = None) -> Any:
+@overload
+def adaptive_avg_pool(x: ArrayT, output_size: OutputSize, *, axes: Ints | None = None,
+                      nan_policy: NanPolicy = "propagate", out: ArrayT | None = None) -> ArrayT: ...
+
+
+@overload
+def adaptive_avg_pool(x: ArrayLike, output_size: OutputSize, *, axes: Ints | None = None,
+                      nan_policy: NanPolicy = "propagate", out: NDArray[Any] | None = None) -> NDArray[Any]: ...
+
+
+def adaptive_avg_pool(x: Operand, output_size: OutputSize, *, axes: Ints | None = None,
+                      nan_policy: NanPolicy = "propagate", out: AnyArray | None = None) -> AnyArray:
     """The mean of each of `output_size` windows; see `adaptive_max_pool`.
 
     Examples
@@ -107,8 +210,18 @@ def adaptive_avg_pool(x: Any, output_size: Any, *, axes: Any = None, nan_policy:
     return _core.forward(_adaptive("avg", x, output_size, axes, nan_policy), x, out)
 
 
-def adaptive_sum_pool(x: Any, output_size: Any, *, axes: Any = None, nan_policy: str = "propagate",
-                      out: Any = None) -> Any:
+@overload
+def adaptive_sum_pool(x: ArrayT, output_size: OutputSize, *, axes: Ints | None = None,
+                      nan_policy: NanPolicy = "propagate", out: ArrayT | None = None) -> ArrayT: ...
+
+
+@overload
+def adaptive_sum_pool(x: ArrayLike, output_size: OutputSize, *, axes: Ints | None = None,
+                      nan_policy: NanPolicy = "propagate", out: NDArray[Any] | None = None) -> NDArray[Any]: ...
+
+
+def adaptive_sum_pool(x: Operand, output_size: OutputSize, *, axes: Ints | None = None,
+                      nan_policy: NanPolicy = "propagate", out: AnyArray | None = None) -> AnyArray:
     """The sum of each of `output_size` windows; see `adaptive_max_pool`.
 
     Examples
@@ -121,8 +234,18 @@ def adaptive_sum_pool(x: Any, output_size: Any, *, axes: Any = None, nan_policy:
     return _core.forward(_adaptive("sum", x, output_size, axes, nan_policy), x, out)
 
 
-def adaptive_lp_pool(x: Any, norm_type: float, output_size: Any, *, axes: Any = None, nan_policy: str = "propagate",
-                     out: Any = None) -> Any:
+@overload
+def adaptive_lp_pool(x: ArrayT, norm_type: float, output_size: OutputSize, *, axes: Ints | None = None,
+                     nan_policy: NanPolicy = "propagate", out: ArrayT | None = None) -> ArrayT: ...
+
+
+@overload
+def adaptive_lp_pool(x: ArrayLike, norm_type: float, output_size: OutputSize, *, axes: Ints | None = None,
+                     nan_policy: NanPolicy = "propagate", out: NDArray[Any] | None = None) -> NDArray[Any]: ...
+
+
+def adaptive_lp_pool(x: Operand, norm_type: float, output_size: OutputSize, *, axes: Ints | None = None,
+                     nan_policy: NanPolicy = "propagate", out: AnyArray | None = None) -> AnyArray:
     """The p-norm of each of `output_size` windows; see `adaptive_max_pool` and `lp_pool`.
 
     Examples
@@ -135,8 +258,23 @@ def adaptive_lp_pool(x: Any, norm_type: float, output_size: Any, *, axes: Any = 
     return _core.forward(_adaptive("lp", x, output_size, axes, nan_policy, norm_type), x, out)
 
 
-def global_max_pool(x: Any, *, axes: Any = None, keepdims: bool = True, nan_policy: str = "propagate",
-                    out: Any = None) -> Any:
+@overload
+def global_max_pool(x: ArrayT, *, axes: Ints | None = None, keepdims: Literal[True] = True,
+                    nan_policy: NanPolicy = "propagate", out: ArrayT | None = None) -> ArrayT: ...
+
+
+@overload
+def global_max_pool(x: ArrayLike, *, axes: Ints | None = None, keepdims: Literal[True] = True,
+                    nan_policy: NanPolicy = "propagate", out: NDArray[Any] | None = None) -> NDArray[Any]: ...
+
+
+@overload
+def global_max_pool(x: Operand, *, axes: Ints | None = None, keepdims: bool, nan_policy: NanPolicy = "propagate",
+                    out: None = None) -> Any: ...
+
+
+def global_max_pool(x: Operand, *, axes: Ints | None = None, keepdims: bool = True, nan_policy: NanPolicy = "propagate",
+                    out: AnyArray | None = None) -> Any:
     """The largest element over the pooled axes: one window sees everything.
 
     Parameters
@@ -167,8 +305,23 @@ def global_max_pool(x: Any, *, axes: Any = None, keepdims: bool = True, nan_poli
     return _global("max", x, axes, keepdims, nan_policy, out)
 
 
-def global_min_pool(x: Any, *, axes: Any = None, keepdims: bool = True, nan_policy: str = "propagate",
-                    out: Any = None) -> Any:
+@overload
+def global_min_pool(x: ArrayT, *, axes: Ints | None = None, keepdims: Literal[True] = True,
+                    nan_policy: NanPolicy = "propagate", out: ArrayT | None = None) -> ArrayT: ...
+
+
+@overload
+def global_min_pool(x: ArrayLike, *, axes: Ints | None = None, keepdims: Literal[True] = True,
+                    nan_policy: NanPolicy = "propagate", out: NDArray[Any] | None = None) -> NDArray[Any]: ...
+
+
+@overload
+def global_min_pool(x: Operand, *, axes: Ints | None = None, keepdims: bool, nan_policy: NanPolicy = "propagate",
+                    out: None = None) -> Any: ...
+
+
+def global_min_pool(x: Operand, *, axes: Ints | None = None, keepdims: bool = True, nan_policy: NanPolicy = "propagate",
+                    out: AnyArray | None = None) -> Any:
     """The smallest element over the pooled axes; see `global_max_pool`.
 
     Examples
@@ -181,8 +334,23 @@ def global_min_pool(x: Any, *, axes: Any = None, keepdims: bool = True, nan_poli
     return _global("min", x, axes, keepdims, nan_policy, out)
 
 
-def global_avg_pool(x: Any, *, axes: Any = None, keepdims: bool = True, nan_policy: str = "propagate",
-                    out: Any = None) -> Any:
+@overload
+def global_avg_pool(x: ArrayT, *, axes: Ints | None = None, keepdims: Literal[True] = True,
+                    nan_policy: NanPolicy = "propagate", out: ArrayT | None = None) -> ArrayT: ...
+
+
+@overload
+def global_avg_pool(x: ArrayLike, *, axes: Ints | None = None, keepdims: Literal[True] = True,
+                    nan_policy: NanPolicy = "propagate", out: NDArray[Any] | None = None) -> NDArray[Any]: ...
+
+
+@overload
+def global_avg_pool(x: Operand, *, axes: Ints | None = None, keepdims: bool, nan_policy: NanPolicy = "propagate",
+                    out: None = None) -> Any: ...
+
+
+def global_avg_pool(x: Operand, *, axes: Ints | None = None, keepdims: bool = True, nan_policy: NanPolicy = "propagate",
+                    out: AnyArray | None = None) -> Any:
     """The mean over the pooled axes; see `global_max_pool`.
 
     Examples
@@ -195,8 +363,23 @@ def global_avg_pool(x: Any, *, axes: Any = None, keepdims: bool = True, nan_poli
     return _global("avg", x, axes, keepdims, nan_policy, out)
 
 
-def global_sum_pool(x: Any, *, axes: Any = None, keepdims: bool = True, nan_policy: str = "propagate",
-                    out: Any = None) -> Any:
+@overload
+def global_sum_pool(x: ArrayT, *, axes: Ints | None = None, keepdims: Literal[True] = True,
+                    nan_policy: NanPolicy = "propagate", out: ArrayT | None = None) -> ArrayT: ...
+
+
+@overload
+def global_sum_pool(x: ArrayLike, *, axes: Ints | None = None, keepdims: Literal[True] = True,
+                    nan_policy: NanPolicy = "propagate", out: NDArray[Any] | None = None) -> NDArray[Any]: ...
+
+
+@overload
+def global_sum_pool(x: Operand, *, axes: Ints | None = None, keepdims: bool, nan_policy: NanPolicy = "propagate",
+                    out: None = None) -> Any: ...
+
+
+def global_sum_pool(x: Operand, *, axes: Ints | None = None, keepdims: bool = True, nan_policy: NanPolicy = "propagate",
+                    out: AnyArray | None = None) -> Any:
     """The sum over the pooled axes; see `global_max_pool`.
 
     Examples
@@ -209,8 +392,23 @@ def global_sum_pool(x: Any, *, axes: Any = None, keepdims: bool = True, nan_poli
     return _global("sum", x, axes, keepdims, nan_policy, out)
 
 
-def global_lp_pool(x: Any, norm_type: float, *, axes: Any = None, keepdims: bool = True, nan_policy: str = "propagate",
-                   out: Any = None) -> Any:
+@overload
+def global_lp_pool(x: ArrayT, norm_type: float, *, axes: Ints | None = None, keepdims: Literal[True] = True,
+                   nan_policy: NanPolicy = "propagate", out: ArrayT | None = None) -> ArrayT: ...
+
+
+@overload
+def global_lp_pool(x: ArrayLike, norm_type: float, *, axes: Ints | None = None, keepdims: Literal[True] = True,
+                   nan_policy: NanPolicy = "propagate", out: NDArray[Any] | None = None) -> NDArray[Any]: ...
+
+
+@overload
+def global_lp_pool(x: Operand, norm_type: float, *, axes: Ints | None = None, keepdims: bool,
+                   nan_policy: NanPolicy = "propagate", out: None = None) -> Any: ...
+
+
+def global_lp_pool(x: Operand, norm_type: float, *, axes: Ints | None = None, keepdims: bool = True,
+                   nan_policy: NanPolicy = "propagate", out: AnyArray | None = None) -> Any:
     """The p-norm over the pooled axes; see `global_max_pool` and `lp_pool`.
 
     Examples

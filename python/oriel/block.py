@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, Literal, SupportsIndex
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from oriel import _core
+from oriel.array_types import Op
 
 __all__ = ["block_reduce", "downscale_local_mean"]
 
@@ -31,6 +33,7 @@ _OPS = {
     "min": "min",
 }
 _METHODS = {"median": np.median, "std": np.std, "var": np.var, "prod": np.prod, "any": np.any, "all": np.all}
+FunctionName = Literal["sum", "mean", "max", "min", "median", "std", "var", "prod", "any", "all"]
 # What the engine takes.
 ENGINE_DTYPES = frozenset(
     "float64 float32 float16 bfloat16 int8 int16 int32 int64 uint8 uint16 uint32 uint64 bool".split()
@@ -40,12 +43,12 @@ _SLAB_BYTES = 1 << 20
 
 
 def block_reduce(
-    image: Any,
-    block_size: int | Sequence[int] = 2,
-    func: Callable | str = np.sum,
-    cval: float = 0,
+    image: ArrayLike,
+    block_size: SupportsIndex | Sequence[SupportsIndex] = 2,
+    func: Callable[..., ArrayLike] | FunctionName = np.sum,
+    cval: ArrayLike = 0,
     func_kwargs: dict[str, Any] | None = None,
-) -> np.ndarray:
+) -> NDArray[Any]:
     """`func` of each block of an image, as `skimage.measure.block_reduce`.
 
     Parameters
@@ -102,8 +105,9 @@ def block_reduce(
         raise ValueError(f"block_reduce: cval must be one number, but is {cval!r}")
     block = _block_of(block_size, image.ndim)
     missing = tuple(-n % k for n, k in zip(image.shape, block))
+    word: Any = func
     try:
-        op = _OPS.get(func)
+        op = _OPS.get(word)
     except TypeError:  # a callable that cannot be hashed
         op = None
     if (
@@ -124,7 +128,9 @@ def block_reduce(
     return _sums(image, block, missing, fill) if op == "sum" else _means(image, block, missing, fill)
 
 
-def downscale_local_mean(image: Any, factors: int | Sequence[int], cval: float = 0, clip: bool = True) -> np.ndarray:
+def downscale_local_mean(
+    image: ArrayLike, factors: SupportsIndex | Sequence[SupportsIndex], cval: ArrayLike = 0, clip: bool = True
+) -> NDArray[Any]:
     """The mean of each block, as `skimage.transform.downscale_local_mean`.
 
     Parameters
@@ -171,13 +177,13 @@ def _block_of(block_size: Any, rank: int) -> tuple[int, ...]:
 
 
 def _reduced_by_numpy(
-    image: np.ndarray,
+    image: NDArray[Any],
     block: tuple[int, ...],
     missing: tuple[int, ...],
     func: Any,
     cval: Any,
     func_kwargs: dict[str, Any],
-) -> np.ndarray:
+) -> Any:
     if isinstance(func, str):
         known = {name: function for function, name in _OPS.items() if not isinstance(function, str)} | _METHODS
         if func not in known:
@@ -195,7 +201,7 @@ def _reduced_by_numpy(
     return func(blocks, axis=tuple(range(image.ndim, 2 * image.ndim)), **func_kwargs)
 
 
-def _fill(cval: Any, dtype: np.dtype) -> Any:
+def _fill(cval: Any, dtype: np.dtype[Any]) -> Any:
     """`cval` as np.pad writes it into an image of this dtype: like an element of an array, converted whatever it is."""
     cell = np.empty(1, dtype)
     try:
@@ -205,7 +211,7 @@ def _fill(cval: Any, dtype: np.dtype) -> Any:
     return cell[0]
 
 
-def _pool(op: str, block: tuple[int, ...], missing: tuple[int, ...]) -> _core.Pool:
+def _pool(op: Op, block: tuple[int, ...], missing: tuple[int, ...]) -> _core.Pool:
     """A pool of whole and partial blocks. Only axes that shrink are named: fewer axes are faster."""
     axes = [a for a, k in enumerate(block) if k > 1] or [0]
     sizes = [block[a] for a in axes]
@@ -213,8 +219,8 @@ def _pool(op: str, block: tuple[int, ...], missing: tuple[int, ...]) -> _core.Po
 
 
 def _partial_blocks(
-    y: np.ndarray, block: tuple[int, ...], missing: tuple[int, ...]
-) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    y: NDArray[Any], block: tuple[int, ...], missing: tuple[int, ...]
+) -> Iterator[tuple[NDArray[Any], NDArray[Any]]]:
     """(a view of blocks that lack elements, how many each lacks), which together are all of those, each once."""
     counts = []
     for axis, (k, m) in enumerate(zip(block, missing)):
@@ -225,14 +231,14 @@ def _partial_blocks(
     for axis, m in enumerate(missing):
         if m:
             last = [*places[:axis], slice(-1, None), *places[axis + 1 :]]
-            present = math.prod(
+            present: Any = math.prod(
                 count[tuple(s if n > 1 else slice(None) for s, n in zip(last, count.shape))] for count in counts
             )
             yield y[tuple(last)], math.prod(block) - present
             places[axis] = slice(None, -1)  # the later axes leave out what this one gave
 
 
-def _extrema(op: str, image: np.ndarray, block: tuple[int, ...], missing: tuple[int, ...], fill: Any) -> np.ndarray:
+def _extrema(op: Op, image: NDArray[Any], block: tuple[int, ...], missing: tuple[int, ...], fill: Any) -> NDArray[Any]:
     y = _core.forward(_pool(op, block, missing), image, None)
     combine = np.maximum if op == "max" else np.minimum
     for part, _ in _partial_blocks(y, block, missing):
@@ -240,7 +246,7 @@ def _extrema(op: str, image: np.ndarray, block: tuple[int, ...], missing: tuple[
     return y
 
 
-def _sums(image: np.ndarray, block: tuple[int, ...], missing: tuple[int, ...], fill: Any) -> np.ndarray:
+def _sums(image: NDArray[Any], block: tuple[int, ...], missing: tuple[int, ...], fill: Any) -> NDArray[Any]:
     if image.dtype.kind not in "iub":
         y = _core.forward(_pool("sum", block, missing), image, None)
     else:
@@ -255,7 +261,7 @@ def _sums(image: np.ndarray, block: tuple[int, ...], missing: tuple[int, ...], f
     return y
 
 
-def _means(image: np.ndarray, block: tuple[int, ...], missing: tuple[int, ...], fill: Any) -> np.ndarray:
+def _means(image: NDArray[Any], block: tuple[int, ...], missing: tuple[int, ...], fill: Any) -> NDArray[Any]:
     total = math.prod(block)
     if image.dtype.kind not in "iub":
         y = _core.forward(_pool("avg", block, missing), image, None)  # padding counts in the divisor: a mean with zeros
@@ -271,7 +277,7 @@ def _means(image: np.ndarray, block: tuple[int, ...], missing: tuple[int, ...], 
     return y
 
 
-def _integer_sums(image: np.ndarray, block: tuple[int, ...], missing: tuple[int, ...]) -> np.ndarray:
+def _integer_sums(image: NDArray[Any], block: tuple[int, ...], missing: tuple[int, ...]) -> NDArray[Any]:
     """Exact sums in NumPy's dtype for them, int64 or uint64."""
     result = np.dtype(np.uint64 if image.dtype.kind == "u" else np.int64)
     if image.dtype.kind == "b":
@@ -291,7 +297,7 @@ def _integer_sums(image: np.ndarray, block: tuple[int, ...], missing: tuple[int,
 
 
 def _by_slabs(
-    pool: _core.Pool, image: np.ndarray, dtype: Any, block: tuple[int, ...], missing: tuple[int, ...], y: np.ndarray
+    pool: _core.Pool, image: NDArray[Any], dtype: Any, block: tuple[int, ...], missing: tuple[int, ...], y: NDArray[Any]
 ) -> None:
     """Pool a converted copy of a few rows of blocks at a time."""
     row = block[0] * math.prod(image.shape[1:]) * np.dtype(dtype).itemsize

@@ -6,15 +6,20 @@ import operator
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal, SupportsIndex
 
 import numpy as np
+from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from oriel import _core
+from oriel.array_types import Op
 from oriel.block import ENGINE_DTYPES
 
 __all__ = ["maximum_filter", "minimum_filter", "uniform_filter"]
 
+# As in SciPy, 3.0 is a size, too.
+WholeNumbers = SupportsIndex | float | Sequence[SupportsIndex] | Sequence[float]
+EdgeMode = Literal["reflect", "grid-mirror", "mirror", "nearest", "wrap", "grid-wrap", "constant", "grid-constant"]
 _MODES = {
     "reflect": "reflect",
     "grid-mirror": "reflect",
@@ -31,16 +36,16 @@ _SMALL = 1 << 15
 
 
 def maximum_filter(
-    input: Any,
-    size: int | Sequence[int] | None = None,
-    footprint: Any = None,
-    output: Any = None,
-    mode: str | Sequence[str] = "reflect",
+    input: ArrayLike,
+    size: WholeNumbers | None = None,
+    footprint: ArrayLike | None = None,
+    output: NDArray[Any] | DTypeLike | None = None,
+    mode: EdgeMode | Sequence[EdgeMode] = "reflect",
     cval: float = 0.0,
-    origin: int | Sequence[int] = 0,
+    origin: WholeNumbers = 0,
     *,
-    axes: int | Sequence[int] | None = None,
-) -> np.ndarray:
+    axes: SupportsIndex | Sequence[SupportsIndex] | None = None,
+) -> NDArray[Any]:
     """The largest element around each element, as `scipy.ndimage.maximum_filter`.
 
     Parameters
@@ -99,16 +104,16 @@ def maximum_filter(
 
 
 def minimum_filter(
-    input: Any,
-    size: int | Sequence[int] | None = None,
-    footprint: Any = None,
-    output: Any = None,
-    mode: str | Sequence[str] = "reflect",
+    input: ArrayLike,
+    size: WholeNumbers | None = None,
+    footprint: ArrayLike | None = None,
+    output: NDArray[Any] | DTypeLike | None = None,
+    mode: EdgeMode | Sequence[EdgeMode] = "reflect",
     cval: float = 0.0,
-    origin: int | Sequence[int] = 0,
+    origin: WholeNumbers = 0,
     *,
-    axes: int | Sequence[int] | None = None,
-) -> np.ndarray:
+    axes: SupportsIndex | Sequence[SupportsIndex] | None = None,
+) -> NDArray[Any]:
     """The smallest element around each element, as `scipy.ndimage.minimum_filter`. See `maximum_filter` for the rest.
 
     Examples
@@ -122,15 +127,15 @@ def minimum_filter(
 
 
 def uniform_filter(
-    input: Any,
-    size: int | Sequence[int] = 3,
-    output: Any = None,
-    mode: str | Sequence[str] = "reflect",
-    cval: float = 0.0,
-    origin: int | Sequence[int] = 0,
+    input: ArrayLike,
+    size: WholeNumbers = 3,
+    output: NDArray[Any] | DTypeLike | None = None,
+    mode: EdgeMode | Sequence[EdgeMode] = "reflect",
+    cval: complex = 0.0,
+    origin: WholeNumbers = 0,
     *,
-    axes: int | Sequence[int] | None = None,
-) -> np.ndarray:
+    axes: SupportsIndex | Sequence[SupportsIndex] | None = None,
+) -> NDArray[Any]:
     """The mean around each element, as `scipy.ndimage.uniform_filter`. See `maximum_filter` for the rest.
 
     Notes
@@ -172,7 +177,7 @@ class _Window:
     after: int
     mode: str
 
-    def needs_no_values(self, op: str, zero_edge: bool) -> bool:
+    def needs_no_values(self, op: Op, zero_edge: bool) -> bool:
         """Whether absent places give what the mode's values give.
 
         Let a window be [i - before, i + after]; it holds i, which is inside. For a maximum or minimum a place beyond
@@ -189,7 +194,7 @@ class _Window:
             return True
         return abs(self.before - self.after) <= {"reflect": 1, "mirror": 0}.get(self.mode, -1)
 
-    def places(self, begin: int, end: int, n: int) -> np.ndarray:
+    def places(self, begin: int, end: int, n: int) -> NDArray[Any]:
         """The inputs whose values places begin to end of an axis of n have; n for the constant."""
         at = np.arange(begin, end)
         if self.mode == "nearest":
@@ -204,8 +209,8 @@ class _Window:
 
 
 def _extremum(
-    name: str, op: str, input: Any, size: Any, footprint: Any, output: Any, mode: Any, cval: Any, origin: Any, axes: Any
-) -> np.ndarray:
+    name: str, op: Op, input: Any, size: Any, footprint: Any, output: Any, mode: Any, cval: Any, origin: Any, axes: Any
+) -> NDArray[Any]:
     x = _checked_input(name, np.asarray(input))
     filtered = _axes(name, axes, x.ndim)
     if footprint is not None:
@@ -243,11 +248,11 @@ def _by_scipy(name: str) -> Any:
     return getattr(ndimage, name)
 
 
-def _complex_means(x: np.ndarray, size: Any, output: Any, mode: Any, cval: Any, origin: Any, axes: Any) -> np.ndarray:
+def _complex_means(x: Any, size: Any, output: Any, mode: Any, cval: Any, origin: Any, axes: Any) -> NDArray[Any]:
     result = _output("uniform_filter", np.promote_types(x.dtype, np.complex64) if output is None else output, x)
     if result.dtype.kind != "c":
         raise TypeError(f"uniform_filter: output must be complex as the input is, but has dtype {result.dtype}")
-    target = np.empty(result.shape, result.dtype) if np.may_share_memory(x, result) else result
+    target: Any = np.empty(result.shape, result.dtype) if np.may_share_memory(x, result) else result
     uniform_filter(x.real, size, target.real, mode, np.real(cval), origin, axes=axes)
     uniform_filter(x.imag, size, target.imag, mode, np.imag(cval), origin, axes=axes)
     if target is not result:
@@ -255,7 +260,7 @@ def _complex_means(x: np.ndarray, size: Any, output: Any, mode: Any, cval: Any, 
     return result
 
 
-def _checked_input(name: str, x: np.ndarray) -> np.ndarray:
+def _checked_input(name: str, x: NDArray[Any]) -> NDArray[Any]:
     if x.dtype.name not in ENGINE_DTYPES:
         raise TypeError(
             f"{name}: input must have dtype float64, float32, float16, bfloat16, int8 to int64, uint8 to uint64 "
@@ -266,7 +271,7 @@ def _checked_input(name: str, x: np.ndarray) -> np.ndarray:
     return x if x.dtype.isnative else x.astype(x.dtype.newbyteorder("="))
 
 
-def _output(name: str, output: Any, x: np.ndarray) -> np.ndarray:
+def _output(name: str, output: Any, x: NDArray[Any]) -> NDArray[Any]:
     if output is None:
         return np.empty(x.shape, x.dtype)
     if isinstance(output, (type, np.dtype, str)):
@@ -313,13 +318,14 @@ def _per_axis(name: str, word: str, value: Any, count: int) -> list[Any]:
 def _integer(name: str, word: str, value: Any) -> int:
     if isinstance(value, (float, np.floating)) and float(value).is_integer():
         return int(value)  # SciPy takes 3.0
+    number: Any = value
     try:
-        return operator.index(value)
+        return operator.index(number)
     except TypeError:
         raise TypeError(f"{name}: {word} must be an int or a sequence of ints, but is {value!r}") from None
 
 
-def _windows(name: str, x: np.ndarray, axes: tuple[int, ...], size: Any, mode: Any, origin: Any) -> list[_Window]:
+def _windows(name: str, x: NDArray[Any], axes: tuple[int, ...], size: Any, mode: Any, origin: Any) -> list[_Window]:
     """The windows of all axes that have more than one tap."""
     windows = []
     sizes, modes, origins = (
@@ -345,7 +351,7 @@ def _windows(name: str, x: np.ndarray, axes: tuple[int, ...], size: Any, mode: A
     return windows
 
 
-def _edge_value(name: str, cval: Any, dtype: np.dtype, windows: list[_Window]) -> Any:
+def _edge_value(name: str, cval: Any, dtype: np.dtype[Any], windows: list[_Window]) -> Any:
     """`cval` in the input's dtype, 0 where no mode needs it. Truncation is monotone: it commutes with max and min."""
     if all(window.mode != "constant" for window in windows):
         return dtype.type(0)
@@ -360,7 +366,7 @@ def _edge_value(name: str, cval: Any, dtype: np.dtype, windows: list[_Window]) -
     return dtype.type(int(min(max(value, info.min), info.max)))
 
 
-def _write(op: str, x: np.ndarray, result: np.ndarray, windows: list[_Window], edge: Any) -> None:
+def _write(op: Op, x: NDArray[Any], result: NDArray[Any], windows: list[_Window], edge: Any) -> None:
     if x.size == 0 or not windows:
         result[...] = x
         return
@@ -379,7 +385,9 @@ def _write(op: str, x: np.ndarray, result: np.ndarray, windows: list[_Window], e
         result[...] = y
 
 
-def _parts(x: np.ndarray, y: np.ndarray, filled: list[_Window], edge: Any) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+def _parts(
+    x: NDArray[Any], y: NDArray[Any], filled: list[_Window], edge: Any
+) -> Iterator[tuple[NDArray[Any], NDArray[Any]]]:
     """(inputs, outputs) of parts of the result; the inputs of the interior are a view, those of the borders copies."""
     if not filled:
         yield x, y
@@ -404,7 +412,7 @@ def _along(axis: int, place: Any) -> tuple[Any, ...]:
     return (slice(None),) * axis + (place,)
 
 
-def _pool_part(op: str, x: np.ndarray, y: np.ndarray, absent: list[_Window], filled: list[_Window]) -> None:
+def _pool_part(op: Op, x: NDArray[Any], y: NDArray[Any], absent: list[_Window], filled: list[_Window]) -> None:
     windows = sorted(absent + filled, key=lambda window: window.axis)  # S8: the order of a sum is that of the axes
     padding = [(w.before, w.after) if w in absent else (0, 0) for w in windows]
     pool = _core.Pool(
@@ -413,7 +421,7 @@ def _pool_part(op: str, x: np.ndarray, y: np.ndarray, absent: list[_Window], fil
     _core.forward(pool, x, y)
 
 
-def _borders(y: np.ndarray, absent: list[_Window]) -> Iterator[np.ndarray]:
+def _borders(y: NDArray[Any], absent: list[_Window]) -> Iterator[NDArray[Any]]:
     """Views of the outputs whose windows reach beyond an edge of constant value; some outputs may be in several."""
     for window in absent:
         if window.mode == "constant":

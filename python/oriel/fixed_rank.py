@@ -8,10 +8,18 @@ mode, averages of integers) is said in docs/semantics.md.
 
 from __future__ import annotations
 
-from typing import Any
-
 from oriel import _core
 from oriel.adaptive import complete_sizes
+from oriel.array_types import AnyArray, ArrayT, Ints, Operand, OutputSize, Padding
+from oriel.fixed_rank_types import (
+    fixed_adaptive_average,
+    fixed_adaptive_max,
+    fixed_average,
+    fixed_extremum,
+    fixed_norm,
+    fixed_sum,
+    fixed_wide_average,
+)
 from oriel.pools import unpooled_shape
 
 __all__ = [
@@ -26,15 +34,16 @@ _Pool = _core.Pool
 _forward = _core.forward
 
 
-def _unpool(function: str, ndim: int, x: Any, indices: Any, kernel_size: Any, stride: Any, padding: Any,
-            output_size: Any) -> Any:
+def _unpool(function: str, ndim: int, x: ArrayT, indices: AnyArray, kernel_size: Ints, stride: Ints | None,
+            padding: Ints, output_size: Ints | None) -> ArrayT:
     pool = _Pool("max", kernel_size, stride, padding, 1, None, None, False, True, None, None, False, ndim)
     shape = unpooled_shape(function, tuple(x.shape), pool, output_size)
     return _core.unpool(x, indices, "plane", pool.resolved_axes(tuple(x.shape)), shape)
 
 
-def max_pool1d(input: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1,
-               ceil_mode: bool = False, return_indices: bool = False) -> Any:
+@fixed_extremum
+def max_pool1d(input: Operand, kernel_size: Ints, stride: Ints | None = None, padding: Padding = 0, dilation: Ints = 1,
+               ceil_mode: bool = False, return_indices: bool = False) -> AnyArray | tuple[AnyArray, AnyArray]:
     """The largest element of each window over the last axis; with `return_indices` also where it is. See `max_pool`.
 
     Examples
@@ -50,8 +59,9 @@ def max_pool1d(input: Any, kernel_size: Any, stride: Any = None, padding: Any = 
     return _forward(pool, input)
 
 
-def min_pool1d(input: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1,
-               ceil_mode: bool = False, return_indices: bool = False) -> Any:
+@fixed_extremum
+def min_pool1d(input: Operand, kernel_size: Ints, stride: Ints | None = None, padding: Padding = 0, dilation: Ints = 1,
+               ceil_mode: bool = False, return_indices: bool = False) -> AnyArray | tuple[AnyArray, AnyArray]:
     """The smallest element of each window over the last axis; with `return_indices` also where it is. See `min_pool`.
 
     Examples
@@ -67,8 +77,9 @@ def min_pool1d(input: Any, kernel_size: Any, stride: Any = None, padding: Any = 
     return _forward(pool, input)
 
 
-def avg_pool1d(input: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, ceil_mode: bool = False,
-               count_include_pad: bool = True) -> Any:
+@fixed_average
+def avg_pool1d(input: Operand, kernel_size: Ints, stride: Ints | None = None, padding: Padding = 0,
+               ceil_mode: bool = False, count_include_pad: bool = True) -> AnyArray:
     """The mean of each window over the last axis. See `avg_pool`.
 
     Examples
@@ -82,8 +93,9 @@ def avg_pool1d(input: Any, kernel_size: Any, stride: Any = None, padding: Any = 
     return _forward(pool, input)
 
 
-def sum_pool1d(input: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1,
-               ceil_mode: bool = False) -> Any:
+@fixed_sum
+def sum_pool1d(input: Operand, kernel_size: Ints, stride: Ints | None = None, padding: Padding = 0, dilation: Ints = 1,
+               ceil_mode: bool = False) -> AnyArray:
     """The sum of each window over the last axis. See `sum_pool`.
 
     Examples
@@ -97,7 +109,9 @@ def sum_pool1d(input: Any, kernel_size: Any, stride: Any = None, padding: Any = 
     return _forward(pool, input)
 
 
-def lp_pool1d(input: Any, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False) -> Any:
+@fixed_norm
+def lp_pool1d(input: Operand, norm_type: float, kernel_size: Ints, stride: Ints | None = None,
+              ceil_mode: bool = False) -> AnyArray:
     """The p-norm of each window over the last axis. See `lp_pool`.
 
     Examples
@@ -111,7 +125,9 @@ def lp_pool1d(input: Any, norm_type: float, kernel_size: Any, stride: Any = None
     return _forward(pool, input)
 
 
-def adaptive_max_pool1d(input: Any, output_size: Any, return_indices: bool = False) -> Any:
+@fixed_adaptive_max
+def adaptive_max_pool1d(input: Operand, output_size: OutputSize,
+                        return_indices: bool = False) -> AnyArray | tuple[AnyArray, AnyArray]:
     """The largest element of each of `output_size` windows over the last axis. See `adaptive_max_pool`.
 
     Examples
@@ -128,7 +144,8 @@ def adaptive_max_pool1d(input: Any, output_size: Any, return_indices: bool = Fal
     return _forward(pool, input)
 
 
-def adaptive_avg_pool1d(input: Any, output_size: Any) -> Any:
+@fixed_adaptive_average
+def adaptive_avg_pool1d(input: Operand, output_size: OutputSize) -> AnyArray:
     """The mean of each of `output_size` windows over the last axis. See `adaptive_avg_pool`.
 
     Examples
@@ -142,14 +159,15 @@ def adaptive_avg_pool1d(input: Any, output_size: Any) -> Any:
     return _forward(_Pool("avg", None, None, 0, 1, sizes, None, False, True, None, None, False, 1), input)
 
 
-def max_unpool1d(input: Any, indices: Any, kernel_size: Any, stride: Any = None, padding: Any = 0,
-                 output_size: Any = None) -> Any:
+def max_unpool1d(input: ArrayT, indices: AnyArray, kernel_size: Ints, stride: Ints | None = None, padding: Ints = 0,
+                 output_size: Ints | None = None) -> ArrayT:
     """Zeros, but each element at the place that its index names, over the last axis. See `max_unpool`."""
     return _unpool("max_unpool1d", 1, input, indices, kernel_size, stride, padding, output_size)
 
 
-def max_pool2d(input: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1,
-               ceil_mode: bool = False, return_indices: bool = False) -> Any:
+@fixed_extremum
+def max_pool2d(input: Operand, kernel_size: Ints, stride: Ints | None = None, padding: Padding = 0, dilation: Ints = 1,
+               ceil_mode: bool = False, return_indices: bool = False) -> AnyArray | tuple[AnyArray, AnyArray]:
     """The largest element of each window over the last two axes; with `return_indices` also where it is. See
     `max_pool`.
 
@@ -167,8 +185,9 @@ def max_pool2d(input: Any, kernel_size: Any, stride: Any = None, padding: Any = 
     return _forward(pool, input)
 
 
-def min_pool2d(input: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1,
-               ceil_mode: bool = False, return_indices: bool = False) -> Any:
+@fixed_extremum
+def min_pool2d(input: Operand, kernel_size: Ints, stride: Ints | None = None, padding: Padding = 0, dilation: Ints = 1,
+               ceil_mode: bool = False, return_indices: bool = False) -> AnyArray | tuple[AnyArray, AnyArray]:
     """The smallest element of each window over the last two axes; with `return_indices` also where it is. See
     `min_pool`.
 
@@ -186,8 +205,10 @@ def min_pool2d(input: Any, kernel_size: Any, stride: Any = None, padding: Any = 
     return _forward(pool, input)
 
 
-def avg_pool2d(input: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, ceil_mode: bool = False,
-               count_include_pad: bool = True, divisor_override: int | None = None) -> Any:
+@fixed_wide_average
+def avg_pool2d(input: Operand, kernel_size: Ints, stride: Ints | None = None, padding: Padding = 0,
+               ceil_mode: bool = False, count_include_pad: bool = True,
+               divisor_override: int | None = None) -> AnyArray:
     """The mean of each window over the last two axes. See `avg_pool`.
 
     Examples
@@ -203,8 +224,9 @@ def avg_pool2d(input: Any, kernel_size: Any, stride: Any = None, padding: Any = 
     return _forward(pool, input)
 
 
-def sum_pool2d(input: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1,
-               ceil_mode: bool = False) -> Any:
+@fixed_sum
+def sum_pool2d(input: Operand, kernel_size: Ints, stride: Ints | None = None, padding: Padding = 0, dilation: Ints = 1,
+               ceil_mode: bool = False) -> AnyArray:
     """The sum of each window over the last two axes. See `sum_pool`.
 
     Examples
@@ -219,7 +241,9 @@ def sum_pool2d(input: Any, kernel_size: Any, stride: Any = None, padding: Any = 
     return _forward(pool, input)
 
 
-def lp_pool2d(input: Any, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False) -> Any:
+@fixed_norm
+def lp_pool2d(input: Operand, norm_type: float, kernel_size: Ints, stride: Ints | None = None,
+              ceil_mode: bool = False) -> AnyArray:
     """The p-norm of each window over the last two axes. See `lp_pool`.
 
     Examples
@@ -233,7 +257,9 @@ def lp_pool2d(input: Any, norm_type: float, kernel_size: Any, stride: Any = None
     return _forward(pool, input)
 
 
-def adaptive_max_pool2d(input: Any, output_size: Any, return_indices: bool = False) -> Any:
+@fixed_adaptive_max
+def adaptive_max_pool2d(input: Operand, output_size: OutputSize,
+                        return_indices: bool = False) -> AnyArray | tuple[AnyArray, AnyArray]:
     """The largest element of each of `output_size` windows over the last two axes. See `adaptive_max_pool`.
 
     Examples
@@ -250,7 +276,8 @@ def adaptive_max_pool2d(input: Any, output_size: Any, return_indices: bool = Fal
     return _forward(pool, input)
 
 
-def adaptive_avg_pool2d(input: Any, output_size: Any) -> Any:
+@fixed_adaptive_average
+def adaptive_avg_pool2d(input: Operand, output_size: OutputSize) -> AnyArray:
     """The mean of each of `output_size` windows over the last two axes. See `adaptive_avg_pool`.
 
     Examples
@@ -264,14 +291,15 @@ def adaptive_avg_pool2d(input: Any, output_size: Any) -> Any:
     return _forward(_Pool("avg", None, None, 0, 1, sizes, None, False, True, None, None, False, 2), input)
 
 
-def max_unpool2d(input: Any, indices: Any, kernel_size: Any, stride: Any = None, padding: Any = 0,
-                 output_size: Any = None) -> Any:
+def max_unpool2d(input: ArrayT, indices: AnyArray, kernel_size: Ints, stride: Ints | None = None, padding: Ints = 0,
+                 output_size: Ints | None = None) -> ArrayT:
     """Zeros, but each element at the place that its index names, over the last two axes. See `max_unpool`."""
     return _unpool("max_unpool2d", 2, input, indices, kernel_size, stride, padding, output_size)
 
 
-def max_pool3d(input: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1,
-               ceil_mode: bool = False, return_indices: bool = False) -> Any:
+@fixed_extremum
+def max_pool3d(input: Operand, kernel_size: Ints, stride: Ints | None = None, padding: Padding = 0, dilation: Ints = 1,
+               ceil_mode: bool = False, return_indices: bool = False) -> AnyArray | tuple[AnyArray, AnyArray]:
     """The largest element of each window over the last three axes; with `return_indices` also where it is. See
     `max_pool`.
 
@@ -288,8 +316,9 @@ def max_pool3d(input: Any, kernel_size: Any, stride: Any = None, padding: Any = 
     return _forward(pool, input)
 
 
-def min_pool3d(input: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1,
-               ceil_mode: bool = False, return_indices: bool = False) -> Any:
+@fixed_extremum
+def min_pool3d(input: Operand, kernel_size: Ints, stride: Ints | None = None, padding: Padding = 0, dilation: Ints = 1,
+               ceil_mode: bool = False, return_indices: bool = False) -> AnyArray | tuple[AnyArray, AnyArray]:
     """The smallest element of each window over the last three axes; with `return_indices` also where it is. See
     `min_pool`.
 
@@ -306,8 +335,10 @@ def min_pool3d(input: Any, kernel_size: Any, stride: Any = None, padding: Any = 
     return _forward(pool, input)
 
 
-def avg_pool3d(input: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, ceil_mode: bool = False,
-               count_include_pad: bool = True, divisor_override: int | None = None) -> Any:
+@fixed_wide_average
+def avg_pool3d(input: Operand, kernel_size: Ints, stride: Ints | None = None, padding: Padding = 0,
+               ceil_mode: bool = False, count_include_pad: bool = True,
+               divisor_override: int | None = None) -> AnyArray:
     """The mean of each window over the last three axes. See `avg_pool`.
 
     Examples
@@ -322,8 +353,9 @@ def avg_pool3d(input: Any, kernel_size: Any, stride: Any = None, padding: Any = 
     return _forward(pool, input)
 
 
-def sum_pool3d(input: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1,
-               ceil_mode: bool = False) -> Any:
+@fixed_sum
+def sum_pool3d(input: Operand, kernel_size: Ints, stride: Ints | None = None, padding: Padding = 0, dilation: Ints = 1,
+               ceil_mode: bool = False) -> AnyArray:
     """The sum of each window over the last three axes. See `sum_pool`.
 
     Examples
@@ -337,7 +369,9 @@ def sum_pool3d(input: Any, kernel_size: Any, stride: Any = None, padding: Any = 
     return _forward(pool, input)
 
 
-def lp_pool3d(input: Any, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False) -> Any:
+@fixed_norm
+def lp_pool3d(input: Operand, norm_type: float, kernel_size: Ints, stride: Ints | None = None,
+              ceil_mode: bool = False) -> AnyArray:
     """The p-norm of each window over the last three axes. See `lp_pool`.
 
     Examples
@@ -351,7 +385,9 @@ def lp_pool3d(input: Any, norm_type: float, kernel_size: Any, stride: Any = None
     return _forward(pool, input)
 
 
-def adaptive_max_pool3d(input: Any, output_size: Any, return_indices: bool = False) -> Any:
+@fixed_adaptive_max
+def adaptive_max_pool3d(input: Operand, output_size: OutputSize,
+                        return_indices: bool = False) -> AnyArray | tuple[AnyArray, AnyArray]:
     """The largest element of each of `output_size` windows over the last three axes. See `adaptive_max_pool`.
 
     Examples
@@ -368,7 +404,8 @@ def adaptive_max_pool3d(input: Any, output_size: Any, return_indices: bool = Fal
     return _forward(pool, input)
 
 
-def adaptive_avg_pool3d(input: Any, output_size: Any) -> Any:
+@fixed_adaptive_average
+def adaptive_avg_pool3d(input: Operand, output_size: OutputSize) -> AnyArray:
     """The mean of each of `output_size` windows over the last three axes. See `adaptive_avg_pool`.
 
     Examples
@@ -382,7 +419,7 @@ def adaptive_avg_pool3d(input: Any, output_size: Any) -> Any:
     return _forward(_Pool("avg", None, None, 0, 1, sizes, None, False, True, None, None, False, 3), input)
 
 
-def max_unpool3d(input: Any, indices: Any, kernel_size: Any, stride: Any = None, padding: Any = 0,
-                 output_size: Any = None) -> Any:
+def max_unpool3d(input: ArrayT, indices: AnyArray, kernel_size: Ints, stride: Ints | None = None, padding: Ints = 0,
+                 output_size: Ints | None = None) -> ArrayT:
     """Zeros, but each element at the place that its index names, over the last three axes. See `max_unpool`."""
     return _unpool("max_unpool3d", 3, input, indices, kernel_size, stride, padding, output_size)

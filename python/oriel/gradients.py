@@ -2,27 +2,54 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal, overload
+
+from numpy.typing import ArrayLike, NDArray
 
 from oriel import _core
+from oriel.array_types import AnyArray, ArrayT, IndexSpace, Ints, NanPolicy, Operand, Padding
 from oriel.pool import check_nan_policy, refuse_kernel
 
 __all__ = ["avg_pool_backward", "lp_pool_backward", "max_pool_backward", "min_pool_backward", "sum_pool_backward"]
 
 
-def _extremum_backward(op: str, dy: Any, x: Any, window: tuple, ceil_mode: bool, indices: Any, space: str, axes: Any,
-                       nan_policy: str, out: Any) -> Any:
+def _extremum_backward(op: Literal["max", "min"], dy: Operand, x: Any,
+                       window: tuple[Ints, Ints | None, Padding, Ints], ceil_mode: bool, indices: Operand | None,
+                       space: IndexSpace, axes: Ints | None, nan_policy: NanPolicy, out: AnyArray | None) -> AnyArray:
     if window[0] is None:
         refuse_kernel(f"{op}_pool_backward")
     pool = _core.Pool(op, *window, None, axes, ceil_mode, True, None, None, check_nan_policy(nan_policy), 0)
     if indices is None:
         return _core.backward(pool, dy, x, None, out)
-    return _core.backward_indices(pool, dy, indices, space, tuple(getattr(x, "shape", x)), out)
+    shape: Any = getattr(x, "shape", x)
+    return _core.backward_indices(pool, dy, indices, space, tuple(shape), out)
 
 
-def max_pool_backward(dy: Any, x: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, *,
-                      ceil_mode: bool = False, indices: Any = None, space: str = "plane", axes: Any = None,
-                      nan_policy: str = "propagate", out: Any = None) -> Any:
+@overload
+def max_pool_backward(dy: AnyArray, x: ArrayT, kernel_size: Ints, stride: Ints | None = None, padding: Padding = 0,
+                      dilation: Ints = 1, *, ceil_mode: bool = False, indices: AnyArray | None = None,
+                      space: IndexSpace = "plane", axes: Ints | None = None, nan_policy: NanPolicy = "propagate",
+                      out: ArrayT | None = None) -> ArrayT: ...
+
+
+@overload
+def max_pool_backward(dy: ArrayT, x: Ints, kernel_size: Ints, stride: Ints | None = None, padding: Padding = 0,
+                      dilation: Ints = 1, *, ceil_mode: bool = False, indices: AnyArray,
+                      space: IndexSpace = "plane", axes: Ints | None = None, nan_policy: NanPolicy = "propagate",
+                      out: ArrayT | None = None) -> ArrayT: ...
+
+
+@overload
+def max_pool_backward(dy: ArrayLike, x: ArrayLike, kernel_size: Ints, stride: Ints | None = None, padding: Padding = 0,
+                      dilation: Ints = 1, *, ceil_mode: bool = False, indices: ArrayLike | None = None,
+                      space: IndexSpace = "plane", axes: Ints | None = None, nan_policy: NanPolicy = "propagate",
+                      out: NDArray[Any] | None = None) -> NDArray[Any]: ...
+
+
+def max_pool_backward(dy: Operand, x: Operand | Ints, kernel_size: Ints, stride: Ints | None = None,
+                      padding: Padding = 0, dilation: Ints = 1, *, ceil_mode: bool = False, indices: Operand | None = None,
+                      space: IndexSpace = "plane", axes: Ints | None = None, nan_policy: NanPolicy = "propagate",
+                      out: AnyArray | None = None) -> AnyArray:
     """The gradient of `max_pool`: each `dy` goes to the input that was its window's maximum.
 
     Parameters
@@ -57,9 +84,31 @@ def max_pool_backward(dy: Any, x: Any, kernel_size: Any, stride: Any = None, pad
                               nan_policy, out)
 
 
-def min_pool_backward(dy: Any, x: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, *,
-                      ceil_mode: bool = False, indices: Any = None, space: str = "plane", axes: Any = None,
-                      nan_policy: str = "propagate", out: Any = None) -> Any:
+@overload
+def min_pool_backward(dy: AnyArray, x: ArrayT, kernel_size: Ints, stride: Ints | None = None, padding: Padding = 0,
+                      dilation: Ints = 1, *, ceil_mode: bool = False, indices: AnyArray | None = None,
+                      space: IndexSpace = "plane", axes: Ints | None = None, nan_policy: NanPolicy = "propagate",
+                      out: ArrayT | None = None) -> ArrayT: ...
+
+
+@overload
+def min_pool_backward(dy: ArrayT, x: Ints, kernel_size: Ints, stride: Ints | None = None, padding: Padding = 0,
+                      dilation: Ints = 1, *, ceil_mode: bool = False, indices: AnyArray,
+                      space: IndexSpace = "plane", axes: Ints | None = None, nan_policy: NanPolicy = "propagate",
+                      out: ArrayT | None = None) -> ArrayT: ...
+
+
+@overload
+def min_pool_backward(dy: ArrayLike, x: ArrayLike, kernel_size: Ints, stride: Ints | None = None, padding: Padding = 0,
+                      dilation: Ints = 1, *, ceil_mode: bool = False, indices: ArrayLike | None = None,
+                      space: IndexSpace = "plane", axes: Ints | None = None, nan_policy: NanPolicy = "propagate",
+                      out: NDArray[Any] | None = None) -> NDArray[Any]: ...
+
+
+def min_pool_backward(dy: Operand, x: Operand | Ints, kernel_size: Ints, stride: Ints | None = None,
+                      padding: Padding = 0, dilation: Ints = 1, *, ceil_mode: bool = False, indices: Operand | None = None,
+                      space: IndexSpace = "plane", axes: Ints | None = None, nan_policy: NanPolicy = "propagate",
+                      out: AnyArray | None = None) -> AnyArray:
     """The gradient of `min_pool`; see `max_pool_backward`.
 
     Examples
@@ -73,16 +122,30 @@ def min_pool_backward(dy: Any, x: Any, kernel_size: Any, stride: Any = None, pad
                               nan_policy, out)
 
 
-def _linear_backward(pool: _core.Pool, dy: Any, input_shape: Any, out: Any) -> Any:
+def _linear_backward(pool: _core.Pool, dy: Operand, input_shape: Any, out: AnyArray | None) -> AnyArray:
     if hasattr(input_shape, "dtype"):  # the input itself
         return _core.backward(pool, dy, input_shape, None, out)
     return _core.backward(pool, dy, None, input_shape, out)
 
 
-def avg_pool_backward(dy: Any, input_shape: Any, kernel_size: Any, stride: Any = None, padding: Any = 0,
-                      dilation: Any = 1, *,
-                      ceil_mode: bool = False, count_include_pad: bool = True, divisor_override: int | None = None,
-                      axes: Any = None, nan_policy: str = "propagate", out: Any = None) -> Any:
+@overload
+def avg_pool_backward(dy: ArrayT, input_shape: Ints | AnyArray, kernel_size: Ints, stride: Ints | None = None,
+                      padding: Padding = 0, dilation: Ints = 1, *, ceil_mode: bool = False,
+                      count_include_pad: bool = True, divisor_override: int | None = None, axes: Ints | None = None,
+                      nan_policy: NanPolicy = "propagate", out: ArrayT | None = None) -> ArrayT: ...
+
+
+@overload
+def avg_pool_backward(dy: ArrayLike, input_shape: Ints | AnyArray, kernel_size: Ints, stride: Ints | None = None,
+                      padding: Padding = 0, dilation: Ints = 1, *, ceil_mode: bool = False,
+                      count_include_pad: bool = True, divisor_override: int | None = None, axes: Ints | None = None,
+                      nan_policy: NanPolicy = "propagate", out: NDArray[Any] | None = None) -> NDArray[Any]: ...
+
+
+def avg_pool_backward(dy: Operand, input_shape: Ints | AnyArray, kernel_size: Ints, stride: Ints | None = None,
+                      padding: Padding = 0, dilation: Ints = 1, *, ceil_mode: bool = False,
+                      count_include_pad: bool = True, divisor_override: int | None = None, axes: Ints | None = None,
+                      nan_policy: NanPolicy = "propagate", out: AnyArray | None = None) -> AnyArray:
     """The gradient of `avg_pool`: each `dy`, divided, goes to every input of its window.
 
     Parameters
@@ -110,9 +173,21 @@ def avg_pool_backward(dy: Any, input_shape: Any, kernel_size: Any, stride: Any =
     return _linear_backward(pool, dy, input_shape, out)
 
 
-def sum_pool_backward(dy: Any, input_shape: Any, kernel_size: Any, stride: Any = None, padding: Any = 0,
-                      dilation: Any = 1, *,
-                      ceil_mode: bool = False, axes: Any = None, nan_policy: str = "propagate", out: Any = None) -> Any:
+@overload
+def sum_pool_backward(dy: ArrayT, input_shape: Ints | AnyArray, kernel_size: Ints, stride: Ints | None = None,
+                      padding: Padding = 0, dilation: Ints = 1, *, ceil_mode: bool = False, axes: Ints | None = None,
+                      nan_policy: NanPolicy = "propagate", out: ArrayT | None = None) -> ArrayT: ...
+
+
+@overload
+def sum_pool_backward(dy: ArrayLike, input_shape: Ints | AnyArray, kernel_size: Ints, stride: Ints | None = None,
+                      padding: Padding = 0, dilation: Ints = 1, *, ceil_mode: bool = False, axes: Ints | None = None,
+                      nan_policy: NanPolicy = "propagate", out: NDArray[Any] | None = None) -> NDArray[Any]: ...
+
+
+def sum_pool_backward(dy: Operand, input_shape: Ints | AnyArray, kernel_size: Ints, stride: Ints | None = None,
+                      padding: Padding = 0, dilation: Ints = 1, *, ceil_mode: bool = False, axes: Ints | None = None,
+                      nan_policy: NanPolicy = "propagate", out: AnyArray | None = None) -> AnyArray:
     """The gradient of `sum_pool`: each `dy` goes to every input of its window; see `avg_pool_backward`.
 
     Examples
@@ -129,9 +204,21 @@ def sum_pool_backward(dy: Any, input_shape: Any, kernel_size: Any, stride: Any =
     return _linear_backward(pool, dy, input_shape, out)
 
 
-def lp_pool_backward(dy: Any, x: Any, norm_type: float, kernel_size: Any, stride: Any = None, padding: Any = 0,
-                     dilation: Any = 1, *, ceil_mode: bool = False, axes: Any = None, nan_policy: str = "propagate",
-                     out: Any = None) -> Any:
+@overload
+def lp_pool_backward(dy: AnyArray, x: ArrayT, norm_type: float, kernel_size: Ints, stride: Ints | None = None,
+                     padding: Padding = 0, dilation: Ints = 1, *, ceil_mode: bool = False, axes: Ints | None = None,
+                     nan_policy: NanPolicy = "propagate", out: ArrayT | None = None) -> ArrayT: ...
+
+
+@overload
+def lp_pool_backward(dy: ArrayLike, x: ArrayLike, norm_type: float, kernel_size: Ints, stride: Ints | None = None,
+                     padding: Padding = 0, dilation: Ints = 1, *, ceil_mode: bool = False, axes: Ints | None = None,
+                     nan_policy: NanPolicy = "propagate", out: NDArray[Any] | None = None) -> NDArray[Any]: ...
+
+
+def lp_pool_backward(dy: Operand, x: Operand, norm_type: float, kernel_size: Ints, stride: Ints | None = None,
+                     padding: Padding = 0, dilation: Ints = 1, *, ceil_mode: bool = False, axes: Ints | None = None,
+                     nan_policy: NanPolicy = "propagate", out: AnyArray | None = None) -> AnyArray:
     """The gradient of `lp_pool`: dy * sign(x) |x|^(p-1) / y^(p-1), added over the windows of each input; 0 where y is
     0.
 

@@ -14,18 +14,39 @@ tensor([[[[ 5.,  7.],
 """
 
 import importlib as _importlib
+from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import Any as _Any
 
 try:
     from mpi4py import MPI as _MPI  # noqa: F401
-except ImportError as error:
+except ImportError as _error:
     raise ImportError(
         "oriel.mpi needs mpi4py and an MPI library: pip install mpi4py, and install Open MPI or MPICH (Debian: "
-        "openmpi-bin or mpich); oriel.torch.distributed needs neither. What Python says: " + str(error)) from None
+        "openmpi-bin or mpich); oriel.torch.distributed needs neither. What Python says: " + str(_error)) from None
 
 from oriel.ranks.arrays import DistributedPool
 from oriel.ranks.grid import Grid
 from oriel.ranks.tensors import Halo, gather, halo_shape, repartition, scatter
+
+if _TYPE_CHECKING:  # __getattr__ has these
+    from oriel.ranks.chain import Sequential
+    from oriel.ranks.layers import (
+        DistributedAvgPool1d,
+        DistributedAvgPool2d,
+        DistributedAvgPool3d,
+        DistributedLPPool1d,
+        DistributedLPPool2d,
+        DistributedLPPool3d,
+        DistributedMaxPool1d,
+        DistributedMaxPool2d,
+        DistributedMaxPool3d,
+        DistributedMinPool1d,
+        DistributedMinPool2d,
+        DistributedMinPool3d,
+        DistributedSumPool1d,
+        DistributedSumPool2d,
+        DistributedSumPool3d,
+    )
 
 _MODULES = {
     "Sequential": "chain",
@@ -33,7 +54,31 @@ _MODULES = {
        for op in ("Avg", "LP", "Max", "Min", "Sum") for n in (1, 2, 3)},
 }
 
-__all__ = ["DistributedPool", "Grid", "Halo", "gather", "halo_shape", "repartition", "scatter", *_MODULES]
+__all__ = [
+    "DistributedAvgPool1d",
+    "DistributedAvgPool2d",
+    "DistributedAvgPool3d",
+    "DistributedLPPool1d",
+    "DistributedLPPool2d",
+    "DistributedLPPool3d",
+    "DistributedMaxPool1d",
+    "DistributedMaxPool2d",
+    "DistributedMaxPool3d",
+    "DistributedMinPool1d",
+    "DistributedMinPool2d",
+    "DistributedMinPool3d",
+    "DistributedPool",
+    "DistributedSumPool1d",
+    "DistributedSumPool2d",
+    "DistributedSumPool3d",
+    "Grid",
+    "Halo",
+    "Sequential",
+    "gather",
+    "halo_shape",
+    "repartition",
+    "scatter",
+]
 
 
 def __getattr__(name: str) -> _Any:

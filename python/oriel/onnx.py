@@ -13,15 +13,17 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from oriel import _core
+from oriel.array_types import Op, Padding
 
 _OLDEST = (1, 16)
 
 try:
     import onnx
-except ImportError as error:
-    raise ImportError("oriel.onnx needs the package onnx, 1.16 or newer, but none is installed") from error
+except ImportError as _error:
+    raise ImportError("oriel.onnx needs the package onnx, 1.16 or newer, but none is installed") from _error
 if tuple(int(part) for part in onnx.__version__.split(".")[:2]) < _OLDEST:
     raise ImportError(f"oriel.onnx needs the package onnx, 1.16 or newer, but {onnx.__version__} is installed")
 
@@ -32,6 +34,10 @@ import onnx.helper
 import onnx.numpy_helper
 
 __all__ = ["Backend", "BackendRep", "is_compatible", "prepare", "run_model", "run_node", "supports_device"]
+
+
+# In the order of the graph, by name, or a single one.
+Inputs = ArrayLike | Sequence[ArrayLike] | Mapping[str, ArrayLike]
 
 
 class BackendRep(onnx.backend.base.BackendRep):
@@ -49,7 +55,7 @@ class BackendRep(onnx.backend.base.BackendRep):
         self._inputs = [value for value in graph.input if value.name not in self._constants]
         self._outputs = [value.name for value in graph.output]
 
-    def run(self, inputs: Any, **kwargs: Any) -> tuple[Any, ...]:
+    def run(self, inputs: Inputs, **kwargs: object) -> tuple[NDArray[Any], ...]:
         """The model's outputs.
 
         Parameters
@@ -67,7 +73,7 @@ class BackendRep(onnx.backend.base.BackendRep):
         ValueError, TypeError
             For inputs that are not those the graph declares, and for what a node cannot do.
         """
-        values: dict[str, np.ndarray] = {**self._constants, **self._named(inputs)}
+        values: dict[str, NDArray[Any]] = {**self._constants, **self._named(inputs)}
         for node in self._nodes:
             arguments = [values[name] if name else None for name in node.input]
             for name, result in zip(node.output, _run(node, arguments, self._opset)):
@@ -75,7 +81,7 @@ class BackendRep(onnx.backend.base.BackendRep):
                     values[name] = result
         return _named_outputs(self._outputs, [values[name] for name in self._outputs])
 
-    def _named(self, inputs: Any) -> dict[str, np.ndarray]:
+    def _named(self, inputs: Any) -> dict[str, NDArray[Any]]:
         """The inputs by their names, checked against what the graph declares."""
         names = [value.name for value in self._inputs]
         if isinstance(inputs, Mapping):
@@ -124,7 +130,7 @@ class Backend(onnx.backend.base.Backend):
         return device.partition(":")[0] == "CPU"
 
     @classmethod
-    def is_compatible(cls, model: onnx.ModelProto, device: str = "CPU", **kwargs: Any) -> bool:
+    def is_compatible(cls, model: onnx.ModelProto, device: str = "CPU", **kwargs: object) -> bool:
         """Whether `prepare` takes the model."""
         if not cls.supports_device(device):
             return False
@@ -135,7 +141,7 @@ class Backend(onnx.backend.base.Backend):
         return True
 
     @classmethod
-    def prepare(cls, model: onnx.ModelProto, device: str = "CPU", **kwargs: Any) -> BackendRep:
+    def prepare(cls, model: onnx.ModelProto, device: str = "CPU", **kwargs: object) -> BackendRep:
         """The model, checked and ready to run.
 
         Raises
@@ -151,16 +157,22 @@ class Backend(onnx.backend.base.Backend):
 
     @classmethod
     def run_node(
-        cls, node: onnx.NodeProto, inputs: Any, device: str = "CPU", outputs_info: Any = None, **kwargs: Any
-    ) -> tuple[Any, ...]:
+        cls,
+        node: onnx.NodeProto,
+        inputs: Inputs,
+        device: str = "CPU",
+        outputs_info: Sequence[tuple[np.dtype[Any], tuple[int, ...]]] | None = None,
+        **kwargs: Any,
+    ) -> tuple[NDArray[Any], ...]:
         """The outputs of one node; `opset_version` says which version of the operator it is, by default the newest."""
         _check_device(cls, device)
         super().run_node(node, inputs, device, outputs_info, **kwargs)
+        given: Any = inputs
         if isinstance(inputs, Mapping):
-            inputs = [inputs[name] if name else None for name in node.input]
+            given = [inputs[name] if name else None for name in node.input]
         elif hasattr(inputs, "shape"):
-            inputs = [inputs]
-        arguments = [None if x is None else np.asarray(x) for x in inputs]
+            given = [inputs]
+        arguments = [None if x is None else np.asarray(x) for x in given]
         opset = kwargs.get("opset_version", onnx.defs.onnx_opset_version())
         return _named_outputs(list(node.output), _run(node, arguments, opset))
 
@@ -177,7 +189,7 @@ def _check_device(backend: type[Backend], device: str) -> None:
         raise ValueError(f"oriel.onnx: device must be CPU, but is {device}")
 
 
-def _named_outputs(names: Sequence[str], values: Sequence[Any]) -> tuple[Any, ...]:
+def _named_outputs(names: Sequence[str], values: Sequence[NDArray[Any]]) -> tuple[NDArray[Any], ...]:
     return onnx.backend.base.namedtupledict("Outputs", names)(*values)
 
 
@@ -213,7 +225,7 @@ def _version_of(node: onnx.NodeProto, opset: int) -> int:
     return version
 
 
-def _run(node: onnx.NodeProto, inputs: Sequence[np.ndarray | None], opset: int) -> tuple[Any, ...]:
+def _run(node: onnx.NodeProto, inputs: Sequence[NDArray[Any] | None], opset: int) -> tuple[Any, ...]:
     version = _version_of(node, opset)
     attributes = {attribute.name: onnx.helper.get_attribute_value(attribute) for attribute in node.attribute}
     function = _OPERATORS[node.op_type][0]
@@ -237,7 +249,7 @@ def _list(attributes: dict[str, Any], name: str, count: int, default: int | None
 
 
 def _pool_of(
-    op: str, x: np.ndarray, attributes: dict[str, Any], count_include_pad: bool = True, norm: float | None = None
+    op: Op, x: NDArray[Any], attributes: dict[str, Any], count_include_pad: bool = True, norm: float | None = None
 ) -> _core.Pool:
     """The pool of a node with windows. AveragePool leaves padding out of the divisor unless told otherwise."""
     dims = x.ndim - 2
@@ -250,11 +262,11 @@ def _pool_of(
     ceil_mode = bool(attributes.get("ceil_mode", 0))
     if auto_pad == "NOTSET":
         pads = _list(attributes, "pads", 2 * dims, 0)
-        padding: Any = [(pads[i], pads[i + dims]) for i in range(dims)]
+        padding: Padding = [(pads[i], pads[i + dims]) for i in range(dims)]
     elif auto_pad in ("SAME_UPPER", "SAME_LOWER", "VALID"):
         if any(attributes.get("pads", ())):
             raise ValueError(f"pads must not be given with auto_pad, but auto_pad is {auto_pad}")
-        padding = {"SAME_UPPER": "same", "SAME_LOWER": "same_lower", "VALID": "valid"}[auto_pad]
+        padding = "valid" if auto_pad == "VALID" else "same" if auto_pad == "SAME_UPPER" else "same_lower"
         # ONNX gives the sizes of these as ceil((n - span + 1) / s) and ceil(n / s), in ceil mode or not: whole windows
         # only.
         ceil_mode = False
@@ -265,11 +277,13 @@ def _pool_of(
     )
 
 
-def _average_pool(node: onnx.NodeProto, version: int, attributes: dict[str, Any], x: np.ndarray) -> tuple[np.ndarray]:
+def _average_pool(
+    node: onnx.NodeProto, version: int, attributes: dict[str, Any], x: NDArray[Any]
+) -> tuple[NDArray[Any]]:
     return (_core.forward(_pool_of("avg", x, attributes, bool(attributes.get("count_include_pad", 0))), x, None),)
 
 
-def _lp_pool(node: onnx.NodeProto, version: int, attributes: dict[str, Any], x: np.ndarray) -> tuple[np.ndarray]:
+def _lp_pool(node: onnx.NodeProto, version: int, attributes: dict[str, Any], x: NDArray[Any]) -> tuple[NDArray[Any]]:
     if (
         version == 1 and "kernel_shape" not in attributes
     ):  # optional there, and its meaning not said: the only window that needs no size
@@ -277,7 +291,9 @@ def _lp_pool(node: onnx.NodeProto, version: int, attributes: dict[str, Any], x: 
     return (_core.forward(_pool_of("lp", x, attributes, norm=float(attributes.get("p", 2))), x, None),)
 
 
-def _max_pool(node: onnx.NodeProto, version: int, attributes: dict[str, Any], x: np.ndarray) -> tuple[np.ndarray, ...]:
+def _max_pool(
+    node: onnx.NodeProto, version: int, attributes: dict[str, Any], x: NDArray[Any]
+) -> tuple[NDArray[Any], ...]:
     pool = _pool_of("max", x, attributes)
     if len(node.output) < 2 or not node.output[1]:
         return (_core.forward(pool, x, None),)
@@ -287,7 +303,7 @@ def _max_pool(node: onnx.NodeProto, version: int, attributes: dict[str, Any], x:
     return y, indices
 
 
-def _columns_first(indices: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+def _columns_first(indices: NDArray[Any], shape: tuple[int, ...]) -> NDArray[Any]:
     """Flat row-major indices as storage_order 1 counts them: the first pooled axis fastest within each plane."""
     plane = math.prod(shape[2:])
     absent = indices < 0  # windows without a tap have index -1
@@ -296,8 +312,11 @@ def _columns_first(indices: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
     return np.where(absent, indices, indices - within + np.ravel_multi_index(places, shape[2:], order="F"))
 
 
-def _global_pool(node: onnx.NodeProto, version: int, attributes: dict[str, Any], x: np.ndarray) -> tuple[np.ndarray]:
-    op = {"GlobalMaxPool": "max", "GlobalAveragePool": "avg"}.get(node.op_type, "lp")
+def _global_pool(
+    node: onnx.NodeProto, version: int, attributes: dict[str, Any], x: NDArray[Any]
+) -> tuple[NDArray[Any]]:
+    ops: dict[str, Op] = {"GlobalMaxPool": "max", "GlobalAveragePool": "avg"}
+    op = ops.get(node.op_type, "lp")
     norm = float(attributes.get("p", 2)) if op == "lp" else None
     if x.ndim == 2:  # each channel has one value; only the absolute value of an Lp norm changes it
         return (np.abs(x) if op == "lp" else x.copy(),)
@@ -309,10 +328,10 @@ def _max_unpool(
     node: onnx.NodeProto,
     version: int,
     attributes: dict[str, Any],
-    x: np.ndarray,
-    indices: np.ndarray,
-    output_shape: np.ndarray | None = None,
-) -> tuple[np.ndarray]:
+    x: NDArray[Any],
+    indices: NDArray[Any],
+    output_shape: NDArray[Any] | None = None,
+) -> tuple[NDArray[Any]]:
     """Indices count the natural shape, the least that the windows need; it is the corner of a larger `output_shape`."""
     dims = x.ndim - 2
     if dims == 0:

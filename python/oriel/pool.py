@@ -2,9 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NoReturn, overload
+
+from numpy.typing import ArrayLike, NDArray
 
 from oriel import _core
+from oriel._core import Pool as CorePool
+from oriel.array_types import (
+    AnyArray,
+    ArrayT,
+    IndexArray,
+    IndexDtype,
+    IndexSpace,
+    Ints,
+    NanPolicy,
+    Op,
+    Operand,
+    Padding,
+    ScalarT,
+)
 
 __all__ = ["Pool", "check_nan_policy", "refuse_kernel"]
 
@@ -19,7 +35,7 @@ class _Whole:
 _WHOLE = _Whole()
 
 
-def refuse_kernel(function: str) -> None:
+def refuse_kernel(function: str) -> NoReturn:
     """Raise the error for a `kernel_size` of None."""
     raise TypeError(f"{function}: kernel_size must be an int or a sequence of ints, but is None; "
                     "global pools are functions of their own, such as global_max_pool")
@@ -80,27 +96,48 @@ class Pool:
 
     __slots__ = ("_core",)
 
-    def __init__(self, op: str, kernel_size: Any = _WHOLE, stride: Any = None, padding: Any = 0, dilation: Any = 1, *,
-                 output_size: Any = None, axes: Any = None, ceil_mode: bool = False, count_include_pad: bool = True,
-                 divisor_override: int | None = None, norm_type: float = 2.0, nan_policy: str = "propagate") -> None:
+    _core: CorePool
+
+    def __init__(self, op: Op, kernel_size: Ints | None | _Whole = _WHOLE, stride: Ints | None = None,
+                 padding: Padding = 0, dilation: Ints = 1, *, output_size: Ints | None = None, axes: Ints | None = None,
+                 ceil_mode: bool = False, count_include_pad: bool = True, divisor_override: int | None = None,
+                 norm_type: float = 2.0, nan_policy: NanPolicy = "propagate") -> None:
         if kernel_size is None and output_size is None:
             refuse_kernel("Pool")
-        if kernel_size is _WHOLE:
+        if isinstance(kernel_size, _Whole):
             kernel_size = None
         object.__setattr__(self, "_core", _core.Pool(op, kernel_size, stride, padding, dilation, output_size, axes,
                                                      ceil_mode,
                                                      count_include_pad, divisor_override, norm_type,
                                                      check_nan_policy(nan_policy), 0))
 
-    def __setattr__(self, name: str, value: Any) -> None:
+    def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"Pool: instances are immutable, but {name} was to be set")
 
-    def __call__(self, x: Any, *, out: Any = None) -> Any:
+    @overload
+    def __call__(self, x: ArrayT, *, out: ArrayT | None = None) -> ArrayT: ...
+
+    @overload
+    def __call__(self, x: ArrayLike, *, out: NDArray[Any] | None = None) -> NDArray[Any]: ...
+
+    def __call__(self, x: Operand, *, out: AnyArray | None = None) -> AnyArray:
         """The pool of `x`, an array of `x`'s kind and dtype; written into `out` where one is given."""
         return _core.forward(self._core, x, out)
 
-    def with_indices(self, x: Any, *, space: str = "plane", index_dtype: str = "int64",
-                     out: Any = None) -> tuple[Any, Any]:
+    @overload
+    def with_indices(self, x: NDArray[ScalarT], *, space: IndexSpace = "plane", index_dtype: IndexDtype = "int64",
+                     out: tuple[NDArray[ScalarT], IndexArray] | None = None) -> tuple[NDArray[ScalarT], IndexArray]: ...
+
+    @overload
+    def with_indices(self, x: ArrayT, *, space: IndexSpace = "plane", index_dtype: IndexDtype = "int64",
+                     out: tuple[ArrayT, ArrayT] | None = None) -> tuple[ArrayT, ArrayT]: ...
+
+    @overload
+    def with_indices(self, x: ArrayLike, *, space: IndexSpace = "plane", index_dtype: IndexDtype = "int64",
+                     out: tuple[NDArray[Any], IndexArray] | None = None) -> tuple[NDArray[Any], IndexArray]: ...
+
+    def with_indices(self, x: Operand, *, space: IndexSpace = "plane", index_dtype: IndexDtype = "int64",
+                     out: tuple[AnyArray, AnyArray] | None = None) -> tuple[AnyArray, AnyArray]:
         """The pool of `x` and indices of where each maximum or minimum came from.
 
         `space` says what indices count (S10): places of the pooled `"plane"` (PyTorch), of the whole `"tensor"` (ONNX),
@@ -109,21 +146,30 @@ class Pool:
         """
         return _core.forward_indices(self._core, x, space, out, index_dtype)
 
-    def backward(self, dy: Any, x: Any = None, *, input_shape: Any = None, indices: Any = None, space: str = "plane",
-                 out: Any = None) -> Any:
+    @overload
+    def backward(self, dy: ArrayT, x: AnyArray | None = None, *, input_shape: Ints | None = None,
+                 indices: AnyArray | None = None, space: IndexSpace = "plane", out: ArrayT | None = None) -> ArrayT: ...
+
+    @overload
+    def backward(self, dy: ArrayLike, x: ArrayLike | None = None, *, input_shape: Ints | None = None,
+                 indices: ArrayLike | None = None, space: IndexSpace = "plane",
+                 out: NDArray[Any] | None = None) -> NDArray[Any]: ...
+
+    def backward(self, dy: Operand, x: Operand | None = None, *, input_shape: Ints | None = None,
+                 indices: Operand | None = None, space: IndexSpace = "plane", out: AnyArray | None = None) -> AnyArray:
         """The gradient with respect to the input, given `dy`, that of the result (S9).
 
         Sums and averages need `input_shape` alone; max and min need `x`, or `indices` and `input_shape`; Lp needs `x`.
         """
         if indices is not None:
-            return _core.backward_indices(self._core, dy, indices, space,
-                                          x.shape if input_shape is None else input_shape,
-                                          out)
+            like: Any = x
+            shape = like.shape if input_shape is None else input_shape
+            return _core.backward_indices(self._core, dy, indices, space, shape, out)
         if x is None and input_shape is None:
             raise ValueError(f"{self._core.op}_pool_backward: x or input_shape must be given, but both are None")
         return _core.backward(self._core, dy, x, input_shape, out)
 
-    def output_shape(self, shape: Any) -> tuple[int, ...]:
+    def output_shape(self, shape: Ints) -> tuple[int, ...]:
         """The shape of the result for an input of shape `shape` (S1)."""
         return self._core.output_shape(shape)
 

@@ -4,9 +4,23 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal, overload
+
+from numpy.typing import ArrayLike, NDArray
 
 from oriel import _core
+from oriel.array_types import (
+    AnyArray,
+    ArrayT,
+    IndexArray,
+    IndexDtype,
+    IndexSpace,
+    Ints,
+    NanPolicy,
+    Operand,
+    Padding,
+    ScalarT,
+)
 from oriel.pool import check_nan_policy, refuse_kernel
 
 __all__ = ["avg_pool", "lp_pool", "max_pool", "max_unpool", "min_pool", "sum_pool", "unpooled_shape"]
@@ -15,14 +29,56 @@ _Pool = _core.Pool
 _forward = _core.forward
 
 
-def index_space(return_indices: bool | str) -> str:
+def index_space(return_indices: Literal[True] | IndexSpace) -> IndexSpace:
     """What returned indices count: True means the plane."""
     return "plane" if return_indices is True else return_indices
 
 
-def max_pool(x: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, *,
-             ceil_mode: bool = False, return_indices: bool | str = False, index_dtype: str = "int64", axes: Any = None,
-             nan_policy: str = "propagate", out: Any = None) -> Any:
+@overload
+def max_pool(x: ArrayT, kernel_size: Ints, stride: Ints | None = None, padding: Padding = 0, dilation: Ints = 1, *,
+             ceil_mode: bool = False, return_indices: Literal[False] = False, index_dtype: IndexDtype = "int64",
+             axes: Ints | None = None, nan_policy: NanPolicy = "propagate", out: ArrayT | None = None) -> ArrayT: ...
+
+
+@overload
+def max_pool(x: ArrayLike, kernel_size: Ints, stride: Ints | None = None, padding: Padding = 0, dilation: Ints = 1, *,
+             ceil_mode: bool = False, return_indices: Literal[False] = False, index_dtype: IndexDtype = "int64",
+             axes: Ints | None = None, nan_policy: NanPolicy = "propagate",
+             out: NDArray[Any] | None = None) -> NDArray[Any]: ...
+
+
+@overload
+def max_pool(x: NDArray[ScalarT], kernel_size: Ints, stride: Ints | None = None, padding: Padding = 0,
+             dilation: Ints = 1, *, ceil_mode: bool = False, return_indices: Literal[True] | IndexSpace,
+             index_dtype: IndexDtype = "int64", axes: Ints | None = None, nan_policy: NanPolicy = "propagate",
+             out: tuple[NDArray[ScalarT], IndexArray] | None = None) -> tuple[NDArray[ScalarT], IndexArray]: ...
+
+
+@overload
+def max_pool(x: ArrayT, kernel_size: Ints, stride: Ints | None = None, padding: Padding = 0, dilation: Ints = 1, *,
+             ceil_mode: bool = False, return_indices: Literal[True] | IndexSpace, index_dtype: IndexDtype = "int64",
+             axes: Ints | None = None, nan_policy: NanPolicy = "propagate",
+             out: tuple[ArrayT, ArrayT] | None = None) -> tuple[ArrayT, ArrayT]: ...
+
+
+@overload
+def max_pool(x: ArrayLike, kernel_size: Ints, stride: Ints | None = None, padding: Padding = 0, dilation: Ints = 1, *,
+             ceil_mode: bool = False, return_indices: Literal[True] | IndexSpace, index_dtype: IndexDtype = "int64",
+             axes: Ints | None = None, nan_policy: NanPolicy = "propagate",
+             out: tuple[NDArray[Any], IndexArray] | None = None) -> tuple[NDArray[Any], IndexArray]: ...
+
+
+@overload
+def max_pool(x: Operand, kernel_size: Ints, stride: Ints | None = None, padding: Padding = 0, dilation: Ints = 1, *,
+             ceil_mode: bool = False, return_indices: bool | IndexSpace, index_dtype: IndexDtype = "int64",
+             axes: Ints | None = None, nan_policy: NanPolicy = "propagate",
+             out: tuple[AnyArray, AnyArray] | AnyArray | None = None) -> Any: ...
+
+
+def max_pool(x: Operand, kernel_size: Ints, stride: Ints | None = None, padding: Padding = 0, dilation: Ints = 1, *,
+             ceil_mode: bool = False, return_indices: bool | IndexSpace = False, index_dtype: IndexDtype = "int64",
+             axes: Ints | None = None, nan_policy: NanPolicy = "propagate",
+             out: AnyArray | tuple[AnyArray, AnyArray] | None = None) -> AnyArray | tuple[AnyArray, AnyArray]:
     """The largest element of each window; windows lie `stride` apart, by default `kernel_size`.
 
     Parameters
@@ -98,9 +154,51 @@ def max_pool(x: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, dil
     return _forward(pool, x, out)
 
 
-def min_pool(x: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, *,
-             ceil_mode: bool = False, return_indices: bool | str = False, index_dtype: str = "int64", axes: Any = None,
-             nan_policy: str = "propagate", out: Any = None) -> Any:
+@overload
+def min_pool(x: ArrayT, kernel_size: Ints, stride: Ints | None = None, padding: Padding = 0, dilation: Ints = 1, *,
+             ceil_mode: bool = False, return_indices: Literal[False] = False, index_dtype: IndexDtype = "int64",
+             axes: Ints | None = None, nan_policy: NanPolicy = "propagate", out: ArrayT | None = None) -> ArrayT: ...
+
+
+@overload
+def min_pool(x: ArrayLike, kernel_size: Ints, stride: Ints | None = None, padding: Padding = 0, dilation: Ints = 1, *,
+             ceil_mode: bool = False, return_indices: Literal[False] = False, index_dtype: IndexDtype = "int64",
+             axes: Ints | None = None, nan_policy: NanPolicy = "propagate",
+             out: NDArray[Any] | None = None) -> NDArray[Any]: ...
+
+
+@overload
+def min_pool(x: NDArray[ScalarT], kernel_size: Ints, stride: Ints | None = None, padding: Padding = 0,
+             dilation: Ints = 1, *, ceil_mode: bool = False, return_indices: Literal[True] | IndexSpace,
+             index_dtype: IndexDtype = "int64", axes: Ints | None = None, nan_policy: NanPolicy = "propagate",
+             out: tuple[NDArray[ScalarT], IndexArray] | None = None) -> tuple[NDArray[ScalarT], IndexArray]: ...
+
+
+@overload
+def min_pool(x: ArrayT, kernel_size: Ints, stride: Ints | None = None, padding: Padding = 0, dilation: Ints = 1, *,
+             ceil_mode: bool = False, return_indices: Literal[True] | IndexSpace, index_dtype: IndexDtype = "int64",
+             axes: Ints | None = None, nan_policy: NanPolicy = "propagate",
+             out: tuple[ArrayT, ArrayT] | None = None) -> tuple[ArrayT, ArrayT]: ...
+
+
+@overload
+def min_pool(x: ArrayLike, kernel_size: Ints, stride: Ints | None = None, padding: Padding = 0, dilation: Ints = 1, *,
+             ceil_mode: bool = False, return_indices: Literal[True] | IndexSpace, index_dtype: IndexDtype = "int64",
+             axes: Ints | None = None, nan_policy: NanPolicy = "propagate",
+             out: tuple[NDArray[Any], IndexArray] | None = None) -> tuple[NDArray[Any], IndexArray]: ...
+
+
+@overload
+def min_pool(x: Operand, kernel_size: Ints, stride: Ints | None = None, padding: Padding = 0, dilation: Ints = 1, *,
+             ceil_mode: bool = False, return_indices: bool | IndexSpace, index_dtype: IndexDtype = "int64",
+             axes: Ints | None = None, nan_policy: NanPolicy = "propagate",
+             out: tuple[AnyArray, AnyArray] | AnyArray | None = None) -> Any: ...
+
+
+def min_pool(x: Operand, kernel_size: Ints, stride: Ints | None = None, padding: Padding = 0, dilation: Ints = 1, *,
+             ceil_mode: bool = False, return_indices: bool | IndexSpace = False, index_dtype: IndexDtype = "int64",
+             axes: Ints | None = None, nan_policy: NanPolicy = "propagate",
+             out: AnyArray | tuple[AnyArray, AnyArray] | None = None) -> AnyArray | tuple[AnyArray, AnyArray]:
     """The smallest element of each window. Parameters, result and errors are those of `max_pool`.
 
     Examples
@@ -119,10 +217,22 @@ def min_pool(x: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, dil
     return _forward(pool, x, out)
 
 
-def avg_pool(x: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, *,
-             ceil_mode: bool = False,
-             count_include_pad: bool = True, divisor_override: int | None = None, axes: Any = None,
-             nan_policy: str = "propagate", out: Any = None) -> Any:
+@overload
+def avg_pool(x: ArrayT, kernel_size: Ints, stride: Ints | None = None, padding: Padding = 0, dilation: Ints = 1, *,
+             ceil_mode: bool = False, count_include_pad: bool = True, divisor_override: int | None = None,
+             axes: Ints | None = None, nan_policy: NanPolicy = "propagate", out: ArrayT | None = None) -> ArrayT: ...
+
+
+@overload
+def avg_pool(x: ArrayLike, kernel_size: Ints, stride: Ints | None = None, padding: Padding = 0, dilation: Ints = 1, *,
+             ceil_mode: bool = False, count_include_pad: bool = True, divisor_override: int | None = None,
+             axes: Ints | None = None, nan_policy: NanPolicy = "propagate",
+             out: NDArray[Any] | None = None) -> NDArray[Any]: ...
+
+
+def avg_pool(x: Operand, kernel_size: Ints, stride: Ints | None = None, padding: Padding = 0, dilation: Ints = 1, *,
+             ceil_mode: bool = False, count_include_pad: bool = True, divisor_override: int | None = None,
+             axes: Ints | None = None, nan_policy: NanPolicy = "propagate", out: AnyArray | None = None) -> AnyArray:
     """The mean of each window, rounded once to `x`'s dtype. Other parameters, result and errors are those of
     `max_pool`.
 
@@ -152,9 +262,21 @@ def avg_pool(x: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, dil
     return _forward(pool, x, out)
 
 
-def sum_pool(x: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, *,
-             ceil_mode: bool = False,
-             axes: Any = None, nan_policy: str = "propagate", out: Any = None) -> Any:
+@overload
+def sum_pool(x: ArrayT, kernel_size: Ints, stride: Ints | None = None, padding: Padding = 0, dilation: Ints = 1, *,
+             ceil_mode: bool = False, axes: Ints | None = None, nan_policy: NanPolicy = "propagate",
+             out: ArrayT | None = None) -> ArrayT: ...
+
+
+@overload
+def sum_pool(x: ArrayLike, kernel_size: Ints, stride: Ints | None = None, padding: Padding = 0, dilation: Ints = 1, *,
+             ceil_mode: bool = False, axes: Ints | None = None, nan_policy: NanPolicy = "propagate",
+             out: NDArray[Any] | None = None) -> NDArray[Any]: ...
+
+
+def sum_pool(x: Operand, kernel_size: Ints, stride: Ints | None = None, padding: Padding = 0, dilation: Ints = 1, *,
+             ceil_mode: bool = False, axes: Ints | None = None, nan_policy: NanPolicy = "propagate",
+             out: AnyArray | None = None) -> AnyArray:
     """The sum of each window, in `x`'s dtype; integers that do not fit saturate (S7). See `max_pool` for the rest.
 
     Examples
@@ -171,8 +293,21 @@ def sum_pool(x: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, dil
     return _forward(pool, x, out)
 
 
-def lp_pool(x: Any, norm_type: float, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, *,
-            ceil_mode: bool = False, axes: Any = None, nan_policy: str = "propagate", out: Any = None) -> Any:
+@overload
+def lp_pool(x: ArrayT, norm_type: float, kernel_size: Ints, stride: Ints | None = None, padding: Padding = 0,
+            dilation: Ints = 1, *, ceil_mode: bool = False, axes: Ints | None = None,
+            nan_policy: NanPolicy = "propagate", out: ArrayT | None = None) -> ArrayT: ...
+
+
+@overload
+def lp_pool(x: ArrayLike, norm_type: float, kernel_size: Ints, stride: Ints | None = None, padding: Padding = 0,
+            dilation: Ints = 1, *, ceil_mode: bool = False, axes: Ints | None = None,
+            nan_policy: NanPolicy = "propagate", out: NDArray[Any] | None = None) -> NDArray[Any]: ...
+
+
+def lp_pool(x: Operand, norm_type: float, kernel_size: Ints, stride: Ints | None = None, padding: Padding = 0,
+            dilation: Ints = 1, *, ceil_mode: bool = False, axes: Ints | None = None,
+            nan_policy: NanPolicy = "propagate", out: AnyArray | None = None) -> AnyArray:
     """The p-norm of each window, (|x1|^p + |x2|^p + …)^(1/p). See `max_pool` for the rest.
 
     Parameters
@@ -222,8 +357,9 @@ def unpooled_shape(function: str, shape: tuple[int, ...], pool: _core.Pool, outp
     return tuple(result)
 
 
-def max_unpool(x: Any, indices: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, output_size: Any = None, *,
-               axes: Any = None, space: str = "plane", out: Any = None) -> Any:
+def max_unpool(x: ArrayT, indices: AnyArray, kernel_size: Ints, stride: Ints | None = None, padding: Ints = 0,
+               output_size: Ints | None = None, *, axes: Ints | None = None,
+               space: Literal["plane", "tensor"] = "plane", out: ArrayT | None = None) -> ArrayT:
     """Zeros, but each element of `x` at the place that its index names: the partial inverse of `max_pool`.
 
     Parameters

@@ -7,17 +7,15 @@ As everywhere in Oriel, a limit belongs to the thread that sets it, not to the p
 from __future__ import annotations
 
 import pathlib
-from typing import Any
-
 import oriel
 from oriel import _core
 
 try:
     import threadpoolctl
-except ImportError as error:
+except ImportError as _error:
     raise ImportError(
         "oriel.threadpool needs threadpoolctl, which is not installed: python -m pip install 'threadpoolctl>=3.3'"
-    ) from error
+    ) from _error
 if not hasattr(threadpoolctl, "register"):
     raise ImportError(
         f"oriel.threadpool needs threadpoolctl 3.3 or newer, but {threadpoolctl.__version__} is installed"
@@ -32,8 +30,10 @@ class OrielController(threadpoolctl.LibController):
     user_api = "oriel"
     internal_api = "oriel"
     # The library beside the module or, in wheels, the module itself; other packages have a _core too.
-    filename_prefixes = ("liboriel." if pathlib.Path(_core.__file__).with_name("liboriel.so").exists() else "_core.",)
-    check_symbols = ("oriel_pool_interface", "_ZN5oriel15default_threadsEv")
+    filename_prefixes: tuple[str, ...] = (
+        "liboriel." if pathlib.Path(_core.__file__).with_name("liboriel.so").exists() else "_core.",
+    )
+    check_symbols: tuple[str, ...] = ("oriel_pool_interface", "_ZN5oriel15default_threadsEv")
 
     def get_num_threads(self) -> int:
         return oriel.get_threads() or _core.default_threads()
@@ -45,7 +45,7 @@ class OrielController(threadpoolctl.LibController):
         return oriel.__version__
 
     def set_additional_attributes(self) -> None:
-        self.instruction_set: Any = oriel.active_target()
+        self.instruction_set: str = oriel.active_target()
 
 
 _registered = False

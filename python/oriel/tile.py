@@ -21,24 +21,37 @@ exact   instructions: dma 2, compute 2   lanes 2 of 128   sbuf peak 90 of 212984
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal, SupportsIndex, overload
+
+import numpy as np
+from numpy.typing import NDArray
 
 from oriel import _core
+from oriel.array_types import AnyArray, ArrayT, ScalarT
 
 __all__ = [
     "Finding", "adaptive_avg_pool2d", "avg_pool2d", "check", "emit_cuda", "emit_nki", "ir", "max_pool2d", "max_pool2d_backward",
     "max_pool2d_with_taps", "max_pool3d", "picture", "report", "tensor_avgpool",
 ]
 
+Pair = SupportsIndex | Sequence[SupportsIndex]  # of height and width
+Padding = Pair | Sequence[Sequence[SupportsIndex]]
+Taps = NDArray[np.float32]
+Machine = Literal["native", "trn1", "trn2", "trn3"]
+Backend = Literal["cpu", "interpreter"]
+DtypeName = Literal["float64", "float32", "float16", "bfloat16", "bool", "int8", "int16", "int32", "int64", "uint8",
+                    "uint16", "uint32", "uint64"]
+Kernel = str | Callable[..., Any]
+
 _DTYPES = {"float64": "f64", "float32": "f32", "float16": "f16", "bfloat16": "bf16", "bool": "boolean",
            **{f"{sign}int{bits}": f"{sign or 'i'}{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)}}
 _HOW = ("x", "dy", "machine", "backend", "out")  # arguments that are not a kernel's options
 
 
-def tensor_avgpool(x: Any, pool_size: int, *, precise: bool = False, machine: str = "native", backend: str = "cpu",
-                   out: Any = None) -> Any:
+def tensor_avgpool(x: ArrayT, pool_size: int, *, precise: bool = False, machine: Machine = "native",
+                   backend: Backend = "cpu", out: ArrayT | None = None) -> ArrayT:
     """The average pool of NKI's tutorial: means of square windows that do not overlap.
 
     Parameters
@@ -94,9 +107,9 @@ def tensor_avgpool(x: Any, pool_size: int, *, precise: bool = False, machine: st
     return _run("tensor_avgpool", (x,), {"pool_size": pool_size, "precise": precise}, machine, backend, out)
 
 
-def avg_pool2d(x: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, *,
-               ceil_mode: bool = False, count_include_pad: bool = True, rows: int | None = None, machine: str = "native", backend: str = "cpu",
-               out: Any = None) -> Any:
+def avg_pool2d(x: ArrayT, kernel_size: Pair, stride: Pair | None = None, padding: Padding = 0, dilation: Pair = 1, *,
+               ceil_mode: bool = False, count_include_pad: bool = True, rows: int | None = None,
+               machine: Machine = "native", backend: Backend = "cpu", out: ArrayT | None = None) -> ArrayT:
     """Means of windows, summed in float32 and rounded once; for any number of planes and images larger than SBUF.
 
     Parameters
@@ -136,8 +149,9 @@ def avg_pool2d(x: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, d
     return _run("avg_pool2d", (x,), options, machine, backend, out)
 
 
-def max_pool2d(x: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, *,
-               ceil_mode: bool = False, rows: int | None = None, machine: str = "native", backend: str = "cpu", out: Any = None) -> Any:
+def max_pool2d(x: ArrayT, kernel_size: Pair, stride: Pair | None = None, padding: Padding = 0, dilation: Pair = 1, *,
+               ceil_mode: bool = False, rows: int | None = None, machine: Machine = "native", backend: Backend = "cpu",
+               out: ArrayT | None = None) -> ArrayT:
     """The largest element of each window. Parameters, result and errors are those of `avg_pool2d`; a NaN wins.
 
     Examples
@@ -150,9 +164,24 @@ def max_pool2d(x: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, d
     return _run("max_pool2d", (x,), _windows(kernel_size, stride, padding, dilation, ceil_mode, rows), machine, backend, out)
 
 
-def max_pool2d_with_taps(x: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, *,
-                         ceil_mode: bool = False, rows: int | None = None, machine: str = "native", backend: str = "cpu",
-                         out: Any = None) -> tuple[Any, Any]:
+@overload
+def max_pool2d_with_taps(x: NDArray[ScalarT], kernel_size: Pair, stride: Pair | None = None, padding: Padding = 0,
+                         dilation: Pair = 1, *, ceil_mode: bool = False, rows: int | None = None,
+                         machine: Machine = "native", backend: Backend = "cpu",
+                         out: tuple[NDArray[ScalarT], Taps] | None = None) -> tuple[NDArray[ScalarT], Taps]: ...
+
+
+@overload
+def max_pool2d_with_taps(x: ArrayT, kernel_size: Pair, stride: Pair | None = None, padding: Padding = 0,
+                         dilation: Pair = 1, *, ceil_mode: bool = False, rows: int | None = None,
+                         machine: Machine = "native", backend: Backend = "cpu",
+                         out: tuple[ArrayT, ArrayT] | None = None) -> tuple[ArrayT, ArrayT]: ...
+
+
+def max_pool2d_with_taps(x: AnyArray, kernel_size: Pair, stride: Pair | None = None, padding: Padding = 0,
+                         dilation: Pair = 1, *, ceil_mode: bool = False, rows: int | None = None,
+                         machine: Machine = "native", backend: Backend = "cpu",
+                         out: tuple[AnyArray, AnyArray] | None = None) -> tuple[AnyArray, AnyArray]:
     """The largest element of each window, and which tap of the window it is. Parameters and errors are those of
     `avg_pool2d`; `out` is a tuple of two arrays.
 
@@ -173,9 +202,9 @@ def max_pool2d_with_taps(x: Any, kernel_size: Any, stride: Any = None, padding: 
                 out)
 
 
-def max_pool2d_backward(x: Any, dy: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, *,
-                        ceil_mode: bool = False, rows: int | None = None, machine: str = "native",
-                        backend: str = "cpu", out: Any = None) -> Any:
+def max_pool2d_backward(x: ArrayT, dy: AnyArray, kernel_size: Pair, stride: Pair | None = None, padding: Padding = 0,
+                        dilation: Pair = 1, *, ceil_mode: bool = False, rows: int | None = None,
+                        machine: Machine = "native", backend: Backend = "cpu", out: ArrayT | None = None) -> ArrayT:
     """The gradient of `max_pool2d`: each element of `dy` is added where its window's first maximum is. For windows
     without NaN. Other parameters and errors are those of `avg_pool2d`.
 
@@ -203,8 +232,8 @@ def max_pool2d_backward(x: Any, dy: Any, kernel_size: Any, stride: Any = None, p
     return _run("max_pool2d_backward", (x, dy), options, machine, backend, out)
 
 
-def adaptive_avg_pool2d(x: Any, output_size: Any, *, machine: str = "native", backend: str = "cpu",
-                        out: Any = None) -> Any:
+def adaptive_avg_pool2d(x: ArrayT, output_size: Pair, *, machine: Machine = "native", backend: Backend = "cpu",
+                        out: ArrayT | None = None) -> ArrayT:
     """Means of windows that share the plane evenly: window o covers floor(o*n/size) to ceil((o+1)*n/size).
 
     Parameters
@@ -224,8 +253,8 @@ def adaptive_avg_pool2d(x: Any, output_size: Any, *, machine: str = "native", ba
     return _run("adaptive_avg_pool2d", (x,), {"output_size": output_size}, machine, backend, out)
 
 
-def max_pool3d(x: Any, kernel_size: int, stride: int | None = None, *, machine: str = "native", backend: str = "cpu",
-               out: Any = None) -> Any:
+def max_pool3d(x: ArrayT, kernel_size: int, stride: int | None = None, *, machine: Machine = "native",
+               backend: Backend = "cpu", out: ArrayT | None = None) -> ArrayT:
     """The largest element of each cube of volumes [planes, depth, height, width]; one axis is folded after the other.
 
     Parameters
@@ -268,8 +297,8 @@ class Finding:
     place: str
 
 
-def check(kernel: str | Callable[..., Any], x: Any, *, machine: str = "trn2", dtype: str = "float32",
-          **options: Any) -> list[Finding]:
+def check(kernel: Kernel, x: AnyArray | Sequence[int], *, machine: Machine = "trn2", dtype: DtypeName = "float32",
+          **options: object) -> list[Finding]:
     """Everything that a machine has to say of a kernel, warnings too. Empty: nothing.
 
     Parameters
@@ -309,8 +338,8 @@ def check(kernel: str | Callable[..., Any], x: Any, *, machine: str = "trn2", dt
     return [Finding(*finding) for finding in found]
 
 
-def report(kernel: str | Callable[..., Any], x: Any, *, machine: str = "trn2", dtype: str = "float32",
-           **options: Any) -> str:
+def report(kernel: Kernel, x: AnyArray | Sequence[int], *, machine: Machine = "trn2", dtype: DtypeName = "float32",
+           **options: object) -> str:
     """Bytes, instructions, lanes and memory that a kernel takes on a machine, and apart from these a model of its time.
     Parameters and errors are those of `check`.
 
@@ -328,8 +357,8 @@ def report(kernel: str | Callable[..., Any], x: Any, *, machine: str = "trn2", d
     return _core.tile_text("report", function, name, *_meta(function, x, dtype), values, machine)
 
 
-def emit_nki(kernel: str | Callable[..., Any], x: Any, *, version: str = "0.6", dtype: str = "float32",
-             **options: Any) -> str:
+def emit_nki(kernel: Kernel, x: AnyArray | Sequence[int], *, version: Literal["0.6", "0.1"] = "0.6",
+             dtype: DtypeName = "float32", **options: object) -> str:
     """A kernel as a Python module in NKI's language of `version` "0.6" or "0.1". Other parameters and errors are those
     of `check`. No device has run the text.
 
@@ -345,7 +374,7 @@ def emit_nki(kernel: str | Callable[..., Any], x: Any, *, version: str = "0.6", 
     return _core.tile_text("nki", function, name, *_meta(function, x, dtype), values, version)
 
 
-def emit_cuda(kernel: str | Callable[..., Any], x: Any, *, dtype: str = "float32", **options: Any) -> str:
+def emit_cuda(kernel: Kernel, x: AnyArray | Sequence[int], *, dtype: DtypeName = "float32", **options: object) -> str:
     """A kernel as CUDA C++, for nvcc or NVRTC: a `__global__` function and, for nvcc, `launch_NAME` with its grid. The
     results have the bits of the kernel on a CPU. Parameters and errors are those of `check`.
 
@@ -360,7 +389,7 @@ def emit_cuda(kernel: str | Callable[..., Any], x: Any, *, dtype: str = "float32
     return _core.tile_text("cuda", function, name, *_meta(function, x, dtype), values, "")
 
 
-def ir(kernel: str | Callable[..., Any], x: Any, *, dtype: str = "float32", **options: Any) -> str:
+def ir(kernel: Kernel, x: AnyArray | Sequence[int], *, dtype: DtypeName = "float32", **options: object) -> str:
     """The instructions that a kernel becomes, as text. Parameters and errors are those of `check`.
 
     Examples
@@ -373,7 +402,7 @@ def ir(kernel: str | Callable[..., Any], x: Any, *, dtype: str = "float32", **op
     return _core.tile_text("ir", function, name, *_meta(function, x, dtype), values, "")
 
 
-def picture(kernel: str | Callable[..., Any], x: Any, *, dtype: str = "float32", **options: Any) -> str:
+def picture(kernel: Kernel, x: AnyArray | Sequence[int], *, dtype: DtypeName = "float32", **options: object) -> str:
     """How a kernel's first reduction reads its tile: the access pattern, and which output each element goes to.
     Parameters and errors are those of `check`.
 

@@ -6,28 +6,57 @@ import math
 import operator
 import sys
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Literal, overload
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from oriel import _core
+from oriel.array_types import AnyArray, ArrayT, Operand
 
 __all__ = ["reduce_window"]
 
-_OPS = {"max": "max", "maximum": "max", "min": "min", "minimum": "min", "add": "sum"}
+_Op = Literal["max", "min", "sum"]
+_OPS: dict[str, _Op] = {"max": "max", "maximum": "max", "min": "min", "minimum": "min", "add": "sum"}
 _UFUNCS = {"max": "maximum", "min": "minimum", "sum": "add"}
 
 
+@overload
 def reduce_window(
-    operand: Any,
-    init_value: Any,
-    computation: Callable | str,
+    operand: ArrayT,
+    init_value: float | np.generic | AnyArray,
+    computation: Callable[..., Any] | Literal["max", "min", "add"],
     window_dimensions: Sequence[int],
     window_strides: Sequence[int] | None = None,
-    padding: str | Sequence[tuple[int, int]] = "VALID",
+    padding: Literal["VALID", "SAME", "SAME_LOWER"] | Sequence[tuple[int, int]] = "VALID",
     base_dilation: Sequence[int] | None = None,
     window_dilation: Sequence[int] | None = None,
-) -> Any:
+) -> ArrayT: ...
+
+
+@overload
+def reduce_window(
+    operand: ArrayLike,
+    init_value: float | np.generic | AnyArray,
+    computation: Callable[..., Any] | Literal["max", "min", "add"],
+    window_dimensions: Sequence[int],
+    window_strides: Sequence[int] | None = None,
+    padding: Literal["VALID", "SAME", "SAME_LOWER"] | Sequence[tuple[int, int]] = "VALID",
+    base_dilation: Sequence[int] | None = None,
+    window_dilation: Sequence[int] | None = None,
+) -> NDArray[Any]: ...
+
+
+def reduce_window(
+    operand: Operand,
+    init_value: float | np.generic | AnyArray,
+    computation: Callable[..., Any] | Literal["max", "min", "add"],
+    window_dimensions: Sequence[int],
+    window_strides: Sequence[int] | None = None,
+    padding: Literal["VALID", "SAME", "SAME_LOWER"] | Sequence[tuple[int, int]] = "VALID",
+    base_dilation: Sequence[int] | None = None,
+    window_dilation: Sequence[int] | None = None,
+) -> AnyArray:
     """The maximum, minimum or sum over windows of all axes, with the arguments of `jax.lax.reduce_window`.
 
     Parameters
@@ -80,7 +109,7 @@ def reduce_window(
            [103., 109.]])
     """
     op = _op_of(computation)
-    x = operand if hasattr(operand, "shape") and hasattr(operand, "dtype") else np.asarray(operand)
+    x: Any = operand if hasattr(operand, "shape") and hasattr(operand, "dtype") else np.asarray(operand)
     shape = tuple(x.shape)
     window = _per_axis("window_dimensions", window_dimensions, len(shape))
     stride = _per_axis("window_strides", window_strides, len(shape))
@@ -103,16 +132,17 @@ def reduce_window(
         y = _namespace(x).full(result, initial, dtype=x.dtype)
         return y if result else _combine(op, x, y)
     axes = [a for a in range(len(shape)) if (window[a], stride[a], *pads[a]) != (1, 1, 0, 0)] or [0]
-    pool = _core.Pool(op, *([values[a] for a in axes] for values in (window, stride, pads, dilation)), None, axes)
+    named: tuple[Any, ...] = tuple([values[a] for a in axes] for values in (window, stride, pads, dilation))
+    pool = _core.Pool(op, named[0], named[1], named[2], named[3], None, axes)
     if op == "sum" and _dtype_name(x).startswith(("int", "uint")):
-        return _integer_sums(pool, x, math.prod(window), initial)
+        return _integer_sums(pool, x, math.prod(window), int(initial))
     y = _core.forward(pool, x, None)
     if initial == _identity(op, _dtype_name(x)):
         return y
     return _combine(op, y, _namespace(y).asarray(initial, dtype=y.dtype))
 
 
-def _op_of(computation: Any) -> str:
+def _op_of(computation: Any) -> _Op:
     """The engine's word for a computation, whichever library it is from."""
     if isinstance(computation, str):
         name, known = computation, True
@@ -203,7 +233,7 @@ def _initial(init_value: Any, dtype: str) -> int | float | bool:
     )
 
 
-def _identity(op: str, dtype: str) -> int | float | bool:
+def _identity(op: _Op, dtype: str) -> int | float | bool:
     """The value that changes no result of the op."""
     if op == "sum":
         return 0
@@ -237,7 +267,7 @@ def _spread_out(x: Any, shape: tuple[int, ...], spread: tuple[int, ...], hole: i
     return wide
 
 
-def _combine(op: str, y: Any, initial: Any) -> Any:
+def _combine(op: _Op, y: Any, initial: Any) -> Any:
     return getattr(_namespace(y), _UFUNCS[op])(y, initial)
 
 

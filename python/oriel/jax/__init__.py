@@ -25,8 +25,8 @@ _OLDEST = (0, 6, 0)
 
 try:
     import jax
-except ImportError as error:
-    raise ImportError("oriel.jax needs JAX, which is not installed: pip install 'jax>=0.6'") from error
+except ImportError as _error:
+    raise ImportError("oriel.jax needs JAX, which is not installed: pip install 'jax>=0.6'") from _error
 
 if jax.__version_info__ < _OLDEST:
     raise ImportError(

@@ -7,8 +7,10 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+from jax.typing import ArrayLike
 
-from oriel.jax.arguments import pooled_sizes, read_array, read_ints, read_norm, spatial_axes
+from oriel.array_types import Op
+from oriel.jax.arguments import DataFormat, pooled_sizes, read_array, read_ints, read_norm, spatial_axes
 from oriel.jax.pools import pool_as
 from oriel.jax.spec import make_spec
 
@@ -23,14 +25,17 @@ __all__ = [
 ]
 
 
-def _read_axes(function: str, x: jax.Array, axes: int | Sequence[int] | None, data_format: str) -> tuple[int, ...]:
+def _read_axes(
+    function: str, x: jax.Array, axes: int | Sequence[int] | None, data_format: DataFormat
+) -> tuple[int, ...]:
     if axes is None:
         if x.ndim < 3:
             raise ValueError(
                 f"{function}: inputs of shape {x.shape} have no axis beside batch and channels: name the axes"
             )
         return spatial_axes(function, x, x.ndim - 2, data_format)
-    read = tuple(axes) if hasattr(axes, "__iter__") else (axes,)
+    given: Any = axes
+    read: tuple[Any, ...] = tuple(given) if hasattr(given, "__iter__") else (given,)
     for axis in read:
         if not isinstance(axis, int) or isinstance(axis, bool):
             raise TypeError(f"{function}: axes must be ints, but are {axes!r}")
@@ -44,11 +49,11 @@ def _read_axes(function: str, x: jax.Array, axes: int | Sequence[int] | None, da
 
 def _global_pool(
     function: str,
-    op: str,
-    inputs: Any,
+    op: Op,
+    inputs: ArrayLike,
     axes: int | Sequence[int] | None,
     keepdims: bool,
-    data_format: str,
+    data_format: DataFormat,
     norm_type: float | None = None,
 ) -> jax.Array:
     x = read_array(function, inputs)
@@ -58,7 +63,11 @@ def _global_pool(
 
 
 def global_max_pool(
-    inputs: Any, *, axes: int | Sequence[int] | None = None, keepdims: bool = True, data_format: str = "channels_last"
+    inputs: ArrayLike,
+    *,
+    axes: int | Sequence[int] | None = None,
+    keepdims: bool = True,
+    data_format: DataFormat = "channels_last",
 ) -> jax.Array:
     """The largest element of all.
 
@@ -94,7 +103,11 @@ def global_max_pool(
 
 
 def global_min_pool(
-    inputs: Any, *, axes: int | Sequence[int] | None = None, keepdims: bool = True, data_format: str = "channels_last"
+    inputs: ArrayLike,
+    *,
+    axes: int | Sequence[int] | None = None,
+    keepdims: bool = True,
+    data_format: DataFormat = "channels_last",
 ) -> jax.Array:
     """The smallest element of all; see `global_max_pool`.
 
@@ -109,7 +122,11 @@ def global_min_pool(
 
 
 def global_avg_pool(
-    inputs: Any, *, axes: int | Sequence[int] | None = None, keepdims: bool = True, data_format: str = "channels_last"
+    inputs: ArrayLike,
+    *,
+    axes: int | Sequence[int] | None = None,
+    keepdims: bool = True,
+    data_format: DataFormat = "channels_last",
 ) -> jax.Array:
     """The mean of all elements, in the order of S8, rounded once; see `global_max_pool`.
 
@@ -124,7 +141,11 @@ def global_avg_pool(
 
 
 def global_sum_pool(
-    inputs: Any, *, axes: int | Sequence[int] | None = None, keepdims: bool = True, data_format: str = "channels_last"
+    inputs: ArrayLike,
+    *,
+    axes: int | Sequence[int] | None = None,
+    keepdims: bool = True,
+    data_format: DataFormat = "channels_last",
 ) -> jax.Array:
     """The sum of all elements, in the order of S8; see `global_max_pool`.
 
@@ -139,12 +160,12 @@ def global_sum_pool(
 
 
 def global_lp_pool(
-    inputs: Any,
+    inputs: ArrayLike,
     norm_type: float,
     *,
     axes: int | Sequence[int] | None = None,
     keepdims: bool = True,
-    data_format: str = "channels_last",
+    data_format: DataFormat = "channels_last",
 ) -> jax.Array:
     """The p-norm of all elements, p = `norm_type`; see `global_max_pool`.
 
@@ -160,14 +181,18 @@ def global_lp_pool(
     )
 
 
-def _adaptive_pool(function: str, op: str, inputs: Any, output_size: Sequence[int], data_format: str) -> jax.Array:
+def _adaptive_pool(
+    function: str, op: Op, inputs: ArrayLike, output_size: Sequence[int], data_format: DataFormat
+) -> jax.Array:
     x = read_array(function, inputs)
     outputs = read_ints(function, "output_size", output_size)
     axes = spatial_axes(function, x, len(outputs), data_format)
     return pool_as(x, make_spec(op, None, None, 0, 1, outputs, axes, pooled_sizes(x, axes)))
 
 
-def adaptive_avg_pool(inputs: Any, output_size: Sequence[int], *, data_format: str = "channels_last") -> jax.Array:
+def adaptive_avg_pool(
+    inputs: ArrayLike, output_size: Sequence[int], *, data_format: DataFormat = "channels_last"
+) -> jax.Array:
     """The mean of each of `output_size` windows that share the input evenly.
 
     Parameters
@@ -200,7 +225,9 @@ def adaptive_avg_pool(inputs: Any, output_size: Sequence[int], *, data_format: s
     return _adaptive_pool("adaptive_avg_pool", "avg", inputs, output_size, data_format)
 
 
-def adaptive_max_pool(inputs: Any, output_size: Sequence[int], *, data_format: str = "channels_last") -> jax.Array:
+def adaptive_max_pool(
+    inputs: ArrayLike, output_size: Sequence[int], *, data_format: DataFormat = "channels_last"
+) -> jax.Array:
     """The largest element of each of `output_size` windows that share the input evenly; see `adaptive_avg_pool`.
 
     Examples

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
+from oriel.array_types import PaddingWord
+
 __all__ = [
+    "DataFormat",
     "POOLED_DTYPES",
+    "Padding",
     "crop",
     "pooled_sizes",
     "read_array",
@@ -20,6 +24,9 @@ __all__ = [
     "read_pairs",
     "spatial_axes",
 ]
+
+DataFormat: TypeAlias = Literal["channels_last", "channels_first"]
+Padding: TypeAlias = PaddingWord | Sequence[tuple[int, int]]
 
 # Those that XLA and Oriel share.
 POOLED_DTYPES = frozenset(
@@ -105,7 +112,7 @@ def read_pairs(function: str, padding: Any, count: int) -> tuple[tuple[int, int]
     return pairs
 
 
-def spatial_axes(function: str, x: jax.Array, count: int, data_format: str) -> tuple[int, ...]:
+def spatial_axes(function: str, x: jax.Array, count: int, data_format: DataFormat) -> tuple[int, ...]:
     """The `count` axes that are pooled, counted from the end."""
     if data_format not in ("channels_last", "channels_first"):
         raise ValueError(f"{function}: data_format must be 'channels_last' or 'channels_first', but is {data_format!r}")

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from typing import Any
 
 import jax
+from jax.typing import ArrayLike
 
-from oriel.jax.arguments import read_ints, read_pairs
+from oriel.jax.arguments import Padding, read_ints, read_pairs
 from oriel.jax.pools import avg_pool, max_pool, min_pool
 
 __all__ = ["AvgPool2D", "MaxPool2D", "MinPool2D"]
@@ -18,7 +19,7 @@ __all__ = ["AvgPool2D", "MaxPool2D", "MinPool2D"]
 class _Pool2D:
     pool_shape: int | Sequence[int] = (2, 2)
     strides: int | Sequence[int] = (1, 1)
-    padding: str | Sequence[tuple[int, int]] = "valid"
+    padding: Padding = "valid"
 
     def __post_init__(self) -> None:
         name = type(self).__name__
@@ -33,6 +34,9 @@ class _Pool2D:
             object.__setattr__(self, "padding", self.padding.lower())
         else:
             object.__setattr__(self, "padding", read_pairs(name, self.padding, 2))
+
+    def _arguments(self) -> tuple[Any, Any, Any]:
+        return self.pool_shape, self.strides, self.padding
 
 
 # Static nodes: all of a layer is configuration, so tree_map leaves it as it is and jit compiles once for equal layers.
@@ -73,9 +77,9 @@ class MaxPool2D(_Pool2D):
     {'pool': MaxPool2D(pool_shape=(4, 4), strides=(2, 2), padding='valid'), 'w': 3.0}
     """
 
-    def __call__(self, batch: Any) -> jax.Array:
+    def __call__(self, batch: ArrayLike) -> jax.Array:
         """The pool of images of shape (…, height, width, channels)."""
-        return max_pool(batch, self.pool_shape, self.strides, self.padding)
+        return max_pool(batch, *self._arguments())
 
 
 @jax.tree_util.register_static
@@ -83,9 +87,9 @@ class MaxPool2D(_Pool2D):
 class MinPool2D(_Pool2D):
     """The smallest element of each window of height x width. Parameters and errors are those of `MaxPool2D`."""
 
-    def __call__(self, batch: Any) -> jax.Array:
+    def __call__(self, batch: ArrayLike) -> jax.Array:
         """The pool of images of shape (…, height, width, channels)."""
-        return min_pool(batch, self.pool_shape, self.strides, self.padding)
+        return min_pool(batch, *self._arguments())
 
 
 @jax.tree_util.register_static
@@ -108,6 +112,6 @@ class AvgPool2D(_Pool2D):
 
     count_include_pad: bool = True
 
-    def __call__(self, batch: Any) -> jax.Array:
+    def __call__(self, batch: ArrayLike) -> jax.Array:
         """The pool of images of shape (…, height, width, channels)."""
-        return avg_pool(batch, self.pool_shape, self.strides, self.padding, self.count_include_pad)
+        return avg_pool(batch, *self._arguments(), self.count_include_pad)

@@ -106,15 +106,15 @@ def _lp_jvp(primals: Sequence[Any], tangents: Sequence[Any], *, spec: PoolSpec) 
     return y, zero_tangent(y) if type(t) is ad.Zero else lp_tangent_p.bind(*varying_alike(x, t), spec=spec)
 
 
-lp_pool_p = define("oriel_lp_pool", pooled_aval, call_handler("oriel_pool"))
-lp_tangent_p = define(
+lp_pool_p: Primitive = define("oriel_lp_pool", pooled_aval, call_handler("oriel_pool"))
+lp_tangent_p: Primitive = define(
     "oriel_lp_pool_tangent",
     lambda x, t, *, spec: pooled_aval(t, spec=spec),
     mlir.lower_fun(_tangent, multiple_results=False),
     binary=True,
     platforms=None,
 )
-lp_gradient_p = define(
+lp_gradient_p: Primitive = define(
     "oriel_lp_pool_gradient",
     lambda x, dy, *, spec: unpooled_aval(dy, spec=spec),
     call_handler("oriel_pool_backward"),

@@ -4,19 +4,32 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal, TypeAlias, overload
 
 import jax
 import numpy as np
+from jax.typing import ArrayLike
 
-from oriel.jax.arguments import crop, pooled_sizes, read_array, read_ints, read_norm, read_pairs, spatial_axes
+from oriel.array_types import Op
+from oriel.jax.arguments import (
+    DataFormat,
+    Padding,
+    crop,
+    pooled_sizes,
+    read_array,
+    read_ints,
+    read_norm,
+    read_pairs,
+    spatial_axes,
+)
 from oriel.jax.lp import lp_pool_p
 from oriel.jax.primitives import select_indices_p, select_p, sum_pool_p
 from oriel.jax.spec import PoolSpec, make_spec
 
 __all__ = ["avg_pool", "lp_pool", "max_pool", "min_pool", "sum_pool"]
 
-Padding = str | Sequence[tuple[int, int]]
+#: What indices count: a plane of the pooled axes or the taps of a window.
+IndexSpace: TypeAlias = Literal["plane", "window"]
 
 _PRIMITIVES = {"max": select_p, "min": select_p, "avg": sum_pool_p, "sum": sum_pool_p, "lp": lp_pool_p}
 
@@ -26,7 +39,7 @@ def pool_as(x: jax.Array, spec: PoolSpec) -> jax.Array:
     return _PRIMITIVES[spec.op].bind(x, spec=spec)
 
 
-def pool_with_indices(function: str, x: jax.Array, spec: PoolSpec, space: str) -> tuple[jax.Array, jax.Array]:
+def pool_with_indices(function: str, x: jax.Array, spec: PoolSpec, space: IndexSpace) -> tuple[jax.Array, jax.Array]:
     """The same for a maximum or minimum, and where each came from, as JAX's widest enabled int."""
     dtype = jax.dtypes.canonicalize_dtype(np.int64)
     if math.prod(spec.inputs) > np.iinfo(dtype).max:
@@ -37,13 +50,13 @@ def pool_with_indices(function: str, x: jax.Array, spec: PoolSpec, space: str) -
 
 def _read_pool(
     function: str,
-    op: str,
-    inputs: Any,
+    op: Op,
+    inputs: ArrayLike,
     window_shape: Sequence[int],
     strides: Sequence[int] | None,
     padding: Padding,
     dilation: int | Sequence[int],
-    data_format: str,
+    data_format: DataFormat,
     count_include_pad: bool = True,
     norm_type: float | None = None,
 ) -> tuple[jax.Array, PoolSpec]:
@@ -55,17 +68,17 @@ def _read_pool(
     dilation = read_ints(function, "dilation", dilation, k)
     axes = spatial_axes(function, x, k, data_format)
     if isinstance(padding, str):
-        padding = padding.lower()
+        pads: Any = padding.lower()
     else:
-        x, padding = crop(x, axes, read_pairs(function, padding, k))
+        x, pads = crop(x, axes, read_pairs(function, padding, k))
     if type(count_include_pad) is not bool:
         raise TypeError(f"{function}: count_include_pad must be True or False, but is {count_include_pad!r}")
     return x, make_spec(
-        op, window, stride, padding, dilation, None, axes, pooled_sizes(x, axes), count_include_pad, norm_type
+        op, window, stride, pads, dilation, None, axes, pooled_sizes(x, axes), count_include_pad, norm_type
     )
 
 
-def _read_indices(function: str, return_indices: bool | str) -> str:
+def _read_indices(function: str, return_indices: bool | IndexSpace) -> IndexSpace:
     if return_indices is True:
         return "plane"
     if return_indices in ("plane", "window"):
@@ -73,16 +86,55 @@ def _read_indices(function: str, return_indices: bool | str) -> str:
     raise ValueError(f"{function}: return_indices must be True, False, 'plane' or 'window', but is {return_indices!r}")
 
 
+@overload
 def max_pool(
-    inputs: Any,
+    inputs: ArrayLike,
     window_shape: Sequence[int],
     strides: Sequence[int] | None = None,
     padding: Padding = "VALID",
     *,
     dilation: int | Sequence[int] = 1,
-    data_format: str = "channels_last",
-    return_indices: bool | str = False,
-) -> Any:
+    data_format: DataFormat = "channels_last",
+    return_indices: Literal[False] = False,
+) -> jax.Array: ...
+
+
+@overload
+def max_pool(
+    inputs: ArrayLike,
+    window_shape: Sequence[int],
+    strides: Sequence[int] | None = None,
+    padding: Padding = "VALID",
+    *,
+    dilation: int | Sequence[int] = 1,
+    data_format: DataFormat = "channels_last",
+    return_indices: Literal[True] | IndexSpace,
+) -> tuple[jax.Array, jax.Array]: ...
+
+
+@overload
+def max_pool(
+    inputs: ArrayLike,
+    window_shape: Sequence[int],
+    strides: Sequence[int] | None = None,
+    padding: Padding = "VALID",
+    *,
+    dilation: int | Sequence[int] = 1,
+    data_format: DataFormat = "channels_last",
+    return_indices: bool | IndexSpace,
+) -> jax.Array | tuple[jax.Array, jax.Array]: ...
+
+
+def max_pool(
+    inputs: ArrayLike,
+    window_shape: Sequence[int],
+    strides: Sequence[int] | None = None,
+    padding: Padding = "VALID",
+    *,
+    dilation: int | Sequence[int] = 1,
+    data_format: DataFormat = "channels_last",
+    return_indices: bool | IndexSpace = False,
+) -> jax.Array | tuple[jax.Array, jax.Array]:
     """The largest element of each window, as `flax.linen.max_pool`.
 
     Parameters
@@ -142,16 +194,55 @@ def max_pool(
     return pool_with_indices("max_pool", x, spec, _read_indices("max_pool", return_indices))
 
 
+@overload
 def min_pool(
-    inputs: Any,
+    inputs: ArrayLike,
     window_shape: Sequence[int],
     strides: Sequence[int] | None = None,
     padding: Padding = "VALID",
     *,
     dilation: int | Sequence[int] = 1,
-    data_format: str = "channels_last",
-    return_indices: bool | str = False,
-) -> Any:
+    data_format: DataFormat = "channels_last",
+    return_indices: Literal[False] = False,
+) -> jax.Array: ...
+
+
+@overload
+def min_pool(
+    inputs: ArrayLike,
+    window_shape: Sequence[int],
+    strides: Sequence[int] | None = None,
+    padding: Padding = "VALID",
+    *,
+    dilation: int | Sequence[int] = 1,
+    data_format: DataFormat = "channels_last",
+    return_indices: Literal[True] | IndexSpace,
+) -> tuple[jax.Array, jax.Array]: ...
+
+
+@overload
+def min_pool(
+    inputs: ArrayLike,
+    window_shape: Sequence[int],
+    strides: Sequence[int] | None = None,
+    padding: Padding = "VALID",
+    *,
+    dilation: int | Sequence[int] = 1,
+    data_format: DataFormat = "channels_last",
+    return_indices: bool | IndexSpace,
+) -> jax.Array | tuple[jax.Array, jax.Array]: ...
+
+
+def min_pool(
+    inputs: ArrayLike,
+    window_shape: Sequence[int],
+    strides: Sequence[int] | None = None,
+    padding: Padding = "VALID",
+    *,
+    dilation: int | Sequence[int] = 1,
+    data_format: DataFormat = "channels_last",
+    return_indices: bool | IndexSpace = False,
+) -> jax.Array | tuple[jax.Array, jax.Array]:
     """The smallest element of each window, as `flax.linen`'s. Parameters, result and errors are those of `max_pool`.
 
     Examples
@@ -168,14 +259,14 @@ def min_pool(
 
 
 def avg_pool(
-    inputs: Any,
+    inputs: ArrayLike,
     window_shape: Sequence[int],
     strides: Sequence[int] | None = None,
     padding: Padding = "VALID",
     count_include_pad: bool = True,
     *,
     dilation: int | Sequence[int] = 1,
-    data_format: str = "channels_last",
+    data_format: DataFormat = "channels_last",
 ) -> jax.Array:
     """The mean of each window, as `flax.linen.avg_pool`. Other parameters, result and errors are those of `max_pool`.
 
@@ -205,13 +296,13 @@ def avg_pool(
 
 
 def sum_pool(
-    inputs: Any,
+    inputs: ArrayLike,
     window_shape: Sequence[int],
     strides: Sequence[int] | None = None,
     padding: Padding = "VALID",
     *,
     dilation: int | Sequence[int] = 1,
-    data_format: str = "channels_last",
+    data_format: DataFormat = "channels_last",
 ) -> jax.Array:
     """The sum of each window; integers of 8 to 32 bits that do not fit saturate (S7). See `max_pool` for the rest.
 
@@ -227,14 +318,14 @@ def sum_pool(
 
 
 def lp_pool(
-    inputs: Any,
+    inputs: ArrayLike,
     norm_type: float,
     window_shape: Sequence[int],
     strides: Sequence[int] | None = None,
     padding: Padding = "VALID",
     *,
     dilation: int | Sequence[int] = 1,
-    data_format: str = "channels_last",
+    data_format: DataFormat = "channels_last",
 ) -> jax.Array:
     """The p-norm of each window, (|x1|^p + |x2|^p + …)^(1/p). See `max_pool` for the rest.
 

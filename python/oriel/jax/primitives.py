@@ -20,7 +20,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-import jaxlib
+import jaxlib.version
 import numpy as np
 from jax.extend.core import Primitive
 from jax.interpreters import ad, batching, mlir, xla
@@ -60,8 +60,8 @@ INDEX_SPACES = {"plane": 0, "tensor": 1, "window": 2}  # IndexSpace of include/o
 def _interface_of_jaxlib() -> tuple[int, int]:
     """The version of XLA's foreign function interface that the installed jaxlib has, from the header that it brings."""
     header = pathlib.Path(jax.ffi.include_dir(), "xla", "ffi", "api", "c_api.h").read_text(encoding="utf-8")
-    major, minor = (re.search(rf"#define XLA_FFI_API_{word} (\d+)", header) for word in ("MAJOR", "MINOR"))
-    return int(major[1]), int(minor[1])
+    major, minor = (re.findall(rf"#define XLA_FFI_API_{word} (\d+)", header) for word in ("MAJOR", "MINOR"))
+    return int(major[0]), int(minor[0])
 
 
 def handlers_by_platform(library: Any) -> dict[str, dict[str, Any]]:
@@ -90,7 +90,7 @@ def _register_targets() -> tuple[str, ...]:
         newer = "oriel" if installed > oldest else "jaxlib"
         raise ImportError(
             f"oriel.jax needs version {oldest[0]}.{oldest[1]} of XLA's interface, or a later {oldest[0]}, but the "
-            f"installed jaxlib {jaxlib.__version__} has {installed[0]}.{installed[1]}: install a newer {newer}"
+            f"installed jaxlib {jaxlib.version.__version__} has {installed[0]}.{installed[1]}: install a newer {newer}"
         )
     found = handlers_by_platform(handlers)
     for platform, functions in found.items():
@@ -120,7 +120,8 @@ def varying_alike(*arrays: Any) -> list[Any]:
     wanted = frozenset().union(*axes)
     if all(have == wanted for have in axes):
         return list(arrays)
-    cast = functools.partial(jax.lax.pcast, to="varying") if hasattr(jax.lax, "pcast") else jax.lax.pvary
+    lax: Any = jax.lax  # pcast came with JAX 0.8, and pvary goes
+    cast = functools.partial(lax.pcast, to="varying") if hasattr(lax, "pcast") else lax.pvary
     return [cast(x, tuple(sorted(wanted - have))) if have != wanted else x for x, have in zip(arrays, axes)]
 
 
@@ -139,8 +140,8 @@ def _unary_batcher(primitive: Primitive) -> Callable[..., Any]:
 
 
 def _binary_batcher(primitive: Primitive) -> Callable[..., Any]:
-    def batch(args: Sequence[Any], dims: Sequence[int | None], *, spec: PoolSpec) -> Any:
-        (x, t), (x_at, t_at) = args, dims
+    def batch(args: Sequence[Any], dims: Sequence[Any], *, spec: PoolSpec) -> Any:
+        (x, t), (x_at, t_at) = args, dims  # None if there is no batch
         if t_at is None:
             t_at = x_at
             t = jnp.broadcast_to(jnp.expand_dims(t, t_at), (*t.shape[:t_at], x.shape[x_at], *t.shape[t_at:]))
@@ -218,7 +219,7 @@ def _partitioning(ctx: Any, spec: PoolSpec) -> dict[str, Any]:
         or not all(isinstance(n, int) for shape in shapes for n in shape)
     ):
         return {}
-    attributes = {
+    attributes: dict[str, Any] = {
         "mhlo.frontend_attributes": mlir.ir.DictAttr.get({"num_batch_dims": mlir.ir.StringAttr.get(str(batch))})
     }
     if getattr(jax.config, "jax_use_shardy_partitioner", False):
@@ -230,7 +231,7 @@ def call_handler(target: str) -> Callable[..., Any]:
     """The lowering to a handler of oriel_xla.so."""
 
     def lowering(ctx: Any, *operands: Any, spec: PoolSpec, space: str | None = None, **_: Any) -> Any:
-        attributes = {"words": spec.all_words()}
+        attributes: dict[str, Any] = {"words": spec.all_words()}
         if space is not None:
             attributes["space"] = np.int32(INDEX_SPACES[space])
         return jax.ffi.ffi_lowering(target, **_partitioning(ctx, spec))(ctx, *operands, **attributes)
@@ -262,21 +263,23 @@ def linear_in_second(primitive: Primitive, transposed: Primitive) -> None:
     ad.primitive_transposes[primitive] = transpose
 
 
-sum_pool_p = define("oriel_sum_pool", pooled_aval, call_handler("oriel_pool"))
-sum_pool_transpose_p = define("oriel_sum_pool_transpose", unpooled_aval, call_handler("oriel_pool_backward_linear"))
+sum_pool_p: Primitive = define("oriel_sum_pool", pooled_aval, call_handler("oriel_pool"))
+sum_pool_transpose_p: Primitive = define(
+    "oriel_sum_pool_transpose", unpooled_aval, call_handler("oriel_pool_backward_linear")
+)
 ad.deflinear2(sum_pool_p, lambda ct, _, *, spec: [sum_pool_transpose_p.bind(ct, spec=spec)])
 ad.deflinear2(sum_pool_transpose_p, lambda ct, _, *, spec: [sum_pool_p.bind(ct, spec=spec)])
 
-wrapped_sum_p = define("oriel_wrapped_sum_pool", pooled_aval, call_handler("oriel_pool_wrapped"))
+wrapped_sum_p: Primitive = define("oriel_wrapped_sum_pool", pooled_aval, call_handler("oriel_pool_wrapped"))
 
-select_p = define("oriel_select_pool", pooled_aval, call_handler("oriel_pool"))
-select_indices_p = define(
+select_p: Primitive = define("oriel_select_pool", pooled_aval, call_handler("oriel_pool"))
+select_indices_p: Primitive = define(
     "oriel_select_pool_indices", _indexed_avals, call_handler("oriel_pool_indices"), multiple_results=True
 )
-pick_p = define(
+pick_p: Primitive = define(
     "oriel_pick", lambda x, t, *, spec: pooled_aval(t, spec=spec), call_handler("oriel_pool_pick"), binary=True
 )
-pick_transpose_p = define(
+pick_transpose_p: Primitive = define(
     "oriel_pick_transpose",
     lambda x, dy, *, spec: unpooled_aval(dy, spec=spec),
     call_handler("oriel_pool_backward"),

@@ -7,8 +7,10 @@ import functools
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from oriel import _core
+from oriel.array_types import Op
 
 __all__ = ["PoolSpec", "make_spec"]
 
@@ -32,7 +34,7 @@ class PoolSpec:
         How the pool is printed in a jaxpr.
     """
 
-    op: str
+    op: Op
     words: tuple[int, ...]
     axes: tuple[int, ...]
     inputs: tuple[int, ...]
@@ -43,7 +45,7 @@ class PoolSpec:
     def __repr__(self) -> str:
         return f"{self.text}@{self.axes}"
 
-    def all_words(self) -> np.ndarray:
+    def all_words(self) -> NDArray[np.int64]:
         """What the handlers decode (python/src/pool_words.h: a list is its length and its values, axes are last)."""
         return np.array((*self.words, len(self.axes), *self.axes), np.int64)
 
@@ -66,7 +68,7 @@ class PoolSpec:
         axes = tuple(axis if rank - 1 + axis >= at else axis - 1 for axis in self.axes)
         return self if axes == self.axes else dataclasses.replace(self, axes=axes)
 
-    def with_op(self, op: str) -> PoolSpec:
+    def with_op(self, op: Op) -> PoolSpec:
         """The same windows with another reduction."""
         plain = _core.Pool(op, None).words  # second is the op, ninth the norm, which is refused where the op is not Lp
         words = (self.words[0], plain[1], *self.words[2:8], plain[8], *self.words[9:])
@@ -75,7 +77,7 @@ class PoolSpec:
 
 @functools.lru_cache(maxsize=4096)
 def make_spec(
-    op: str,
+    op: Op,
     kernel_size: tuple[int, ...] | None,
     stride: tuple[int, ...] | None,
     padding: Any,

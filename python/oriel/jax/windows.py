@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, overload
 
 import jax
+import jax.core
 import jax.numpy as jnp
 import numpy as np
+from jax.typing import ArrayLike
 
+from oriel.array_types import PaddingWord
 from oriel.jax.arguments import POOLED_DTYPES, crop, pooled_sizes
 from oriel.jax.primitives import select_p, sum_pool_p, wrapped_sum_p
 from oriel.jax.spec import make_spec
@@ -29,13 +32,39 @@ _OPS = (
 )
 
 
+@overload
+def reduce_window(
+    operand: ArrayLike,
+    init_value: ArrayLike,
+    computation: Callable[..., Any],
+    window_dimensions: Sequence[int],
+    window_strides: Sequence[int] | None = None,
+    padding: PaddingWord | Sequence[tuple[int, int]] = "VALID",
+    base_dilation: Sequence[int] | None = None,
+    window_dilation: Sequence[int] | None = None,
+) -> jax.Array: ...
+
+
+@overload
 def reduce_window(
     operand: Any,
     init_value: Any,
     computation: Callable[..., Any],
     window_dimensions: Sequence[int],
     window_strides: Sequence[int] | None = None,
-    padding: str | Sequence[tuple[int, int]] = "VALID",
+    padding: PaddingWord | Sequence[tuple[int, int]] = "VALID",
+    base_dilation: Sequence[int] | None = None,
+    window_dilation: Sequence[int] | None = None,
+) -> Any: ...
+
+
+def reduce_window(
+    operand: Any,
+    init_value: Any,
+    computation: Callable[..., Any],
+    window_dimensions: Sequence[int],
+    window_strides: Sequence[int] | None = None,
+    padding: PaddingWord | Sequence[tuple[int, int]] = "VALID",
     base_dilation: Sequence[int] | None = None,
     window_dilation: Sequence[int] | None = None,
 ) -> Any:

@@ -15,12 +15,12 @@ first.
 
 try:
     import keras as _keras
-except ModuleNotFoundError as error:
-    if error.name == "keras":
+except ModuleNotFoundError as _error:
+    if _error.name == "keras":
         raise ImportError("oriel.keras needs Keras 3.5 or newer, which is not installed: pip install keras") from None
     raise ImportError(
-        f"oriel.keras needs the backend that Keras is set to, but {error.name} is not installed: set the "
-        "environment variable KERAS_BACKEND to torch or jax") from error
+        f"oriel.keras needs the backend that Keras is set to, but {_error.name} is not installed: set the "
+        "environment variable KERAS_BACKEND to torch or jax") from _error
 
 if tuple(map(int, _keras.__version__.split(".")[:2])) < (3, 5):
     raise ImportError(
@@ -32,17 +32,20 @@ from oriel.keras.adaptive import *  # noqa: F403
 from oriel.keras.global_pooling import *  # noqa: F403
 from oriel.keras.windows import *  # noqa: F403
 
-AvgPool1D, AvgPool2D, AvgPool3D = windows.AveragePooling1D, windows.AveragePooling2D, windows.AveragePooling3D
-MaxPool1D, MaxPool2D, MaxPool3D = windows.MaxPooling1D, windows.MaxPooling2D, windows.MaxPooling3D
-GlobalAvgPool1D, GlobalAvgPool2D, GlobalAvgPool3D = (_global.GlobalAveragePooling1D, _global.GlobalAveragePooling2D,
-                                                     _global.GlobalAveragePooling3D)
-GlobalMaxPool1D, GlobalMaxPool2D, GlobalMaxPool3D = (
-    _global.GlobalMaxPooling1D, _global.GlobalMaxPooling2D, _global.GlobalMaxPooling3D)
+AvgPool1D = windows.AveragePooling1D
+AvgPool2D = windows.AveragePooling2D
+AvgPool3D = windows.AveragePooling3D
+MaxPool1D = windows.MaxPooling1D
+MaxPool2D = windows.MaxPooling2D
+MaxPool3D = windows.MaxPooling3D
+GlobalAvgPool1D = _global.GlobalAveragePooling1D
+GlobalAvgPool2D = _global.GlobalAveragePooling2D
+GlobalAvgPool3D = _global.GlobalAveragePooling3D
+GlobalMaxPool1D = _global.GlobalMaxPooling1D
+GlobalMaxPool2D = _global.GlobalMaxPooling2D
+GlobalMaxPool3D = _global.GlobalMaxPooling3D
 
 __all__ = [
-    *adaptive.__all__,
-    *_global.__all__,
-    *windows.__all__,
     "AvgPool1D",
     "AvgPool2D",
     "AvgPool3D",
@@ -56,3 +59,6 @@ __all__ = [
     "MaxPool2D",
     "MaxPool3D",
 ]
+__all__ += adaptive.__all__
+__all__ += _global.__all__
+__all__ += windows.__all__

@@ -6,7 +6,7 @@ from typing import Any
 
 import keras
 
-from oriel.keras.backends import LayerPool
+from oriel.keras.backends import DataFormat, LayerPool
 from oriel.keras.windows import PoolingLayer, ints
 
 __all__ = [
@@ -21,9 +21,10 @@ __all__ = [
 
 class AdaptivePooling(PoolingLayer):
     """Pools with windows that follow from the extents of input and output."""
-    def __init__(self, output_size: int | tuple[int, ...], data_format: str | None = None, **kwargs: Any) -> None:
+    def __init__(self, output_size: int | tuple[int, ...], data_format: DataFormat | None = None,
+                 **kwargs: Any) -> None:
         super().__init__(data_format, **kwargs)
-        self.output_size = ints(type(self).__name__, "output_size", output_size, self._ndim)
+        self.output_size: tuple[int, ...] = ints(type(self).__name__, "output_size", output_size, self._ndim)
 
     @property
     def pool(self) -> LayerPool:

@@ -3,25 +3,28 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 import keras
 
 import oriel
+from oriel.array_types import Op
 
-__all__ = ["LayerPool", "apply"]
+__all__ = ["DataFormat", "LayerPool", "apply"]
+
+DataFormat: TypeAlias = Literal["channels_last", "channels_first"]
 
 
 @dataclass(frozen=True)
 class LayerPool:
     """What a layer computes: windows of `pool_size`, `output_size` windows, or one window over everything."""
 
-    op: str
+    op: Op
     ndim: int
-    data_format: str
+    data_format: DataFormat
     pool_size: tuple[int, ...] | None = None
     strides: tuple[int, ...] | None = None
-    padding: str = "valid"
+    padding: Literal["valid", "same"] = "valid"
     output_size: tuple[int, ...] | None = None
     norm_type: float | None = None
 
@@ -66,7 +69,7 @@ def _on_jax(pool: LayerPool, x: Any) -> Any:
 
 
 def _array_pool(pool: LayerPool) -> oriel.Pool:
-    words = {} if pool.norm_type is None else {"norm_type": pool.norm_type}
+    words: dict[str, Any] = {} if pool.norm_type is None else {"norm_type": pool.norm_type}
     if pool.pool_size is not None:
         words |= {"stride": pool.strides, "padding": pool.padding, "count_include_pad": pool.count_include_pad}
         words["kernel_size"] = pool.pool_size
@@ -79,7 +82,7 @@ def _on_numpy(pool: LayerPool, x: Any) -> Any:
 
 def _on_tensorflow(pool: LayerPool, x: Any) -> Any:
     """Calls out of TensorFlow's graph into Python; the shape is known to the graph as far as x's is."""
-    import tensorflow as tf
+    import tensorflow as tf  # pyright: ignore[reportMissingImports, reportMissingModuleSource]
 
     arrays = _array_pool(pool)
     shape = output_shape(pool, tuple(x.shape))
@@ -112,6 +115,7 @@ def output_shape(pool: LayerPool, shape: tuple[int | None, ...]) -> tuple[int | 
         elif pool.pool_size is None:
             result[axis] = 1
         elif n is not None:
-            single = oriel.Pool(pool.op, pool.pool_size[i], pool.strides[i], pool.padding, axes=0)
+            strides = pool.pool_size if pool.strides is None else pool.strides
+            single = oriel.Pool(pool.op, pool.pool_size[i], strides[i], pool.padding, axes=0)
             result[axis] = single.output_shape((n,))[0]
     return tuple(result)

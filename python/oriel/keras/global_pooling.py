@@ -7,7 +7,7 @@ from typing import Any
 import keras
 from keras import ops
 
-from oriel.keras.backends import LayerPool, apply
+from oriel.keras.backends import DataFormat, LayerPool, apply
 from oriel.keras.windows import PoolingLayer
 
 __all__ = [
@@ -22,11 +22,11 @@ __all__ = [
 
 class GlobalPooling(PoolingLayer):
     """Pools over all axes but batch and channels, which are dropped unless `keepdims` is true."""
-    def __init__(self, data_format: str | None = None, keepdims: bool = False, **kwargs: Any) -> None:
+    def __init__(self, data_format: DataFormat | None = None, keepdims: bool = False, **kwargs: Any) -> None:
         super().__init__(data_format, **kwargs)
         if not isinstance(keepdims, bool):
             raise ValueError(f"{type(self).__name__}: keepdims must be True or False, but is {keepdims!r}")
-        self.keepdims = keepdims
+        self.keepdims: bool = keepdims
 
     @property
     def pool(self) -> LayerPool:
@@ -91,7 +91,7 @@ class GlobalAveragePooling1D(GlobalPooling):
 
     _op, _ndim = "avg", 1
 
-    def __init__(self, data_format: str | None = None, keepdims: bool = False, **kwargs: Any) -> None:
+    def __init__(self, data_format: DataFormat | None = None, keepdims: bool = False, **kwargs: Any) -> None:
         super().__init__(data_format, keepdims, **kwargs)
         self.supports_masking = True
 

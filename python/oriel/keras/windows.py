@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 import keras
 
-from oriel.keras.backends import LayerPool, apply, output_shape
+from oriel.array_types import Op
+from oriel.keras.backends import DataFormat, LayerPool, apply, output_shape
 
 __all__ = [
     "AveragePooling1D",
@@ -27,6 +28,9 @@ __all__ = [
 ]
 
 
+PaddingWord: TypeAlias = Literal["valid", "same", "VALID", "SAME"]
+
+
 def ints(layer: str, argument: str, value: Any, count: int) -> tuple[int, ...]:
     """One int per axis, all >= 1, from an int or a sequence of ints."""
     values = (value,) * count if isinstance(value, int) else value
@@ -37,9 +41,9 @@ def ints(layer: str, argument: str, value: Any, count: int) -> tuple[int, ...]:
     return tuple(values)
 
 
-def standard_data_format(layer: str, data_format: str | None) -> str:
+def standard_data_format(layer: str, data_format: DataFormat | None) -> DataFormat:
     """`data_format`, by default the one that Keras is set to."""
-    word = keras.config.image_data_format() if data_format is None else data_format
+    word: Any = keras.config.image_data_format() if data_format is None else data_format
     if word not in ("channels_last", "channels_first"):
         raise ValueError(f"{layer}: data_format must be 'channels_last' or 'channels_first', but is {data_format!r}")
     return word
@@ -48,13 +52,14 @@ def standard_data_format(layer: str, data_format: str | None) -> str:
 class PoolingLayer(keras.layers.Layer):
     """What all layers share. `pool` says what one computes."""
 
-    _op = ""
-    _ndim = 0
+    _op: Op
+    _ndim: int = 0
+    data_format: DataFormat
 
-    def __init__(self, data_format: str | None, **kwargs: Any) -> None:
+    def __init__(self, data_format: DataFormat | None, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.data_format = standard_data_format(type(self).__name__, data_format)
-        self.input_spec = keras.InputSpec(ndim=self._ndim + 2)
+        self.input_spec: Any = keras.InputSpec(ndim=self._ndim + 2)
         self.built = True  # as Keras's own are from the start: there are no weights
         if keras.config.backend() == "tensorflow":
             self.supports_jit = False  # XLA has no Python calls
@@ -80,15 +85,16 @@ class PoolingLayer(keras.layers.Layer):
 class WindowPooling(PoolingLayer):
     """Pools with a window."""
     def __init__(self, pool_size: int | tuple[int, ...] = 2, strides: int | tuple[int, ...] | None = None,
-                 padding: str = "valid", data_format: str | None = None, name: str | None = None,
+                 padding: PaddingWord = "valid", data_format: DataFormat | None = None, name: str | None = None,
                  **kwargs: Any) -> None:
         super().__init__(data_format, name=name, **kwargs)
         layer = type(self).__name__
-        self.pool_size = ints(layer, "pool_size", pool_size, self._ndim)
-        self.strides = self.pool_size if strides is None else ints(layer, "strides", strides, self._ndim)
+        self.pool_size: tuple[int, ...] = ints(layer, "pool_size", pool_size, self._ndim)
+        strides = self.pool_size if strides is None else strides
+        self.strides: tuple[int, ...] = ints(layer, "strides", strides, self._ndim)
         if not isinstance(padding, str) or padding.lower() not in ("valid", "same"):
             raise ValueError(f"{layer}: padding must be 'valid' or 'same', but is {padding!r}")
-        self.padding = padding.lower()
+        self.padding: Literal["valid", "same"] = "valid" if padding.lower() == "valid" else "same"
 
     @property
     def pool(self) -> LayerPool:
@@ -106,12 +112,12 @@ class LpWindowPooling(WindowPooling):
     _op = "lp"
 
     def __init__(self, norm_type: float, pool_size: int | tuple[int, ...] = 2,
-                 strides: int | tuple[int, ...] | None = None, padding: str = "valid", data_format: str | None = None,
-                 name: str | None = None, **kwargs: Any) -> None:
+                 strides: int | tuple[int, ...] | None = None, padding: PaddingWord = "valid",
+                 data_format: DataFormat | None = None, name: str | None = None, **kwargs: Any) -> None:
         super().__init__(pool_size, strides, padding, data_format, name, **kwargs)
         if not isinstance(norm_type, (int, float)) or not norm_type >= 1:
             raise ValueError(f"{type(self).__name__}: norm_type must be a number >= 1, but is {norm_type!r}")
-        self.norm_type = float(norm_type)
+        self.norm_type: float = float(norm_type)
 
     @property
     def pool(self) -> LayerPool:

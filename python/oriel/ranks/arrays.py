@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal, overload
 
 import numpy as np
+from numpy.typing import NDArray
 
 from oriel import _core
-from oriel.ranks.divided import DividedPool, Ranges
-from oriel.ranks.grid import meet
+from oriel.array_types import Ints, NanPolicy, Op, Padding, ScalarT
+from oriel.ranks.divided import Bound, DividedPool, OutputPartition, Ranges
+from oriel.ranks.grid import GridLike, meet
 
 __all__ = ["DistributedPool"]
-
-Ints = int | Sequence[int]
-
 
 class DistributedPool:
     """A pool of NumPy arrays that are divided over a grid of ranks, and its gradient. All ranks call it together.
@@ -49,16 +47,16 @@ class DistributedPool:
     >>> pool.backward(np.ones(3), x)
     array([1., 0., 1., 0., 1.])
     """
-    def __init__(self, P_x: Any, op: str, kernel_size: Ints, stride: Ints | None = None, padding: Any = 0,
+    def __init__(self, P_x: GridLike, op: Op, kernel_size: Ints, stride: Ints | None = None, padding: Padding = 0,
                  dilation: Ints = 1, *, ceil_mode: bool = False, count_include_pad: bool = True,
                  divisor_override: int | None = None, norm_type: float | None = None, axes: Ints | None = None,
-                 nan_policy: str = "propagate", output_partition: Any = None) -> None:
+                 nan_policy: NanPolicy = "propagate", output_partition: OutputPartition = None) -> None:
         self._divided = DividedPool(
             "DistributedPool", P_x,
             (op, kernel_size, stride, padding, dilation, None, axes, ceil_mode, count_include_pad, divisor_override,
              norm_type), nan_policy, 0, output_partition)
 
-    def _bind(self, x: Any) -> Any:
+    def _bind(self, x: Any) -> Bound:
         shape, dtype, error = (), None, None
         try:
             if not isinstance(x, np.ndarray):
@@ -68,7 +66,15 @@ class DistributedPool:
             error = caught
         return self._divided.bind(shape, dtype, error)[0]
 
-    def forward(self, x: np.ndarray, *, return_indices: bool = False) -> Any:
+    @overload
+    def forward(self, x: NDArray[ScalarT], *, return_indices: Literal[False] = False) -> NDArray[ScalarT]: ...
+
+    @overload
+    def forward(
+        self, x: NDArray[ScalarT], *, return_indices: Literal[True]
+    ) -> tuple[NDArray[ScalarT], NDArray[np.int64]]: ...
+
+    def forward(self, x: NDArray[Any], *, return_indices: bool = False) -> Any:
         """This rank's outputs, x being its inputs; for max and min with int64 indices in the undivided plane as well.
 
         Raises
@@ -91,7 +97,7 @@ class DistributedPool:
         bound.local.globalise(places, "plane")
         return y, places
 
-    def backward(self, dy: np.ndarray, x: np.ndarray) -> np.ndarray:
+    def backward(self, dy: NDArray[ScalarT], x: NDArray[ScalarT]) -> NDArray[ScalarT]:
         """The gradient at this rank's inputs `x`, from that of its outputs `dy`.
 
         Raises

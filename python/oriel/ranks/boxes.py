@@ -7,8 +7,10 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from torch import Tensor
 
+from oriel.ranks.grid import Link
 from oriel.ranks.tensors import as_was, as_words
 
 __all__ = ["Box", "Fetch", "crop", "extents", "hull", "intersection", "is_empty", "whole", "within"]
@@ -50,11 +52,11 @@ def whole(shape: Sequence[int]) -> Box:
 
 class Fetch:
     """Copies a box of a divided tensor to each rank that wants it; one message for each pair of ranks at most."""
-    def __init__(self, link: Any, owned: Box, wanted: Box, send: Sequence[tuple[int, Box]],
+    def __init__(self, link: Link, owned: Box, wanted: Box, send: Sequence[tuple[int, Box]],
                  receive: Sequence[tuple[int, Box]], item_bytes: int) -> None:
         self._owned, self._wanted = owned, wanted
 
-        def messages(pieces: Sequence[tuple[int, Box]]) -> list[tuple[int, Box, np.ndarray]]:
+        def messages(pieces: Sequence[tuple[int, Box]]) -> list[tuple[int, Box, NDArray[Any]]]:
             return [(peer, box, np.empty(math.prod(extents(box)) * item_bytes, np.uint8)) for peer, box in pieces]
 
         self._send, self._receive = messages(send), messages(receive)
@@ -62,7 +64,7 @@ class Fetch:
                                   [(peer, data) for peer, _, data in self._receive])
 
     @staticmethod
-    def of_all(link: Any, owned: Sequence[Box], wanted: Sequence[Box], item_bytes: int) -> Fetch:
+    def of_all(link: Link, owned: Sequence[Box], wanted: Sequence[Box], item_bytes: int) -> Fetch:
         """From what each rank owns and wants."""
         me = link.rank
 

@@ -18,7 +18,7 @@ from torch.nn import Module
 from oriel import _core
 from oriel.ranks.boxes import Box, Fetch, crop, extents, hull, whole
 from oriel.ranks.derivatives import join_gradient, refuse_second
-from oriel.ranks.divided import Bound
+from oriel.ranks.divided import Bound, DividedPool
 from oriel.ranks.grid import same_on_all
 from oriel.ranks.layers import bind_tensor, is_layer
 from oriel.torch_threads import as_many_threads_as_torch
@@ -39,7 +39,7 @@ class _Stage:
         """What a rank does that owns these boxes."""
         cuts = [[[0, begin, end, n] for (begin, end), n in zip(box, shape)]
                 for box, shape in ((inputs, self.input_shape), (outputs, self.output_shape))]
-        return _core.LocalPool(self.core, self.dtype, *cuts, self._middle)
+        return _core.LocalPool(self.core, self.dtype, cuts[0], cuts[1], self._middle)
 
     def needs(self, outputs: Box) -> Box:
         """The inputs that these outputs read."""
@@ -58,7 +58,7 @@ def _run(local: _core.LocalPool, word: str, **arrays: Any) -> None:
 
 class _BoundChain:
     """One rank's part of a chain for tensors of one shape and dtype."""
-    def __init__(self, divided: Sequence[Any], cuts: list[list[int]], dtype: str, item_bytes: int,
+    def __init__(self, divided: Sequence[DividedPool], cuts: list[list[int]], dtype: str, item_bytes: int,
                  recorded: bool) -> None:
         grid = divided[0].grid
         self.stages: list[_Stage] = []
@@ -170,11 +170,11 @@ class Sequential(Module):
     """
     def __init__(self, *layers: Module) -> None:
         super().__init__()
-        self._divided = [layer.divided for layer in layers if is_layer(layer)]
+        self._divided: list[DividedPool] = [layer.divided for layer in layers if is_layer(layer)]
         if not self._divided:
             raise TypeError(f"Sequential: layers must be one or more divided pools, but are {_kinds(layers)}")
         same_on_all(self._divided[0].grid.link, "Sequential", lambda: self._checked(layers))
-        self.layers = torch.nn.ModuleList(layers)
+        self.layers: torch.nn.ModuleList = torch.nn.ModuleList(layers)
         self._bound: dict[Any, _BoundChain] = {}
         self._current: _BoundChain | None = None
 

@@ -6,15 +6,19 @@ import itertools
 import math
 import weakref
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 from oriel import _core
+from oriel.array_types import NanPolicy
 from oriel.pool import check_nan_policy
-from oriel.ranks.grid import Grid, agree, meet, same_on_all
+from oriel.ranks.grid import Channel, Grid, GridLike, Link, agree, meet, same_on_all
 
 __all__ = ["Bound", "DividedPool", "balanced_cuts", "cuts_of_shapes"]
 
 Ranges = tuple[tuple[tuple[int, int], ...], tuple[tuple[int, int], ...]]
+
+Cuts: TypeAlias = Literal["balanced"] | Sequence[Sequence[int]]
+OutputPartition: TypeAlias = Literal["centred", "balanced"] | Sequence[Sequence[int]] | None
 
 _PASSES = ("forward", "backward", "backward_indices", "backward_inputs")
 _numbers: weakref.WeakKeyDictionary[Any, Iterator[int]] = weakref.WeakKeyDictionary()  # of the pools of a link
@@ -55,7 +59,7 @@ def cuts_of_shapes(function: str, shapes: Sequence[Sequence[int]], grid: Sequenc
 
 class Bound:
     """One rank's part of a pool of tensors of one shape and dtype, with its channels."""
-    def __init__(self, link: Any, local: _core.LocalPool, function: str = "", op: str = "", pooled: int = 0) -> None:
+    def __init__(self, link: Link, local: _core.LocalPool, function: str = "", op: str = "", pooled: int = 0) -> None:
         self.local = local
         self.link = link
         self.function = function
@@ -63,9 +67,9 @@ class Bound:
         self.pooled = pooled  # axes, the last ones
         self.fetch: Any = None  # carries what lies at places, once that was asked for
         self._tag = link.new_tag()
-        self._channels: dict[str, Any] = {}
-        self.input_shape = tuple(end - begin for begin, end in local.inputs)
-        self.output_shape = tuple(end - begin for begin, end in local.outputs)
+        self._channels: dict[str, Channel] = {}
+        self.input_shape: tuple[int, ...] = tuple(end - begin for begin, end in local.inputs)
+        self.output_shape: tuple[int, ...] = tuple(end - begin for begin, end in local.outputs)
 
     def join(self, step: str, error: Exception | None, wants_gradient: bool, refuses_gradient: bool) -> bool:
         """Come to a step of a gradient together: whether any rank wants its derivative. All ranks raise what one of
@@ -105,23 +109,24 @@ def check_recording(function: str, wanted: int, refused: int) -> None:
 
 class DividedPool:
     """A pool on the ranks of a grid, for tensors of any shape. All ranks make it and call it together."""
-    def __init__(self, function: str, P_x: Any, arguments: Sequence[Any], nan_policy: str, ndim: int,
-                 output_partition: Any) -> None:
+    def __init__(self, function: str, P_x: GridLike, arguments: Sequence[Any], nan_policy: NanPolicy, ndim: int,
+                 output_partition: OutputPartition) -> None:
         self.function = function
-        self.op = str(arguments[0])
-        self.grid = Grid.of(P_x)
-        self.output_partition = output_partition
+        self.op: str = str(arguments[0])
+        self.grid: Grid = Grid.of(P_x)
+        self.output_partition: OutputPartition = output_partition
         self.core: _core.Pool
-        core = None
+        core: Any = None
+        make: Any = _core.Pool
 
         def described() -> Any:
             nonlocal core
-            core = _core.Pool(*arguments, check_nan_policy(nan_policy), ndim)
+            core = make(*arguments, check_nan_policy(nan_policy), ndim)
             return core.words, core.ndim, self._outputs_checked(output_partition)
 
         same_on_all(self.grid.link, function, described)
         self.core = core
-        self.place = f"call of {function} (pool {next(_numbers.setdefault(self.grid.link, itertools.count()))})"
+        self.place: str = f"call of {function} (pool {next(_numbers.setdefault(self.grid.link, itertools.count()))})"
         self._bound: dict[Any, Bound] = {}
         self._last: Any = None
         self._current: Bound | None = None

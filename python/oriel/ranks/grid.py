@@ -11,11 +11,60 @@ import hashlib
 import math
 import sys
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar, Union
 
-__all__ = ["Grid", "agree", "meet", "same_on_all"]
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from mpi4py import MPI
+    from torch.distributed import ProcessGroup
+
+__all__ = ["Channel", "Communicator", "Grid", "GridLike", "Link", "agree", "meet", "same_on_all"]
 
 _T = TypeVar("_T")
+
+
+class Channel(Protocol):
+    """The messages of one pass, exchanged again and again."""
+
+    def start(self) -> None:
+        """What was packed leaves."""
+        ...
+
+    def finish(self) -> None:
+        """Waits until all has come and gone."""
+        ...
+
+
+class Link(Protocol):
+    """What carries messages; see the top of this file."""
+
+    rank: int
+    size: int
+    deadline: float
+
+    def largest(self, values: Sequence[int]) -> list[int]:
+        """The largest of each value over all ranks."""
+        ...
+
+    def gathered(self, value: Any) -> list[Any]:
+        """The values of all ranks."""
+        ...
+
+    def new_tag(self) -> int:
+        """A number for four channels, the same on all ranks."""
+        ...
+
+    def open(
+        self, tag: int, send: Sequence[tuple[int, NDArray[Any]]], receive: Sequence[tuple[int, NDArray[Any]]]
+    ) -> Channel:
+        """A channel of these messages (peer, bytes)."""
+        ...
+
+
+Communicator: TypeAlias = "MPI.Comm | ProcessGroup | Link"
+#: What says which ranks there are along each axis: a Cartesian communicator, a communicator and a shape, or a Grid.
+GridLike: TypeAlias = Union["Grid", "MPI.Cartcomm", tuple["Communicator", Sequence[int]]]
 
 
 def _is_mpi(communicator: Any) -> bool:
@@ -28,7 +77,7 @@ def _is_group(communicator: Any) -> bool:
     return distributed is not None and isinstance(communicator, getattr(distributed, "ProcessGroup", ()))
 
 
-def _connect(communicator: Any) -> tuple[Any, tuple[int, ...] | None]:
+def _connect(communicator: Any) -> tuple[Link, tuple[int, ...] | None]:
     if _is_mpi(communicator):
         from oriel.ranks import mpi_link
         return mpi_link.MpiLink.of(communicator), mpi_link.grid_of(communicator)
@@ -71,21 +120,26 @@ class Grid:
     >>> Grid(MPI.COMM_SELF, (1, 1, 1, 1)).index
     (0, 0, 0, 0)
     """
-    def __init__(self, communicator: Any, shape: Sequence[int] | None = None, deadline: float | None = None) -> None:
+    def __init__(self, communicator: Communicator, shape: Sequence[int] | None = None,
+                 deadline: float | None = None) -> None:
+        self.link: Link
         self.link, found = _connect(communicator)
         self.rank: int = self.link.rank
         self.size: int = self.link.size
         self.shape: tuple[int, ...] = same_on_all(self.link, "Grid", lambda: self._read(shape, found, deadline))
         if deadline is not None:
             self.link.deadline = float(deadline)
-        self.index = self.place(self.rank)
+        self.index: tuple[int, ...] = self.place(self.rank)
 
     @staticmethod
-    def of(P_x: Any) -> Grid:
+    def of(P_x: GridLike) -> Grid:
         """The grid that `P_x` is: a Grid, a Cartesian communicator, or a communicator and a shape."""
         if isinstance(P_x, Grid):
             return P_x
-        return Grid(*P_x) if isinstance(P_x, (tuple, list)) and len(P_x) == 2 else Grid(P_x)
+        given: Any = P_x
+        if isinstance(P_x, (tuple, list)) and len(P_x) == 2:
+            return Grid(*given)
+        return Grid(given)
 
     def _read(self, shape: Any, found: tuple[int, ...] | None, deadline: Any) -> tuple[int, ...]:
         if deadline is not None and (type(deadline) not in (int, float) or not 0 < deadline < math.inf):
@@ -120,7 +174,7 @@ def _digest(value: Any) -> int:
 _PLACES = 4  # numbers of each reduction: of one length, so that those of different calls meet and can be told apart
 
 
-def meet(link: Any, occasion: str, values: Sequence[int]) -> list[int]:
+def meet(link: Link, occasion: str, values: Sequence[int]) -> list[int]:
     """The largest of each of at most 4 values over all ranks. RuntimeError on all ranks where they are not at the same
     occasion: one has gone on to something else, or skipped this."""
     code = _digest(occasion)
@@ -134,7 +188,7 @@ def meet(link: Any, occasion: str, values: Sequence[int]) -> list[int]:
     return most[:len(values)]
 
 
-def agree(link: Any, function: str, value: Any, error: Exception | None = None) -> None:
+def agree(link: Link, function: str, value: Any, error: Exception | None = None) -> None:
     """Raise the same on all ranks when their values differ, or one of them has an error; one reduction otherwise."""
     code = _digest(value)
     high, low, failed = meet(link, f"arguments of {function}", [code, -code, error is not None])
@@ -151,7 +205,7 @@ def agree(link: Any, function: str, value: Any, error: Exception | None = None) 
     raise ValueError(f"{function}: all ranks must give the same, but they do not")
 
 
-def same_on_all(link: Any, function: str, make: Callable[[], _T]) -> _T:
+def same_on_all(link: Link, function: str, make: Callable[[], _T]) -> _T:
     """What `make` gives, which must be the same on all ranks; what it raises on one of them, all raise."""
     value: Any = None
     error = None

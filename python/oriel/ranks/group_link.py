@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from datetime import timedelta
 from typing import Any
 
-import numpy as np
 import torch
 import torch.distributed as dist
+from numpy.typing import NDArray
 
 __all__ = ["GroupChannel", "GroupLink"]
 
@@ -17,8 +17,8 @@ _links: dict[Any, GroupLink] = {}
 
 class GroupChannel:
     """The messages of one pass, exchanged again and again."""
-    def __init__(self, link: GroupLink, group: Any, tag: int, send: Sequence[tuple[int, np.ndarray]],
-                 receive: Sequence[tuple[int, np.ndarray]]) -> None:
+    def __init__(self, link: GroupLink, group: dist.ProcessGroup, tag: int, send: Sequence[tuple[int, NDArray[Any]]],
+                 receive: Sequence[tuple[int, NDArray[Any]]]) -> None:
         self._link = link
         self._group = group
         self._tag = tag
@@ -45,18 +45,18 @@ class GroupChannel:
 
 class GroupLink:
     """A group of the same processes that only Oriel uses; one for each group, kept as long as the process runs."""
-    def __init__(self, group: Any) -> None:
+    def __init__(self, group: dist.ProcessGroup) -> None:
         ranks = dist.get_process_group_ranks(group)
-        self.deadline = 600.0
-        self.failed = ""
-        self._group = dist.new_group(ranks, timedelta(seconds=self.deadline), backend="gloo",
+        self.deadline: float = 600.0
+        self.failed: str = ""
+        self._group: Any = dist.new_group(ranks, timedelta(seconds=self.deadline), backend="gloo",
                                      use_local_synchronization=True)
-        self.rank = dist.get_rank(group)
-        self.size = len(ranks)
+        self.rank: int = dist.get_rank(group)
+        self.size: int = len(ranks)
         self._channels = 0
 
     @staticmethod
-    def of(group: Any) -> GroupLink:
+    def of(group: dist.ProcessGroup) -> GroupLink:
         """The link of a process group. All its ranks call it together."""
         if dist.get_rank(group) < 0:
             raise ValueError("P_x must be a process group that this rank is part of, but it is not")
@@ -84,7 +84,7 @@ class GroupLink:
             return list(values)
         self.check()
         all_ = torch.tensor(list(values), dtype=torch.int64)
-        work = dist.all_reduce(all_, dist.ReduceOp.MAX, group=self._group, async_op=True)
+        work: Any = dist.all_reduce(all_, dist.ReduceOp.MAX, group=self._group, async_op=True)
         self.complete(work.wait, "all ranks must come to the same call")
         return all_.tolist()
 
@@ -100,6 +100,7 @@ class GroupLink:
         self._channels += 1
         return self._channels % (1 << 28) * 4
 
-    def open(self, tag: int, send: Sequence[tuple[int, np.ndarray]], receive: Sequence[tuple[int, np.ndarray]]) -> Any:
+    def open(self, tag: int, send: Sequence[tuple[int, NDArray[Any]]], receive: Sequence[tuple[int, NDArray[Any]]]
+             ) -> GroupChannel:
         """A channel of these messages (peer, bytes)."""
         return GroupChannel(self, self._group, tag, send, receive)

@@ -3,23 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeGuard, TypeVar
 
 import torch
 from torch import Tensor
 from torch.nn import Module
 
 from oriel import _core
+from oriel.array_types import NanPolicy, Op, PaddingWord
 from oriel.ranks.derivatives import DividedPoolFunction, anchor
-from oriel.ranks.divided import Bound, DividedPool, Ranges
+from oriel.ranks.divided import Bound, DividedPool, OutputPartition, Ranges
+from oriel.ranks.grid import GridLike
 
 __all__ = [
-    f"Distributed{op}Pool{n}d"
-    for op in ("Avg", "LP", "Max", "Min", "Sum") for n in (1, 2, 3)
+    "DistributedAvgPool1d",
+    "DistributedAvgPool2d",
+    "DistributedAvgPool3d",
+    "DistributedLPPool1d",
+    "DistributedLPPool2d",
+    "DistributedLPPool3d",
+    "DistributedMaxPool1d",
+    "DistributedMaxPool2d",
+    "DistributedMaxPool3d",
+    "DistributedMinPool1d",
+    "DistributedMinPool2d",
+    "DistributedMinPool3d",
+    "DistributedSumPool1d",
+    "DistributedSumPool2d",
+    "DistributedSumPool3d",
 ]
 
 Ints = int | Sequence[int]
-Padding = int | Sequence[int] | Sequence[tuple[int, int]] | str
+Padding = int | Sequence[int] | Sequence[tuple[int, int]] | PaddingWord
 
 
 def bind_tensor(divided: DividedPool, input: Any, place: str = "") -> tuple[Bound, Tensor | None, bool]:
@@ -38,7 +53,7 @@ def bind_tensor(divided: DividedPool, input: Any, place: str = "") -> tuple[Boun
     return bound, anchor(wanted, wants), wanted
 
 
-def is_layer(module: Any) -> bool:
+def is_layer(module: Any) -> TypeGuard[_Layer]:
     """Whether it is one of the layers of this file."""
     return isinstance(module, _Layer)
 
@@ -46,12 +61,14 @@ def is_layer(module: Any) -> bool:
 class _Layer(Module):
     """What all layers share: the agreement of ranks, the call."""
 
-    _op = ""
-    _ndim = 0
-    return_indices = False
+    _op: Op
+    _ndim: int = 0
+    return_indices: bool = False
+    divided: DividedPool
 
-    def _divide(self, P_x: Any, kernel_size: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: Any,
-                count_include_pad: Any, divisor: Any, norm: Any, nan_policy: Any, output_partition: Any) -> None:
+    def _divide(self, P_x: GridLike, kernel_size: Ints, stride: Ints | None, padding: Padding, dilation: Ints,
+                ceil_mode: bool, count_include_pad: bool, divisor: int | None, norm: float | None,
+                nan_policy: NanPolicy, output_partition: OutputPartition) -> None:
         super().__init__()
         self._shown = {"kernel_size": kernel_size, "stride": kernel_size if stride is None else stride,
                        "padding": padding, "dilation": dilation}
@@ -68,7 +85,7 @@ class _Layer(Module):
         """The windows and the grid."""
         return ", ".join([f"{self.divided.grid.shape}"] + [f"{name}={value!r}" for name, value in self._shown.items()])
 
-    def forward(self, input: Tensor) -> Tensor | tuple[Tensor, Tensor]:
+    def forward(self, input: Tensor) -> Any:
         """This rank's part of the pool of the divided tensor whose part is `input`. All ranks call it together.
 
         Raises
@@ -81,21 +98,21 @@ class _Layer(Module):
 
 
 class _Extremum(_Layer):
-    def __init__(self, P_x: Any, kernel_size: Ints, stride: Ints | None = None, padding: Padding = 0,
+    def __init__(self, P_x: GridLike, kernel_size: Ints, stride: Ints | None = None, padding: Padding = 0,
                  dilation: Ints = 1, return_indices: bool = False, ceil_mode: bool = False, *,
-                 nan_policy: str = "propagate", output_partition: Any = None) -> None:
+                 nan_policy: NanPolicy = "propagate", output_partition: OutputPartition = None) -> None:
         self._divide(P_x, kernel_size, stride, padding, dilation, ceil_mode, True, None, None, nan_policy,
                      output_partition)
-        self.return_indices = bool(return_indices)
+        self.return_indices: bool = bool(return_indices)
 
 
 class _Average(_Layer):
     _op = "avg"
 
-    def __init__(self, P_x: Any, kernel_size: Ints, stride: Ints | None = None, padding: Padding = 0,
+    def __init__(self, P_x: GridLike, kernel_size: Ints, stride: Ints | None = None, padding: Padding = 0,
                  dilation: Ints = 1, ceil_mode: bool = False, count_include_pad: bool = True,
-                 divisor_override: int | None = None, *, nan_policy: str = "propagate",
-                 output_partition: Any = None) -> None:
+                 divisor_override: int | None = None, *, nan_policy: NanPolicy = "propagate",
+                 output_partition: OutputPartition = None) -> None:
         self._divide(P_x, kernel_size, stride, padding, dilation, ceil_mode, count_include_pad, divisor_override, None,
                      nan_policy, output_partition)
 
@@ -103,9 +120,9 @@ class _Average(_Layer):
 class _Sum(_Layer):
     _op = "sum"
 
-    def __init__(self, P_x: Any, kernel_size: Ints, stride: Ints | None = None, padding: Padding = 0,
-                 dilation: Ints = 1, ceil_mode: bool = False, *, nan_policy: str = "propagate",
-                 output_partition: Any = None) -> None:
+    def __init__(self, P_x: GridLike, kernel_size: Ints, stride: Ints | None = None, padding: Padding = 0,
+                 dilation: Ints = 1, ceil_mode: bool = False, *, nan_policy: NanPolicy = "propagate",
+                 output_partition: OutputPartition = None) -> None:
         self._divide(P_x, kernel_size, stride, padding, dilation, ceil_mode, True, None, None, nan_policy,
                      output_partition)
 
@@ -113,9 +130,9 @@ class _Sum(_Layer):
 class _Norm(_Layer):
     _op = "lp"
 
-    def __init__(self, P_x: Any, norm_type: float, kernel_size: Ints, stride: Ints | None = None,
-                 padding: Padding = 0, dilation: Ints = 1, ceil_mode: bool = False, *, nan_policy: str = "propagate",
-                 output_partition: Any = None) -> None:
+    def __init__(self, P_x: GridLike, norm_type: float, kernel_size: Ints, stride: Ints | None = None,
+                 padding: Padding = 0, dilation: Ints = 1, ceil_mode: bool = False, *,
+                 nan_policy: NanPolicy = "propagate", output_partition: OutputPartition = None) -> None:
         self._divide(P_x, kernel_size, stride, padding, dilation, ceil_mode, True, None, norm_type, nan_policy,
                      output_partition)
 
@@ -160,18 +177,90 @@ _WHAT = {"max": "The largest element", "min": "The smallest element", "avg": "Th
 _MORE = {"max": ", return_indices", "min": ", return_indices", "avg": ", count_include_pad, divisor_override"}
 
 
-def _layer(base: type, op: str, ndim: int) -> type:
-    kind = {"lp": "LP"}.get(op, op.capitalize())
-    name = f"Distributed{kind}Pool{ndim}d"
-    doc = _DOC.format(what=_WHAT[op], axes=("axis", "two axes", "three axes")[ndim - 1], plain=f"{kind}Pool{ndim}d",
-                      more=_MORE.get(op, ""), name=name, rank=ndim + 2, shape=", ".join(["1", "2"] + ["5"] * ndim),
-                      result=", ".join(["1", "2"] + ["3"] * ndim), first="2.0, " if op == "lp" else "",
-                      arguments="norm_type : float\n        p >= 1, or infinity.\n    " if op == "lp" else "")
-    return type(name, (base,), {"_op": op, "_ndim": ndim, "__doc__": doc, "__module__": __name__})
+_Kind = TypeVar("_Kind", bound=_Layer)
 
 
-DistributedMaxPool1d, DistributedMaxPool2d, DistributedMaxPool3d = (_layer(_Extremum, "max", n) for n in (1, 2, 3))
-DistributedMinPool1d, DistributedMinPool2d, DistributedMinPool3d = (_layer(_Extremum, "min", n) for n in (1, 2, 3))
-DistributedAvgPool1d, DistributedAvgPool2d, DistributedAvgPool3d = (_layer(_Average, "avg", n) for n in (1, 2, 3))
-DistributedSumPool1d, DistributedSumPool2d, DistributedSumPool3d = (_layer(_Sum, "sum", n) for n in (1, 2, 3))
-DistributedLPPool1d, DistributedLPPool2d, DistributedLPPool3d = (_layer(_Norm, "lp", n) for n in (1, 2, 3))
+def _documented(layer: type[_Kind]) -> type[_Kind]:
+    """The class, with what its documentation says about it."""
+    op, ndim, name = layer._op, layer._ndim, layer.__name__
+    layer.__doc__ = _DOC.format(
+        what=_WHAT[op], axes=("axis", "two axes", "three axes")[ndim - 1], plain=name.removeprefix("Distributed"),
+        more=_MORE.get(op, ""), name=name, rank=ndim + 2, shape=", ".join(["1", "2"] + ["5"] * ndim),
+        result=", ".join(["1", "2"] + ["3"] * ndim), first="2.0, " if op == "lp" else "",
+        arguments="norm_type : float\n        p >= 1, or infinity.\n    " if op == "lp" else "")
+    return layer
+
+
+@_documented
+class DistributedMaxPool1d(_Extremum):
+    _op, _ndim = "max", 1
+
+
+@_documented
+class DistributedMaxPool2d(_Extremum):
+    _op, _ndim = "max", 2
+
+
+@_documented
+class DistributedMaxPool3d(_Extremum):
+    _op, _ndim = "max", 3
+
+
+@_documented
+class DistributedMinPool1d(_Extremum):
+    _op, _ndim = "min", 1
+
+
+@_documented
+class DistributedMinPool2d(_Extremum):
+    _op, _ndim = "min", 2
+
+
+@_documented
+class DistributedMinPool3d(_Extremum):
+    _op, _ndim = "min", 3
+
+
+@_documented
+class DistributedAvgPool1d(_Average):
+    _op, _ndim = "avg", 1
+
+
+@_documented
+class DistributedAvgPool2d(_Average):
+    _op, _ndim = "avg", 2
+
+
+@_documented
+class DistributedAvgPool3d(_Average):
+    _op, _ndim = "avg", 3
+
+
+@_documented
+class DistributedSumPool1d(_Sum):
+    _op, _ndim = "sum", 1
+
+
+@_documented
+class DistributedSumPool2d(_Sum):
+    _op, _ndim = "sum", 2
+
+
+@_documented
+class DistributedSumPool3d(_Sum):
+    _op, _ndim = "sum", 3
+
+
+@_documented
+class DistributedLPPool1d(_Norm):
+    _op, _ndim = "lp", 1
+
+
+@_documented
+class DistributedLPPool2d(_Norm):
+    _op, _ndim = "lp", 2
+
+
+@_documented
+class DistributedLPPool3d(_Norm):
+    _op, _ndim = "lp", 3

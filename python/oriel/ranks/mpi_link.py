@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 from mpi4py import MPI
+from numpy.typing import NDArray
 
 __all__ = ["MpiChannel", "MpiLink", "grid_of"]
 
@@ -41,8 +42,8 @@ def _wait(done: Callable[[], bool], seconds: float) -> bool:
 
 class MpiChannel:
     """The messages of one pass, exchanged again and again."""
-    def __init__(self, link: MpiLink, communicator: MPI.Comm, tag: int, send: Sequence[tuple[int, np.ndarray]],
-                 receive: Sequence[tuple[int, np.ndarray]]) -> None:
+    def __init__(self, link: MpiLink, communicator: MPI.Comm, tag: int, send: Sequence[tuple[int, NDArray[Any]]],
+                 receive: Sequence[tuple[int, NDArray[Any]]]) -> None:
         self._link = link
         self._requests: list[Any] = []
         self._duties: list[str] = []
@@ -77,10 +78,10 @@ class MpiChannel:
 class MpiLink:
     """A duplicate of a communicator that only Oriel uses; one for each communicator, kept as long as MPI runs."""
     def __init__(self, communicator: MPI.Comm) -> None:
-        self.deadline = 600.0
-        self.failed = ""
-        self.rank = communicator.rank
-        self.size = communicator.size
+        self.deadline: float = 600.0
+        self.failed: str = ""
+        self.rank: int = communicator.rank
+        self.size: int = communicator.size
         self._lost: list[Any] = []
         self._communicator, request = communicator.Idup()
         self.complete([request], lambda: "all ranks must join in duplicating the communicator")
@@ -89,13 +90,13 @@ class MpiLink:
         self._tags = (communicator.Get_attr(MPI.TAG_UB) or 32767) // 4
 
     @staticmethod
-    def of(communicator: Any) -> MpiLink:
+    def of(communicator: MPI.Comm) -> MpiLink:
         """The link of a communicator. All ranks call it together."""
         if communicator == MPI.COMM_NULL:
             raise ValueError("P_x must be a communicator that this rank is part of, but is COMM_NULL")
         if communicator.Is_inter():
             raise ValueError("P_x must be an intracommunicator, but is an intercommunicator")
-        link = communicator.Get_attr(_link_of)
+        link: Any = communicator.Get_attr(_link_of)
         if link is None:
             link = MpiLink(communicator)
             communicator.Set_attr(_link_of, link)
@@ -148,6 +149,7 @@ class MpiLink:
         self._channels += 1
         return self._channels % self._tags * 4
 
-    def open(self, tag: int, send: Sequence[tuple[int, np.ndarray]], receive: Sequence[tuple[int, np.ndarray]]) -> Any:
+    def open(self, tag: int, send: Sequence[tuple[int, NDArray[Any]]], receive: Sequence[tuple[int, NDArray[Any]]]
+             ) -> MpiChannel:
         """A channel of these messages (peer, bytes)."""
         return MpiChannel(self, self._communicator, tag, send, receive)

@@ -3,22 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, overload
 
 import numpy as np
+from numpy.typing import NDArray
 
 from oriel import _core
-from oriel.ranks.divided import Bound, balanced_cuts, cuts_of_shapes, full_grid
-from oriel.ranks.grid import Grid, agree, same_on_all
+from oriel.array_types import Ints, Padding
+from oriel.ranks.divided import Bound, Cuts, OutputPartition, balanced_cuts, cuts_of_shapes, full_grid
+from oriel.ranks.grid import Grid, GridLike, agree, same_on_all
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 __all__ = ["Halo", "as_was", "as_words", "gather", "halo_shape", "repartition", "scatter"]
+
+
+PartT = TypeVar("PartT", NDArray[Any], "Tensor")
 
 
 def _is_torch(x: Any) -> bool:
     return type(x).__module__.partition(".")[0] == "torch" and hasattr(x, "detach")
 
 
-def as_words(function: str, x: Any) -> tuple[np.ndarray, str]:
+def as_words(function: str, x: Any) -> tuple[NDArray[Any], str]:
     """The elements as unsigned integers of their size, and what they were."""
     if _is_torch(x):
         import torch
@@ -33,7 +41,7 @@ def as_words(function: str, x: Any) -> tuple[np.ndarray, str]:
     return np.ascontiguousarray(x).reshape(x.shape).view(f"u{x.dtype.itemsize}"), x.dtype.name
 
 
-def as_was(words: np.ndarray, kind: str) -> Any:
+def as_was(words: NDArray[Any], kind: str) -> Any:
     if kind.startswith("torch."):
         import torch
         signed = words if words.itemsize == 1 else words.view(f"i{words.itemsize}")
@@ -44,7 +52,7 @@ def as_was(words: np.ndarray, kind: str) -> Any:
     return words.view(kind)
 
 
-def _move(grid: Grid, words: np.ndarray, from_cuts: list[list[int]], to_cuts: list[list[int]]) -> np.ndarray:
+def _move(grid: Grid, words: NDArray[Any], from_cuts: list[list[int]], to_cuts: list[list[int]]) -> NDArray[Any]:
     # A window of one element moves what it finds.
     local = _core.LocalPool(_core.Pool("max", 1, axes=-1), f"u{8 * words.itemsize}", from_cuts, to_cuts, grid.rank)
     bound = Bound(grid.link, local)
@@ -78,7 +86,15 @@ def _checked_root(function: str, grid: Grid, root: Any) -> int:
     return root
 
 
-def scatter(P_x: Any, x: Any = None, cuts: Any = "balanced", root: int = 0) -> Any:
+@overload
+def scatter(P_x: GridLike, x: PartT, cuts: Cuts = "balanced", root: int = 0) -> PartT: ...
+
+
+@overload
+def scatter(P_x: GridLike, x: None = None, cuts: Cuts = "balanced", root: int = 0) -> Any: ...
+
+
+def scatter(P_x: GridLike, x: Any = None, cuts: Cuts = "balanced", root: int = 0) -> Any:
     """This rank's part of the array that rank `root` gives. All ranks call it together.
 
     Parameters
@@ -131,7 +147,7 @@ def _index(grid: Grid, places: Sequence[int]) -> tuple[int, ...]:
     return (0,) * (len(places) - len(grid.shape)) + grid.index
 
 
-def _cuts_of_parts(function: str, grid: Grid, part: Any) -> tuple[np.ndarray, str, list[list[int]], tuple[int, ...]]:
+def _cuts_of_parts(function: str, grid: Grid, part: Any) -> tuple[NDArray[Any], str, list[list[int]], tuple[int, ...]]:
     words: Any = None
     kind, error = "", None
     try:
@@ -139,12 +155,13 @@ def _cuts_of_parts(function: str, grid: Grid, part: Any) -> tuple[np.ndarray, st
     except (TypeError, ValueError) as caught:
         error = caught
     agree(grid.link, function, (kind, None if words is None else words.ndim), error)
+    assert words is not None  # else all ranks have raised
     shapes = grid.link.gathered(words.shape)
     places = full_grid(function, grid.shape, words.ndim)
     return words, kind, cuts_of_shapes(function, shapes, places), places
 
 
-def gather(P_x: Any, part: Any, root: int = 0) -> Any:
+def gather(P_x: GridLike, part: PartT, root: int = 0) -> PartT | None:
     """The whole array on rank `root`, of which every rank gives its part; None on the others. All call it together.
 
     Parameters
@@ -177,7 +194,7 @@ def gather(P_x: Any, part: Any, root: int = 0) -> Any:
     return as_was(whole, kind) if grid.rank == root else None
 
 
-def repartition(P_x: Any, part: Any, cuts: Any = "balanced") -> Any:
+def repartition(P_x: GridLike, part: PartT, cuts: Cuts = "balanced") -> PartT:
     """This rank's part of the same array divided anew. All ranks call it together.
 
     Parameters
@@ -222,9 +239,9 @@ class Halo(NamedTuple):
     send: list[tuple[int, tuple[tuple[int, int], ...]]]  # and that go
 
 
-def halo_shape(shape: Sequence[int], grid: Sequence[int], rank: int, kernel_size: Any, stride: Any = None,
-               padding: Any = 0, dilation: Any = 1, *, ceil_mode: bool = False, cuts: Any = "balanced",
-               output_partition: Any = None) -> Halo:
+def halo_shape(shape: Sequence[int], grid: Sequence[int], rank: int, kernel_size: Ints, stride: Ints | None = None,
+               padding: Padding = 0, dilation: Ints = 1, *, ceil_mode: bool = False, cuts: Cuts = "balanced",
+               output_partition: OutputPartition = None) -> Halo:
     """The halo of one rank, by arithmetic alone: nothing is sent, and any rank may ask for any other.
 
     Parameters

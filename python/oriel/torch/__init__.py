@@ -22,8 +22,8 @@ tensor([[[ 2.5000,  4.5000],
 
 try:
     import torch as _torch
-except ModuleNotFoundError as error:
-    if error.name != "torch":
+except ModuleNotFoundError as _error:
+    if _error.name != "torch":
         raise
     raise ImportError("oriel.torch needs PyTorch 2.10 or newer, which is not installed: pip install torch") from None
 
@@ -33,9 +33,12 @@ if not hasattr(_torch.Tensor, "__dlpack_c_exchange_api__"):  # how the engine re
 
 from oriel.torch import functional
 from oriel.torch.aten import decompositions
-from oriel.torch.functional import *  # noqa: F403
+from oriel.torch.fixed_rank import *  # noqa: F403
 from oriel.torch.modules import *  # noqa: F403
+from oriel.torch.pools import *  # noqa: F403
 from oriel.torch.replace import PoolingReport, replace_pooling
 from oriel.torch import modules as _modules
 
-__all__ = ["PoolingReport", "decompositions", "functional", "replace_pooling", *functional.__all__, *_modules.__all__]
+__all__ = ["PoolingReport", "decompositions", "functional", "replace_pooling"]
+__all__ += functional.__all__
+__all__ += _modules.__all__

@@ -14,6 +14,7 @@ from typing import Any
 import torch
 
 from oriel import _core
+from oriel.array_types import Op
 
 __all__ = [
     "ADAPTIVE", "GLOBAL", "PADDED", "WINDOWS_SCHEMA", "core_pool", "function_name", "operator_arguments",
@@ -50,8 +51,9 @@ def _int_list(function: str, argument: str, value: Any) -> list[Any]:
         return [value]
     if isinstance(value, (tuple, list)) and all(_is_int(item) for item in value):
         return list(value)
+    number: Any = value
     if hasattr(value, "__index__") and not isinstance(value, bool):  # integers of NumPy, tensors with one integer
-        return [value.__index__()]
+        return [number.__index__()]
     raise TypeError(f"{function}: {argument} must be an int or a sequence of ints, but is {value!r}")
 
 
@@ -159,7 +161,7 @@ def operator_arguments(rank: int, op: str, kernel_size: Any, stride: Any, paddin
             2.0 if norm is None else float(norm), omit_nan)
 
 
-def core_pool(op: str, axes: Sequence[int], kernel_size: Sequence[int], stride: Sequence[int], pad_lo: Sequence[int],
+def core_pool(op: Op, axes: Sequence[int], kernel_size: Sequence[int], stride: Sequence[int], pad_lo: Sequence[int],
               pad_hi: Sequence[int], dilation: Sequence[int], output_size: Sequence[int], windows: str, ceil_mode: bool,
               count_include_pad: bool, divisor_override: int | None, norm_type: float, omit_nan: bool) -> _core.Pool:
     """The pool that an operator's arguments describe, checked as far as no tensor is needed."""
@@ -167,7 +169,7 @@ def core_pool(op: str, axes: Sequence[int], kernel_size: Sequence[int], stride: 
         sizes = output_size if windows == ADAPTIVE else None
         return _core.Pool(op, None, None, 0, 1, sizes, axes, ceil_mode, count_include_pad, divisor_override, norm_type,
                           omit_nan, 0)
-    padding = list(zip(pad_lo, pad_hi)) if windows == PADDED else windows
+    padding: Any = list(zip(pad_lo, pad_hi)) if windows == PADDED else windows
     return _core.Pool(op, kernel_size, stride, padding, dilation, None, axes, ceil_mode, count_include_pad,
                       divisor_override, norm_type, omit_nan, 0)
 

@@ -41,7 +41,7 @@ def decompositions() -> dict[Any, Callable[..., Any]]:
     return table
 
 
-def translate(operator: Any, arguments: tuple) -> Any:
+def translate(operator: Any, arguments: tuple[Any, ...]) -> Any:
     """What `decompositions` makes of a call, for `torch.onnx.export`.
 
     Raises
@@ -75,7 +75,8 @@ class _Windows:
                  pad_hi: Sequence[int], dilation: Sequence[int], windows: str, ceil_mode: bool) -> None:
         self.kernel, self.stride, self.dilation = list(kernel_size), list(stride), list(dilation)
         self.ceil_mode = ceil_mode and windows == PADDED
-        self.before, self.after = list(pad_lo), list(pad_hi)
+        self.before: list[Any] = list(pad_lo)
+        self.after: list[Any] = list(pad_hi)
         self.extents = extents
         self.spans = [d * (k - 1) + 1 for k, d in zip(kernel_size, dilation)]
         if windows != PADDED:
@@ -92,7 +93,7 @@ class _Windows:
         if not self.ceil_mode:
             return self.after
         windows = zip(map(_number, self.extents), self.kernel, self.stride, self.before, self.after, self.dilation)
-        counts = [output_extent(*axis, False, True) for axis in windows]
+        counts = [output_extent(n, k, s, before, after, d, False, True) for n, k, s, before, after, d in windows]
         return [(count - 1) * s + span - _number(n) - before
                 for n, count, s, span, before in zip(self.extents, counts, self.stride, self.spans, self.before)]
 

@@ -12,6 +12,5 @@ from oriel.ranks.layers import *  # noqa: F403
 from oriel.ranks import layers as _layers
 from oriel.ranks.tensors import Halo, gather, halo_shape, repartition, scatter
 
-__all__ = [
-    "DistributedPool", "Grid", "Halo", "Sequential", "gather", "halo_shape", "repartition", "scatter", *_layers.__all__
-]
+__all__ = ["DistributedPool", "Grid", "Halo", "Sequential", "gather", "halo_shape", "repartition", "scatter"]
+__all__ += _layers.__all__

@@ -12,8 +12,10 @@ from collections.abc import Sequence
 
 from torch import Tensor
 
+from oriel.array_types import NanPolicy
 from oriel.torch.pools import complete_sizes, omits_nan, unpooled_shape
 from oriel.torch.run import pool, pool_with_indices, unpool
+from oriel.torch.signatures import Ints, OutputSize, Padding, adaptive_max, fixed_extremum
 
 __all__ = [
     "adaptive_avg_pool1d",
@@ -42,13 +44,11 @@ __all__ = [
     "sum_pool3d",
 ]
 
-Ints = int | Sequence[int]
-Padding = int | Sequence[int] | Sequence[tuple[int, int]] | str
 
-
+@fixed_extremum
 def max_pool1d(input: Tensor, kernel_size: Ints, stride: Ints | None = None, padding: Padding = 0, dilation: Ints = 1,
                ceil_mode: bool = False, return_indices: bool = False, *,
-               nan_policy: str = "propagate") -> Tensor | tuple[Tensor, Tensor]:
+               nan_policy: NanPolicy = "propagate") -> Tensor | tuple[Tensor, Tensor]:
     """The largest element of each window over the last axis; `return_indices`: and its place. See `max_pool`.
 
     Examples
@@ -63,9 +63,10 @@ def max_pool1d(input: Tensor, kernel_size: Ints, stride: Ints | None = None, pad
                nan_policy != "propagate" and omits_nan(nan_policy), 1)
 
 
+@fixed_extremum
 def min_pool1d(input: Tensor, kernel_size: Ints, stride: Ints | None = None, padding: Padding = 0, dilation: Ints = 1,
                ceil_mode: bool = False, return_indices: bool = False, *,
-               nan_policy: str = "propagate") -> Tensor | tuple[Tensor, Tensor]:
+               nan_policy: NanPolicy = "propagate") -> Tensor | tuple[Tensor, Tensor]:
     """The smallest element of each window over the last axis; `return_indices`: and its place. See `min_pool`.
 
     Examples
@@ -82,7 +83,7 @@ def min_pool1d(input: Tensor, kernel_size: Ints, stride: Ints | None = None, pad
 
 def avg_pool1d(input: Tensor, kernel_size: Ints, stride: Ints | None = None, padding: Padding = 0,
                ceil_mode: bool = False, count_include_pad: bool = True, *, divisor_override: int | None = None,
-               dilation: Ints = 1, nan_policy: str = "propagate") -> Tensor:
+               dilation: Ints = 1, nan_policy: NanPolicy = "propagate") -> Tensor:
     """The mean of each window over the last axis. See `avg_pool`.
 
     Examples
@@ -97,7 +98,7 @@ def avg_pool1d(input: Tensor, kernel_size: Ints, stride: Ints | None = None, pad
 
 
 def sum_pool1d(input: Tensor, kernel_size: Ints, stride: Ints | None = None, padding: Padding = 0, dilation: Ints = 1,
-               ceil_mode: bool = False, *, nan_policy: str = "propagate") -> Tensor:
+               ceil_mode: bool = False, *, nan_policy: NanPolicy = "propagate") -> Tensor:
     """The sum of each window over the last axis. See `sum_pool`.
 
     Examples
@@ -112,7 +113,7 @@ def sum_pool1d(input: Tensor, kernel_size: Ints, stride: Ints | None = None, pad
 
 
 def lp_pool1d(input: Tensor, norm_type: float, kernel_size: Ints, stride: Ints | None = None, ceil_mode: bool = False,
-              *, padding: Padding = 0, dilation: Ints = 1, nan_policy: str = "propagate") -> Tensor:
+              *, padding: Padding = 0, dilation: Ints = 1, nan_policy: NanPolicy = "propagate") -> Tensor:
     """The p-norm of each window over the last axis. See `lp_pool`, also for what differs from PyTorch.
 
     Examples
@@ -126,8 +127,9 @@ def lp_pool1d(input: Tensor, norm_type: float, kernel_size: Ints, stride: Ints |
                 nan_policy != "propagate" and omits_nan(nan_policy), 1)
 
 
-def adaptive_max_pool1d(input: Tensor, output_size: Ints, return_indices: bool = False, *,
-                        nan_policy: str = "propagate") -> Tensor | tuple[Tensor, Tensor]:
+@adaptive_max
+def adaptive_max_pool1d(input: Tensor, output_size: OutputSize, return_indices: bool = False, *,
+                        nan_policy: NanPolicy = "propagate") -> Tensor | tuple[Tensor, Tensor]:
     """The largest element of each of `output_size` windows over the last axis. See `adaptive_max_pool`.
 
     Examples
@@ -143,7 +145,7 @@ def adaptive_max_pool1d(input: Tensor, output_size: Ints, return_indices: bool =
                nan_policy != "propagate" and omits_nan(nan_policy), 1)
 
 
-def adaptive_avg_pool1d(input: Tensor, output_size: Ints, *, nan_policy: str = "propagate") -> Tensor:
+def adaptive_avg_pool1d(input: Tensor, output_size: OutputSize, *, nan_policy: NanPolicy = "propagate") -> Tensor:
     """The mean of each of `output_size` windows over the last axis. See `adaptive_avg_pool`.
 
     Examples
@@ -176,9 +178,10 @@ def max_unpool1d(input: Tensor, indices: Tensor, kernel_size: Ints, stride: Ints
     return unpool(input, indices, shape, range(-1, 0))
 
 
+@fixed_extremum
 def max_pool2d(input: Tensor, kernel_size: Ints, stride: Ints | None = None, padding: Padding = 0, dilation: Ints = 1,
                ceil_mode: bool = False, return_indices: bool = False, *,
-               nan_policy: str = "propagate") -> Tensor | tuple[Tensor, Tensor]:
+               nan_policy: NanPolicy = "propagate") -> Tensor | tuple[Tensor, Tensor]:
     """The largest element of each window over the last two axes; `return_indices`: and its place. See `max_pool`.
 
     Examples
@@ -193,9 +196,10 @@ def max_pool2d(input: Tensor, kernel_size: Ints, stride: Ints | None = None, pad
                nan_policy != "propagate" and omits_nan(nan_policy), 2)
 
 
+@fixed_extremum
 def min_pool2d(input: Tensor, kernel_size: Ints, stride: Ints | None = None, padding: Padding = 0, dilation: Ints = 1,
                ceil_mode: bool = False, return_indices: bool = False, *,
-               nan_policy: str = "propagate") -> Tensor | tuple[Tensor, Tensor]:
+               nan_policy: NanPolicy = "propagate") -> Tensor | tuple[Tensor, Tensor]:
     """The smallest element of each window over the last two axes; `return_indices`: and its place. See `min_pool`.
 
     Examples
@@ -212,7 +216,7 @@ def min_pool2d(input: Tensor, kernel_size: Ints, stride: Ints | None = None, pad
 
 def avg_pool2d(input: Tensor, kernel_size: Ints, stride: Ints | None = None, padding: Padding = 0,
                ceil_mode: bool = False, count_include_pad: bool = True, divisor_override: int | None = None, *,
-               dilation: Ints = 1, nan_policy: str = "propagate") -> Tensor:
+               dilation: Ints = 1, nan_policy: NanPolicy = "propagate") -> Tensor:
     """The mean of each window over the last two axes. See `avg_pool`.
 
     Examples
@@ -227,7 +231,7 @@ def avg_pool2d(input: Tensor, kernel_size: Ints, stride: Ints | None = None, pad
 
 
 def sum_pool2d(input: Tensor, kernel_size: Ints, stride: Ints | None = None, padding: Padding = 0, dilation: Ints = 1,
-               ceil_mode: bool = False, *, nan_policy: str = "propagate") -> Tensor:
+               ceil_mode: bool = False, *, nan_policy: NanPolicy = "propagate") -> Tensor:
     """The sum of each window over the last two axes. See `sum_pool`.
 
     Examples
@@ -242,7 +246,7 @@ def sum_pool2d(input: Tensor, kernel_size: Ints, stride: Ints | None = None, pad
 
 
 def lp_pool2d(input: Tensor, norm_type: float, kernel_size: Ints, stride: Ints | None = None, ceil_mode: bool = False,
-              *, padding: Padding = 0, dilation: Ints = 1, nan_policy: str = "propagate") -> Tensor:
+              *, padding: Padding = 0, dilation: Ints = 1, nan_policy: NanPolicy = "propagate") -> Tensor:
     """The p-norm of each window over the last two axes. See `lp_pool`, also for what differs from PyTorch.
 
     Examples
@@ -256,8 +260,9 @@ def lp_pool2d(input: Tensor, norm_type: float, kernel_size: Ints, stride: Ints |
                 nan_policy != "propagate" and omits_nan(nan_policy), 2)
 
 
-def adaptive_max_pool2d(input: Tensor, output_size: Ints, return_indices: bool = False, *,
-                        nan_policy: str = "propagate") -> Tensor | tuple[Tensor, Tensor]:
+@adaptive_max
+def adaptive_max_pool2d(input: Tensor, output_size: OutputSize, return_indices: bool = False, *,
+                        nan_policy: NanPolicy = "propagate") -> Tensor | tuple[Tensor, Tensor]:
     """The largest element of each of `output_size` windows over the last two axes. See `adaptive_max_pool`.
 
     Examples
@@ -273,7 +278,7 @@ def adaptive_max_pool2d(input: Tensor, output_size: Ints, return_indices: bool =
                nan_policy != "propagate" and omits_nan(nan_policy), 2)
 
 
-def adaptive_avg_pool2d(input: Tensor, output_size: Ints, *, nan_policy: str = "propagate") -> Tensor:
+def adaptive_avg_pool2d(input: Tensor, output_size: OutputSize, *, nan_policy: NanPolicy = "propagate") -> Tensor:
     """The mean of each of `output_size` windows over the last two axes. See `adaptive_avg_pool`.
 
     Examples
@@ -306,9 +311,10 @@ def max_unpool2d(input: Tensor, indices: Tensor, kernel_size: Ints, stride: Ints
     return unpool(input, indices, shape, range(-2, 0))
 
 
+@fixed_extremum
 def max_pool3d(input: Tensor, kernel_size: Ints, stride: Ints | None = None, padding: Padding = 0, dilation: Ints = 1,
                ceil_mode: bool = False, return_indices: bool = False, *,
-               nan_policy: str = "propagate") -> Tensor | tuple[Tensor, Tensor]:
+               nan_policy: NanPolicy = "propagate") -> Tensor | tuple[Tensor, Tensor]:
     """The largest element of each window over the last three axes; `return_indices`: and its place. See `max_pool`.
 
     Examples
@@ -323,9 +329,10 @@ def max_pool3d(input: Tensor, kernel_size: Ints, stride: Ints | None = None, pad
                nan_policy != "propagate" and omits_nan(nan_policy), 3)
 
 
+@fixed_extremum
 def min_pool3d(input: Tensor, kernel_size: Ints, stride: Ints | None = None, padding: Padding = 0, dilation: Ints = 1,
                ceil_mode: bool = False, return_indices: bool = False, *,
-               nan_policy: str = "propagate") -> Tensor | tuple[Tensor, Tensor]:
+               nan_policy: NanPolicy = "propagate") -> Tensor | tuple[Tensor, Tensor]:
     """The smallest element of each window over the last three axes; `return_indices`: and its place. See `min_pool`.
 
     Examples
@@ -342,7 +349,7 @@ def min_pool3d(input: Tensor, kernel_size: Ints, stride: Ints | None = None, pad
 
 def avg_pool3d(input: Tensor, kernel_size: Ints, stride: Ints | None = None, padding: Padding = 0,
                ceil_mode: bool = False, count_include_pad: bool = True, divisor_override: int | None = None, *,
-               dilation: Ints = 1, nan_policy: str = "propagate") -> Tensor:
+               dilation: Ints = 1, nan_policy: NanPolicy = "propagate") -> Tensor:
     """The mean of each window over the last three axes. See `avg_pool`.
 
     Examples
@@ -357,7 +364,7 @@ def avg_pool3d(input: Tensor, kernel_size: Ints, stride: Ints | None = None, pad
 
 
 def sum_pool3d(input: Tensor, kernel_size: Ints, stride: Ints | None = None, padding: Padding = 0, dilation: Ints = 1,
-               ceil_mode: bool = False, *, nan_policy: str = "propagate") -> Tensor:
+               ceil_mode: bool = False, *, nan_policy: NanPolicy = "propagate") -> Tensor:
     """The sum of each window over the last three axes. See `sum_pool`.
 
     Examples
@@ -372,7 +379,7 @@ def sum_pool3d(input: Tensor, kernel_size: Ints, stride: Ints | None = None, pad
 
 
 def lp_pool3d(input: Tensor, norm_type: float, kernel_size: Ints, stride: Ints | None = None, ceil_mode: bool = False,
-              *, padding: Padding = 0, dilation: Ints = 1, nan_policy: str = "propagate") -> Tensor:
+              *, padding: Padding = 0, dilation: Ints = 1, nan_policy: NanPolicy = "propagate") -> Tensor:
     """The p-norm of each window over the last three axes. See `lp_pool`, also for what differs from PyTorch.
 
     Examples
@@ -386,8 +393,9 @@ def lp_pool3d(input: Tensor, norm_type: float, kernel_size: Ints, stride: Ints |
                 nan_policy != "propagate" and omits_nan(nan_policy), 3)
 
 
-def adaptive_max_pool3d(input: Tensor, output_size: Ints, return_indices: bool = False, *,
-                        nan_policy: str = "propagate") -> Tensor | tuple[Tensor, Tensor]:
+@adaptive_max
+def adaptive_max_pool3d(input: Tensor, output_size: OutputSize, return_indices: bool = False, *,
+                        nan_policy: NanPolicy = "propagate") -> Tensor | tuple[Tensor, Tensor]:
     """The largest element of each of `output_size` windows over the last three axes. See `adaptive_max_pool`.
 
     Examples
@@ -403,7 +411,7 @@ def adaptive_max_pool3d(input: Tensor, output_size: Ints, return_indices: bool =
                nan_policy != "propagate" and omits_nan(nan_policy), 3)
 
 
-def adaptive_avg_pool3d(input: Tensor, output_size: Ints, *, nan_policy: str = "propagate") -> Tensor:
+def adaptive_avg_pool3d(input: Tensor, output_size: OutputSize, *, nan_policy: NanPolicy = "propagate") -> Tensor:
     """The mean of each of `output_size` windows over the last three axes. See `adaptive_avg_pool`.
 
     Examples

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import re
 from collections.abc import Callable
+from typing import Any
 
 import torch
 from torch import fx, nn
@@ -61,7 +62,8 @@ def _pool_of_oriel(node: fx.Node) -> str | None:
     """What a node calls, if that pools and is Oriel's."""
     if node.op != "call_function" or node.target not in _RUNNERS:
         return None
-    return "oriel.torch." + ("max_unpool" if node.target is run.unpool else function_name(node.args[1], node.args[-1]))
+    arguments: tuple[Any, ...] = node.args
+    return "oriel.torch." + ("max_unpool" if node.target is run.unpool else function_name(arguments[1], arguments[-1]))
 
 
 def _owner(path: str, node: fx.Node) -> str:

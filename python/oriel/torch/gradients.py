@@ -35,7 +35,7 @@ def _first_kept(ctx: Any) -> Tensor | None:
     return kept[0] if kept else None
 
 
-def _primals(ctx: Any) -> list[Tensor | None]:
+def _primals(ctx: Any) -> list[Any]:
     """What was kept, without the tangents of the level that is being computed."""
     return [tensor if tensor is None else forward_ad.unpack_dual(tensor).primal for tensor in ctx.saved_tensors]
 
@@ -64,23 +64,23 @@ def pick(x: Tensor, indices: Tensor, axes: Sequence[int]) -> Tensor:
 # -- oriel::pool and oriel::pool_with_indices
 
 
-def pool_setup(ctx: Any, inputs: tuple, output: Any) -> None:
+def pool_setup(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
     x, *ctx.arguments = inputs
     keep_input(ctx, x, ctx.arguments[0], ctx.arguments[_OMIT_NAN])
     ctx.save_for_forward(*ctx.to_save or ())
 
 
-def pool_gradient(ctx: Any, dy: Tensor) -> tuple[Tensor | None, ...]:
+def pool_gradient(ctx: Any, dy: Tensor) -> tuple[Tensor, *tuple[None, ...]]:
     x = _first_kept(ctx)
     input_like = (None, ctx.input_shape, ctx.channels_last) if x is None else (x, x.shape, False)
     return _operators.pool_backward.default(dy, *input_like, *ctx.arguments), *(None,) * _WINDOWS
 
 
 def pool_tangent(ctx: Any, t: Tensor, *_: None) -> Tensor:
-    return _pooled_tangent(t, *(_primals(ctx) or [None]), ctx.arguments)
+    return _pooled_tangent(t, (_primals(ctx) or [None])[0], ctx.arguments)
 
 
-def pool_with_indices_setup(ctx: Any, inputs: tuple, output: Any) -> None:
+def pool_with_indices_setup(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
     pool_setup(ctx, inputs, output)
     ctx.mark_non_differentiable(output[1])
     ctx.set_materialize_grads(False)
@@ -94,8 +94,8 @@ def pool_with_indices_tangent(ctx: Any, t: Tensor | None, *_: None) -> tuple[Ten
     return None if t is None else pool_tangent(ctx, t), None
 
 
-def _pooled_tangent(t: Tensor, x: Tensor | None, arguments: Sequence[Any]) -> Tensor:
-    """The derivative of the pool at `x` in the direction `t`."""
+def _pooled_tangent(t: Tensor, x: Any, arguments: Sequence[Any]) -> Tensor:
+    """The derivative of the pool at `x`, of which linear ones need none, in the direction `t`."""
     op, axes, *_ = arguments
     if op in ("max", "min"):
         return pick(t, _operators.pool_with_indices.default(x, *arguments)[1], axes)
@@ -108,7 +108,7 @@ def _pooled_tangent(t: Tensor, x: Tensor | None, arguments: Sequence[Any]) -> Te
 # -- oriel::pool_backward
 
 
-def pool_backward_setup(ctx: Any, inputs: tuple, output: Any) -> None:
+def pool_backward_setup(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
     dy, x, _, ctx.channels_last, *ctx.arguments = inputs
     ctx.input_shape = output.shape
     _keep(ctx, x, dy if ctx.arguments[0] == "lp" else None)
@@ -120,7 +120,7 @@ def pool_backward_gradient(ctx: Any, ddx: Tensor) -> tuple[Tensor | None, ...]:
     return _pooled_tangent(ddx, x, ctx.arguments), from_x, None, None, *(None,) * _WINDOWS
 
 
-def pool_backward_tangent(ctx: Any, dy_t: Tensor, x_t: Tensor | None, *_: None) -> Tensor:
+def pool_backward_tangent(ctx: Any, dy_t: Tensor, x_t: Any, *_: None) -> Tensor:
     x, dy = _primals(ctx)
     result = _operators.pool_backward.default(dy_t, x, ctx.input_shape, ctx.channels_last, *ctx.arguments)
     if ctx.arguments[0] == "lp":
@@ -172,7 +172,7 @@ class _LpTerms:
 # -- oriel::unpool
 
 
-def unpool_setup(ctx: Any, inputs: tuple, output: Any) -> None:
+def unpool_setup(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
     _, indices, ctx.output_size, ctx.axes = inputs
     _keep(ctx, indices)
 

@@ -5,18 +5,20 @@ nothing in a state_dict. Attributes may be changed; the next call uses them. Wha
 function of the same name.
 
 TorchScript compiles what `forward` does while scripting. It reads annotations: there is no `from __future__ import
-annotations` in this file, and no annotation on `forward` that it does not know.
+annotations` in this file, and what it does not know stands where only type checkers look.
 """
 
-from typing import Any, List, Optional
+from typing import TYPE_CHECKING, Any, List, Optional
 
 import torch
 from torch import Tensor
 from torch.nn import Module
 
+from oriel.array_types import NanPolicy, Op
 from oriel.torch.arguments import operator_arguments
-from oriel.torch.pools import Ints, Padding, complete_sizes, omits_nan, unpooled_shape
+from oriel.torch.pools import complete_sizes, omits_nan, unpooled_shape
 from oriel.torch.run import pool, pool_with_indices, unpool
+from oriel.torch.signatures import Ints, OutputSize, Padding
 
 __all__ = [
     "AdaptiveAvgPool1d",
@@ -49,6 +51,12 @@ __all__ = [
 class _Layer(Module):
     """What all layers share: how they print. Class attributes are the arguments that a constructor may not have."""
 
+    if TYPE_CHECKING:
+        _ndim: int
+        _shown: tuple[str, ...]
+        _shown_if_changed: tuple[str, ...]
+        nan_policy: NanPolicy
+
     _ndim = 0
     _shown = ()  # always printed
     _shown_if_changed = ()  # printed if they differ from the class attribute
@@ -78,6 +86,17 @@ class _Layer(Module):
 class _Pool(_Layer):
     __constants__ = ["return_indices"]
 
+    if TYPE_CHECKING:
+        __constants__: list[str]
+        return_indices: bool
+        _operator: tuple[Any, ...]
+
+        def __call__(self, input: Tensor) -> Any: ...
+
+        def forward(self, input: Tensor) -> Any:
+            """The pool of `input`, with indices if `return_indices` is set."""
+            ...
+
     return_indices = False
 
     def _pool(self, input: Tensor | None = None) -> tuple[Any, ...]:
@@ -89,23 +108,32 @@ class _Pool(_Layer):
         self._operator = operator_arguments(self._ndim + 2, *self._pool())
         return self
 
-    def forward(self, input):
-        """The pool of `input`, with indices if `return_indices` is set."""
-        if torch.jit.is_scripting():
-            if self.return_indices:
-                return torch.ops.oriel.pool_with_indices(input, *self._operator)
+    if not TYPE_CHECKING:
+
+        def forward(self, input):
+            """The pool of `input`, with indices if `return_indices` is set."""
+            if torch.jit.is_scripting():  # pyright: ignore[reportPrivateImportUsage]
+                if self.return_indices:
+                    return torch.ops.oriel.pool_with_indices(input, *self._operator)
+                else:
+                    return torch.ops.oriel.pool(input, *self._operator)
             else:
-                return torch.ops.oriel.pool(input, *self._operator)
-        else:
-            return (pool_with_indices if self.return_indices else pool)(input, *self._pool(input))
+                return (pool_with_indices if self.return_indices else pool)(input, *self._pool(input))
 
 
 class _ExtremumPool(_Pool):
-    _op = ""
+    if TYPE_CHECKING:
+        _op: Op
+        kernel_size: Ints
+        stride: Ints
+        padding: Padding
+        dilation: Ints
+        ceil_mode: bool
+
     _shown = ("kernel_size", "stride", "padding", "dilation", "ceil_mode")
 
     def __init__(self, kernel_size: Ints, stride: Ints | None = None, padding: Padding = 0, dilation: Ints = 1,
-                 return_indices: bool = False, ceil_mode: bool = False, *, nan_policy: str = "propagate") -> None:
+                 return_indices: bool = False, ceil_mode: bool = False, *, nan_policy: NanPolicy = "propagate") -> None:
         super().__init__()
         self.kernel_size = kernel_size
         self.stride = stride if stride is not None else kernel_size
@@ -121,6 +149,17 @@ class _ExtremumPool(_Pool):
 
 
 class _AvgPool(_Pool):
+    if TYPE_CHECKING:
+        kernel_size: Ints
+        stride: Ints
+        padding: Padding
+        dilation: Ints
+        ceil_mode: bool
+        count_include_pad: bool
+        divisor_override: int | None
+
+        def __call__(self, input: Tensor) -> Tensor: ...
+
     _shown = ("kernel_size", "stride", "padding")
     _shown_if_changed = ("dilation", "ceil_mode", "count_include_pad", "divisor_override")
 
@@ -138,11 +177,11 @@ class _WideAvgPool(_AvgPool):
     """Averages over two and three axes, whose constructors have a divisor."""
     def __init__(self, kernel_size: Ints, stride: Ints | None = None, padding: Padding = 0, ceil_mode: bool = False,
                  count_include_pad: bool = True, divisor_override: int | None = None, *, dilation: Ints = 1,
-                 nan_policy: str = "propagate") -> None:
+                 nan_policy: NanPolicy = "propagate") -> None:
         super().__init__()
         self.kernel_size = kernel_size
-        self.stride = stride if stride is not None else kernel_size
-        self.padding = padding
+        self.stride: Ints = stride if stride is not None else kernel_size
+        self.padding: Padding = padding
         self.ceil_mode = ceil_mode
         self.count_include_pad = count_include_pad
         self.divisor_override = divisor_override
@@ -150,10 +189,19 @@ class _WideAvgPool(_AvgPool):
 
 
 class _SumPool(_Pool):
+    if TYPE_CHECKING:
+        kernel_size: Ints
+        stride: Ints
+        padding: Padding
+        dilation: Ints
+        ceil_mode: bool
+
+        def __call__(self, input: Tensor) -> Tensor: ...
+
     _shown = ("kernel_size", "stride", "padding", "dilation", "ceil_mode")
 
     def __init__(self, kernel_size: Ints, stride: Ints | None = None, padding: Padding = 0, dilation: Ints = 1,
-                 ceil_mode: bool = False, *, nan_policy: str = "propagate") -> None:
+                 ceil_mode: bool = False, *, nan_policy: NanPolicy = "propagate") -> None:
         super().__init__()
         self.kernel_size = kernel_size
         self.stride = stride if stride is not None else kernel_size
@@ -168,6 +216,16 @@ class _SumPool(_Pool):
 
 
 class _LPPool(_Pool):
+    if TYPE_CHECKING:
+        norm_type: float
+        kernel_size: Ints
+        stride: Ints | None
+        padding: Padding
+        dilation: Ints
+        ceil_mode: bool
+
+        def __call__(self, input: Tensor) -> Tensor: ...
+
     _shown = ("norm_type", "kernel_size", "stride", "ceil_mode")
     _shown_if_changed = ("padding", "dilation")
 
@@ -175,7 +233,7 @@ class _LPPool(_Pool):
     dilation = 1
 
     def __init__(self, norm_type: float, kernel_size: Ints, stride: Ints | None = None, ceil_mode: bool = False, *,
-                 padding: Padding = 0, dilation: Ints = 1, nan_policy: str = "propagate") -> None:
+                 padding: Padding = 0, dilation: Ints = 1, nan_policy: NanPolicy = "propagate") -> None:
         super().__init__()
         self.norm_type = norm_type
         self.kernel_size = kernel_size
@@ -189,7 +247,10 @@ class _LPPool(_Pool):
 
 
 class _AdaptivePool(_Pool):
-    _op = ""
+    if TYPE_CHECKING:
+        _op: Op
+        output_size: OutputSize
+
     _shown = ("output_size",)
 
     def _pool(self, input: Tensor | None = None) -> tuple[Any, ...]:
@@ -205,7 +266,8 @@ class _AdaptivePool(_Pool):
 class _AdaptiveMaxPool(_AdaptivePool):
     _op = "max"
 
-    def __init__(self, output_size: Ints, return_indices: bool = False, *, nan_policy: str = "propagate") -> None:
+    def __init__(self, output_size: OutputSize, return_indices: bool = False, *,
+                 nan_policy: NanPolicy = "propagate") -> None:
         super().__init__()
         self.output_size = output_size
         self.return_indices = return_indices
@@ -213,15 +275,27 @@ class _AdaptiveMaxPool(_AdaptivePool):
 
 
 class _AdaptiveAvgPool(_AdaptivePool):
+    if TYPE_CHECKING:
+
+        def __call__(self, input: Tensor) -> Tensor: ...
+
     _op = "avg"
 
-    def __init__(self, output_size: Ints, *, nan_policy: str = "propagate") -> None:
+    def __init__(self, output_size: OutputSize, *, nan_policy: NanPolicy = "propagate") -> None:
         super().__init__()
         self.output_size = output_size
         self._set_beyond(nan_policy=nan_policy)
 
 
 class _MaxUnpool(_Layer):
+    if TYPE_CHECKING:
+        kernel_size: Ints
+        stride: Ints
+        padding: Ints
+        _operator: tuple[Any, ...]
+
+        def __call__(self, input: Tensor, indices: Tensor, output_size: list[int] | None = None) -> Tensor: ...
+
     _shown = ("kernel_size", "stride", "padding")
 
     def __init__(self, kernel_size: Ints, stride: Ints | None = None, padding: Ints = 0) -> None:
@@ -239,7 +313,7 @@ class _MaxUnpool(_Layer):
 
     def forward(self, input: Tensor, indices: Tensor, output_size: Optional[List[int]] = None) -> Tensor:
         """Zeros, but each element of `input` at the place that its index names."""
-        if torch.jit.is_scripting():
+        if torch.jit.is_scripting():  # pyright: ignore[reportPrivateImportUsage]
             kernel, stride, padding = self._operator
             shape = list(input.shape)
             first = len(shape) - len(kernel)
@@ -310,11 +384,11 @@ class AvgPool1d(_AvgPool):
 
     def __init__(self, kernel_size: Ints, stride: Ints | None = None, padding: Padding = 0, ceil_mode: bool = False,
                  count_include_pad: bool = True, *, divisor_override: int | None = None, dilation: Ints = 1,
-                 nan_policy: str = "propagate") -> None:
+                 nan_policy: NanPolicy = "propagate") -> None:
         super().__init__()
         self.kernel_size = kernel_size
-        self.stride = stride if stride is not None else kernel_size
-        self.padding = padding
+        self.stride: Ints = stride if stride is not None else kernel_size
+        self.padding: Padding = padding
         self.ceil_mode = ceil_mode
         self.count_include_pad = count_include_pad
         self._set_beyond(divisor_override=divisor_override, dilation=dilation, nan_policy=nan_policy)

@@ -18,6 +18,7 @@ from typing import Any
 import torch
 from torch import Tensor
 from torch._functorch.utils import enable_single_level_autograd_function
+from torch._ops import OpOverload
 from torch.autograd import Function, forward_ad
 
 from oriel import _core
@@ -107,16 +108,16 @@ def _to_front(tensor: Tensor | None, mapped: int | None, batch: int) -> Tensor |
     return tensor.movedim(mapped, 0) if mapped is not None else tensor.unsqueeze(0).expand(batch, *tensor.shape)
 
 
-def _pool_batched(info: Any, mapped: tuple, x: Tensor, *arguments: Any) -> tuple[Tensor, int]:
+def _pool_batched(info: Any, mapped: tuple[Any, ...], x: Tensor, *arguments: Any) -> tuple[Tensor, int]:
     return pool(x.movedim(mapped[0], 0), *arguments), 0
 
 
-def _pool_with_indices_batched(info: Any, mapped: tuple, x: Tensor, *arguments:
+def _pool_with_indices_batched(info: Any, mapped: tuple[Any, ...], x: Tensor, *arguments:
                                Any) -> tuple[tuple[Tensor, Tensor], tuple[int, int]]:
     return pool_with_indices(x.movedim(mapped[0], 0), *arguments), (0, 0)
 
 
-def _pool_backward_batched(info: Any, mapped: tuple, dy: Tensor, x: Tensor | None, input_size: Sequence[int],
+def _pool_backward_batched(info: Any, mapped: tuple[Any, ...], dy: Tensor, x: Tensor | None, input_size: Sequence[int],
                            channels_last: bool, *arguments: Any) -> tuple[Tensor, int]:
     batch = info.batch_size
     dx = pool_backward(_to_front(dy, mapped[0], batch), _to_front(x, mapped[1], batch), [batch, *input_size], False,
@@ -124,7 +125,7 @@ def _pool_backward_batched(info: Any, mapped: tuple, dy: Tensor, x: Tensor | Non
     return dx, 0
 
 
-def _unpool_batched(info: Any, mapped: tuple, y: Tensor, indices: Tensor, output_size: Sequence[int],
+def _unpool_batched(info: Any, mapped: tuple[Any, ...], y: Tensor, indices: Tensor, output_size: Sequence[int],
                     axes: Sequence[int]) -> tuple[Tensor, int]:
     batch = info.batch_size
     return unpool(_to_front(y, mapped[0], batch), _to_front(indices, mapped[1], batch), [batch, *output_size], axes), 0
@@ -139,14 +140,17 @@ def _autograd_kernel(operator: Any, setup: Any, gradient: Any, tangent: Any) -> 
     `torch.library.register_autograd` would make one without forward mode (a tangent is lost without a word) and without
     `torch.func.grad`.
     """
-    def below(keyset: Any, arguments: tuple) -> Any:
+    stubless: Any = torch._C
+    level = stubless._functorch.maybe_current_level
+
+    def below(keyset: Any, arguments: tuple[Any, ...]) -> Any:
         with torch._C._AutoDispatchBelowAutograd():
             return operator.redispatch(keyset & torch._C._after_autograd_keyset, *arguments)
 
     class Derivative(Function):
         @staticmethod
         def forward(ctx: Any, keyset: Any, *arguments: Any) -> Any:
-            if torch._C._functorch.maybe_current_level() is None:
+            if level() is None:
                 result = below(keyset, arguments)
             else:  # below lies the next transform, which differentiates, too
                 with torch.enable_grad(), forward_ad._set_fwd_grad_enabled(True):
@@ -166,7 +170,8 @@ def _autograd_kernel(operator: Any, setup: Any, gradient: Any, tangent: Any) -> 
     Derivative.__name__ = f"oriel_{operator._opname}"
     # Not Function.apply: that one refuses where a transform is active, which is the rule in a kernel below
     # torch.func.grad.
-    apply = super(Function, Derivative).apply
+    above: Any = super(Function, Derivative)
+    apply = above.apply
 
     def kernel(keyset: Any, *arguments: Any) -> Any:
         wanted = torch.is_grad_enabled() and any(isinstance(x, Tensor) and x.requires_grad for x in arguments[:2])
@@ -192,7 +197,7 @@ def on_cuda(kernel: Any) -> Any:
 
 
 def _define(name: str, parameters: str, results: tuple[str, ...], kernel: Any, fake: Any, batched: Any, setup: Any,
-            gradient: Any, tangent: Any) -> Any:
+            gradient: Any, tangent: Any) -> OpOverload:
     """Register an operator with tensors of those names as results, and its variant that writes into such tensors; the
     overload that makes new ones, which is what to call."""
     made = "Tensor" if len(results) == 1 else f"({', '.join(['Tensor'] * len(results))})"
@@ -217,17 +222,17 @@ def _define_out(name: str, parameters: str, results: tuple[str, ...], kernel: An
     _library.impl(f"{name}.out", _out_kernel(fake), "Meta")
 
 
-pool = _define("pool", f"Tensor x, {WINDOWS_SCHEMA}", ("out",), _pool_kernel, _pool_fake, _pool_batched,
+pool: OpOverload = _define("pool", f"Tensor x, {WINDOWS_SCHEMA}", ("out",), _pool_kernel, _pool_fake, _pool_batched,
                gradients.pool_setup, gradients.pool_gradient, gradients.pool_tangent)
-pool_with_indices = _define("pool_with_indices", f"Tensor x, {WINDOWS_SCHEMA}", ("out", "indices"),
+pool_with_indices: OpOverload = _define("pool_with_indices", f"Tensor x, {WINDOWS_SCHEMA}", ("out", "indices"),
                             _pool_with_indices_kernel, _pool_with_indices_fake, _pool_with_indices_batched,
                             gradients.pool_with_indices_setup, gradients.pool_with_indices_gradient,
                             gradients.pool_with_indices_tangent)
-pool_backward = _define("pool_backward",
+pool_backward: OpOverload = _define("pool_backward",
                         f"Tensor dy, Tensor? x, SymInt[] input_size, bool channels_last, {WINDOWS_SCHEMA}", ("out",),
                         _pool_backward_kernel, _pool_backward_fake, _pool_backward_batched,
                         gradients.pool_backward_setup, gradients.pool_backward_gradient,
                         gradients.pool_backward_tangent)
-unpool = _define("unpool", "Tensor y, Tensor indices, SymInt[] output_size, int[] axes", ("out",), _unpool_kernel,
-                 _unpool_fake, _unpool_batched, gradients.unpool_setup, gradients.unpool_gradient,
-                 gradients.unpool_tangent)
+unpool: OpOverload = _define("unpool", "Tensor y, Tensor indices, SymInt[] output_size, int[] axes", ("out",),
+                             _unpool_kernel, _unpool_fake, _unpool_batched, gradients.unpool_setup,
+                             gradients.unpool_gradient, gradients.unpool_tangent)

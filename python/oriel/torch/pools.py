@@ -10,8 +10,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from oriel.array_types import NanPolicy, Op
 from oriel.pool import check_nan_policy
 from oriel.torch.run import check_tensor, pool, pool_with_indices, unpool
+from oriel.torch.signatures import Ints, OutputSize, Padding, adaptive_extremum, extremum
 
 __all__ = [
     "adaptive_avg_pool",
@@ -32,11 +34,8 @@ __all__ = [
     "sum_pool",
 ]
 
-Ints = int | Sequence[int]
-Padding = int | Sequence[int] | Sequence[tuple[int, int]] | str
 
-
-def omits_nan(nan_policy: str) -> bool:
+def omits_nan(nan_policy: NanPolicy) -> bool:
     """Whether NaN taps are left out."""
     return nan_policy != "propagate" and check_nan_policy(nan_policy)
 
@@ -54,9 +53,10 @@ def complete_sizes(function: str, x: Tensor, output_size: Any) -> Any:
     return output_size
 
 
+@extremum
 def max_pool(x: Tensor, kernel_size: Ints, stride: Ints | None = None, padding: Padding = 0, dilation: Ints = 1, *,
              ceil_mode: bool = False, return_indices: bool = False, axes: Ints | None = None,
-             nan_policy: str = "propagate") -> Tensor | tuple[Tensor, Tensor]:
+             nan_policy: NanPolicy = "propagate") -> Tensor | tuple[Tensor, Tensor]:
     """The largest element of each window; windows lie `stride` apart, by default `kernel_size`.
 
     Parameters
@@ -119,9 +119,10 @@ def max_pool(x: Tensor, kernel_size: Ints, stride: Ints | None = None, padding: 
                omits_nan(nan_policy), 0)
 
 
+@extremum
 def min_pool(x: Tensor, kernel_size: Ints, stride: Ints | None = None, padding: Padding = 0, dilation: Ints = 1, *,
              ceil_mode: bool = False, return_indices: bool = False, axes: Ints | None = None,
-             nan_policy: str = "propagate") -> Tensor | tuple[Tensor, Tensor]:
+             nan_policy: NanPolicy = "propagate") -> Tensor | tuple[Tensor, Tensor]:
     """The smallest element of each window; see `max_pool`.
 
     Examples
@@ -138,7 +139,7 @@ def min_pool(x: Tensor, kernel_size: Ints, stride: Ints | None = None, padding: 
 
 def avg_pool(x: Tensor, kernel_size: Ints, stride: Ints | None = None, padding: Padding = 0, dilation: Ints = 1, *,
              ceil_mode: bool = False, count_include_pad: bool = True, divisor_override: int | None = None,
-             axes: Ints | None = None, nan_policy: str = "propagate") -> Tensor:
+             axes: Ints | None = None, nan_policy: NanPolicy = "propagate") -> Tensor:
     """The mean of each window; see `max_pool`.
 
     Parameters
@@ -164,7 +165,7 @@ def avg_pool(x: Tensor, kernel_size: Ints, stride: Ints | None = None, padding: 
 
 
 def sum_pool(x: Tensor, kernel_size: Ints, stride: Ints | None = None, padding: Padding = 0, dilation: Ints = 1, *,
-             ceil_mode: bool = False, axes: Ints | None = None, nan_policy: str = "propagate") -> Tensor:
+             ceil_mode: bool = False, axes: Ints | None = None, nan_policy: NanPolicy = "propagate") -> Tensor:
     """The sum of each window; see `max_pool`. Its order is fixed (S8).
 
     Examples
@@ -180,7 +181,7 @@ def sum_pool(x: Tensor, kernel_size: Ints, stride: Ints | None = None, padding: 
 
 def lp_pool(x: Tensor, norm_type: float, kernel_size: Ints, stride: Ints | None = None, padding: Padding = 0,
             dilation: Ints = 1, *, ceil_mode: bool = False, axes: Ints | None = None,
-            nan_policy: str = "propagate") -> Tensor:
+            nan_policy: NanPolicy = "propagate") -> Tensor:
     """The p-norm of each window, (|x1|^p + |x2|^p + …)^(1/p); see `max_pool`.
 
     Parameters
@@ -205,15 +206,16 @@ def lp_pool(x: Tensor, norm_type: float, kernel_size: Ints, stride: Ints | None 
                 omits_nan(nan_policy), 0)
 
 
-def _adaptive(op: str, x: Tensor, output_size: Any, axes: Any, nan_policy: str, norm: float | None,
+def _adaptive(op: Op, x: Tensor, output_size: Any, axes: Any, nan_policy: NanPolicy, norm: float | None,
               return_indices: bool) -> Any:
     sizes = complete_sizes(f"adaptive_{op}_pool", x, output_size)
     run = pool_with_indices if return_indices else pool
     return run(x, op, None, None, 0, 1, sizes, axes, False, True, None, norm, omits_nan(nan_policy), 0)
 
 
-def adaptive_max_pool(x: Tensor, output_size: Ints, *, return_indices: bool = False, axes: Ints | None = None,
-                      nan_policy: str = "propagate") -> Tensor | tuple[Tensor, Tensor]:
+@adaptive_extremum
+def adaptive_max_pool(x: Tensor, output_size: OutputSize, *, return_indices: bool = False, axes: Ints | None = None,
+                      nan_policy: NanPolicy = "propagate") -> Tensor | tuple[Tensor, Tensor]:
     """The largest element of each of `output_size` windows that share the input evenly.
 
     Parameters
@@ -236,8 +238,9 @@ def adaptive_max_pool(x: Tensor, output_size: Ints, *, return_indices: bool = Fa
     return _adaptive("max", x, output_size, axes, nan_policy, None, return_indices)
 
 
-def adaptive_min_pool(x: Tensor, output_size: Ints, *, return_indices: bool = False, axes: Ints | None = None,
-                      nan_policy: str = "propagate") -> Tensor | tuple[Tensor, Tensor]:
+@adaptive_extremum
+def adaptive_min_pool(x: Tensor, output_size: OutputSize, *, return_indices: bool = False, axes: Ints | None = None,
+                      nan_policy: NanPolicy = "propagate") -> Tensor | tuple[Tensor, Tensor]:
     """The smallest element of each of `output_size` windows; see `adaptive_max_pool`.
 
     Examples
@@ -250,8 +253,8 @@ def adaptive_min_pool(x: Tensor, output_size: Ints, *, return_indices: bool = Fa
     return _adaptive("min", x, output_size, axes, nan_policy, None, return_indices)
 
 
-def adaptive_avg_pool(x: Tensor, output_size: Ints, *, axes: Ints | None = None,
-                      nan_policy: str = "propagate") -> Tensor:
+def adaptive_avg_pool(x: Tensor, output_size: OutputSize, *, axes: Ints | None = None,
+                      nan_policy: NanPolicy = "propagate") -> Tensor:
     """The mean of each of `output_size` windows; see `adaptive_max_pool`.
 
     Examples
@@ -264,8 +267,8 @@ def adaptive_avg_pool(x: Tensor, output_size: Ints, *, axes: Ints | None = None,
     return _adaptive("avg", x, output_size, axes, nan_policy, None, False)
 
 
-def adaptive_sum_pool(x: Tensor, output_size: Ints, *, axes: Ints | None = None,
-                      nan_policy: str = "propagate") -> Tensor:
+def adaptive_sum_pool(x: Tensor, output_size: OutputSize, *, axes: Ints | None = None,
+                      nan_policy: NanPolicy = "propagate") -> Tensor:
     """The sum of each of `output_size` windows; see `adaptive_max_pool`.
 
     Examples
@@ -278,8 +281,8 @@ def adaptive_sum_pool(x: Tensor, output_size: Ints, *, axes: Ints | None = None,
     return _adaptive("sum", x, output_size, axes, nan_policy, None, False)
 
 
-def adaptive_lp_pool(x: Tensor, norm_type: float, output_size: Ints, *, axes: Ints | None = None,
-                     nan_policy: str = "propagate") -> Tensor:
+def adaptive_lp_pool(x: Tensor, norm_type: float, output_size: OutputSize, *, axes: Ints | None = None,
+                     nan_policy: NanPolicy = "propagate") -> Tensor:
     """The p-norm of each of `output_size` windows; see `adaptive_max_pool` and `lp_pool`.
 
     Examples
@@ -292,7 +295,7 @@ def adaptive_lp_pool(x: Tensor, norm_type: float, output_size: Ints, *, axes: In
     return _adaptive("lp", x, output_size, axes, nan_policy, norm_type, False)
 
 
-def _global(op: str, x: Tensor, axes: Any, keepdims: bool, nan_policy: str, norm: float | None = None) -> Tensor:
+def _global(op: Op, x: Tensor, axes: Any, keepdims: bool, nan_policy: NanPolicy, norm: float | None = None) -> Tensor:
     y = pool(x, op, None, None, 0, 1, None, axes, False, True, None, norm, omits_nan(nan_policy), 0)
     if keepdims:
         return y
@@ -304,7 +307,7 @@ def _global(op: str, x: Tensor, axes: Any, keepdims: bool, nan_policy: str, norm
 
 
 def global_max_pool(x: Tensor, *, axes: Ints | None = None, keepdims: bool = True,
-                    nan_policy: str = "propagate") -> Tensor:
+                    nan_policy: NanPolicy = "propagate") -> Tensor:
     """The largest element over the pooled axes: one window sees everything.
 
     Parameters
@@ -329,7 +332,7 @@ def global_max_pool(x: Tensor, *, axes: Ints | None = None, keepdims: bool = Tru
 
 
 def global_min_pool(x: Tensor, *, axes: Ints | None = None, keepdims: bool = True,
-                    nan_policy: str = "propagate") -> Tensor:
+                    nan_policy: NanPolicy = "propagate") -> Tensor:
     """The smallest element over the pooled axes; see `global_max_pool`.
 
     Examples
@@ -343,7 +346,7 @@ def global_min_pool(x: Tensor, *, axes: Ints | None = None, keepdims: bool = Tru
 
 
 def global_avg_pool(x: Tensor, *, axes: Ints | None = None, keepdims: bool = True,
-                    nan_policy: str = "propagate") -> Tensor:
+                    nan_policy: NanPolicy = "propagate") -> Tensor:
     """The mean over the pooled axes; see `global_max_pool`.
 
     Examples
@@ -357,7 +360,7 @@ def global_avg_pool(x: Tensor, *, axes: Ints | None = None, keepdims: bool = Tru
 
 
 def global_sum_pool(x: Tensor, *, axes: Ints | None = None, keepdims: bool = True,
-                    nan_policy: str = "propagate") -> Tensor:
+                    nan_policy: NanPolicy = "propagate") -> Tensor:
     """The sum over the pooled axes; see `global_max_pool`.
 
     Examples
@@ -371,7 +374,7 @@ def global_sum_pool(x: Tensor, *, axes: Ints | None = None, keepdims: bool = Tru
 
 
 def global_lp_pool(x: Tensor, norm_type: float, *, axes: Ints | None = None, keepdims: bool = True,
-                   nan_policy: str = "propagate") -> Tensor:
+                   nan_policy: NanPolicy = "propagate") -> Tensor:
     """The p-norm over the pooled axes; see `global_max_pool` and `lp_pool`.
 
     Examples

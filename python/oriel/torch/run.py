@@ -24,12 +24,13 @@ __all__ = ["pool", "pool_with_indices", "unpool"]
 
 _Pool = _core.Pool
 _is_compiling = torch.compiler.is_dynamo_compiling  # other ways to compile trace under a mode, which is asked for
-_transform_level = torch._C._functorch.maybe_current_level
+_torch: Any = torch._C  # which has more than its stub
+_transform_level = _torch._functorch.maybe_current_level
 _dispatch_modes = torch._C._len_torch_dispatch_stack
 _function_modes = torch._C._len_torch_function_stack
 _is_traced = torch._C._is_tracing
 _is_grad_enabled = torch.is_grad_enabled
-_is_profiled = torch._C._autograd._profiler_enabled
+_is_profiled = _torch._autograd._profiler_enabled
 _dispatch_keys = torch._C._dispatch_keys
 _CPU = torch._C.DispatchKey.CPU
 
@@ -63,7 +64,7 @@ def _gradient(ctx: Any, dy: Tensor) -> Tensor:
 
 class _PoolFunction(Function):
     @staticmethod
-    def forward(ctx: Any, x: Tensor, core: _core.Pool, pool: tuple) -> Tensor:
+    def forward(ctx: Any, x: Tensor, core: _core.Pool, pool: tuple[Any, ...]) -> Tensor:
         ctx.core = core
         ctx.pool = pool
         if pool[0] not in ("max", "min"):
@@ -80,7 +81,7 @@ class _PoolFunction(Function):
 
 class _PoolWithIndicesFunction(Function):
     @staticmethod
-    def forward(ctx: Any, x: Tensor, core: _core.Pool, pool: tuple) -> tuple[Tensor, Tensor]:
+    def forward(ctx: Any, x: Tensor, core: _core.Pool, pool: tuple[Any, ...]) -> tuple[Tensor, Tensor]:
         gradients.keep_input(ctx, x, pool[0], pool[11])
         ctx.core = core
         ctx.pool = pool
@@ -106,10 +107,15 @@ class _UnpoolFunction(Function):
         return gradients.unpool_places(dx, ctx.saved_tensors[0], ctx.axes), None, None, None
 
 
+def _apply_of(function: type[Function]) -> Any:
+    above: Any = super(Function, function)
+    return above.apply
+
+
 # Function.apply would look for transforms, which is_plain has excluded: 2.5 us.
-_apply_pool = super(Function, _PoolFunction).apply
-_apply_pool_with_indices = super(Function, _PoolWithIndicesFunction).apply
-_apply_unpool = super(Function, _UnpoolFunction).apply
+_apply_pool = _apply_of(_PoolFunction)
+_apply_pool_with_indices = _apply_of(_PoolWithIndicesFunction)
+_apply_unpool = _apply_of(_UnpoolFunction)
 
 
 def check_tensor(function: str, argument: str, x: Any) -> None:

@@ -17,7 +17,8 @@ def _per_axis(value: Any, ndim: int) -> list[int]:
 
 def _torch_padding(layer: Any) -> Any:
     """The padding as `torch.nn` takes it, or why it does not."""
-    padding, ndim = layer.padding, layer._ndim
+    padding: Any = layer.padding
+    ndim = layer._ndim
     dilation = _per_axis(getattr(layer, "dilation", 1), ndim)
     kernel = _per_axis(layer.kernel_size, ndim)
     spans = [d * (k - 1) + 1 for k, d in zip(kernel, dilation)]
