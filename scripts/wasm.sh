@@ -104,8 +104,8 @@ make_library highway -D HWY_ENABLE_TESTS=OFF -D HWY_ENABLE_EXAMPLES=OFF -D HWY_E
 make_library fmtlib -D FMT_TEST=OFF -D FMT_DOC=OFF
 # shellcheck disable=SC2016  # expanded in the root
 in_root sh -ec 'mkdir -p "$0/include" "$0/share/cmake"
-  cp -r /usr/include/nlohmann "$0/include"
-  cp -r /usr/share/cmake/nlohmann_json "$0/share/cmake"' "$folder/prefix"
+  cp -a /usr/include/nlohmann "$0/include"
+  cp -a /usr/share/cmake/nlohmann_json "$0/share/cmake"' "$folder/prefix"
 in_root cmake --preset wasm >"$folder/configure.log" 2>&1 || { cat "$folder/configure.log"; exit 1; }
 in_root cmake --build --preset wasm -j"$jobs" --target oriel_wasm hash_vectors
 in_root ctest --preset wasm --no-tests=error -R '^vectors$'
