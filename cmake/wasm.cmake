@@ -5,7 +5,7 @@ execute_process(COMMAND em-config EMSCRIPTEN_ROOT OUTPUT_VARIABLE oriel_emscript
 include(${oriel_emscripten}/cmake/Modules/Platform/Emscripten.cmake)
 cmake_path(GET CMAKE_CURRENT_LIST_DIR PARENT_PATH oriel_tree)
 list(APPEND CMAKE_FIND_ROOT_PATH ${oriel_tree}/build-wasm/prefix)
-# What is sent to a browser is to be small: -Os (-Oz made kernels larger), and no names of types, which nothing asks for.
+# What is sent to a browser is to be small: -Os (-Oz gave no less), and no names of types, which nothing asks for.
 set(CMAKE_CXX_FLAGS_INIT "-msimd128 -fwasm-exceptions -fno-rtti")
 set(CMAKE_CXX_FLAGS_RELEASE "-Os -DNDEBUG" CACHE STRING "")  # CMake would add its -O3 to flags in .._INIT
 set(CMAKE_POSITION_INDEPENDENT_CODE OFF)  # code that any module can load is slower and larger

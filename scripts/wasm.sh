@@ -72,13 +72,15 @@ make_library() {
   echo "$how" >"$folder/prefix/$library"
 }
 
-# The library without threads, natively: the same hashes. Its objects are those of the release build, but for one.
+# The library without threads, natively: the same hashes. Its objects are those of the release build, but for one, and
+# ccache finds them, as this folder lies where build/ does.
 check_without_threads() {
-  cmake -S . -B "$folder/native" -G Ninja -D ORIEL_THREADS=none -D ORIEL_CUDA=OFF -D CMAKE_BUILD_TYPE=Release >"$folder/native.log" 2>&1 ||
+  native=build-without-threads
+  cmake -S . -B $native -G Ninja -D ORIEL_THREADS=none -D ORIEL_CUDA=OFF -D CMAKE_BUILD_TYPE=Release >"$folder/native.log" 2>&1 ||
     { cat "$folder/native.log"; exit 1; }
-  cmake --build "$folder/native" -j"$jobs" --target hash_vectors
-  "$folder/native/bin/hash_vectors" tests/vectors/vectors.txt
-  if ldd "$folder/native/bin/hash_vectors" | grep tbb; then
+  cmake --build $native -j"$jobs" --target hash_vectors
+  $native/bin/hash_vectors tests/vectors/vectors.txt
+  if ldd $native/bin/hash_vectors | grep tbb; then
     echo "wasm: a build with ORIEL_THREADS=none must not need oneTBB" >&2
     exit 1
   fi
@@ -104,8 +106,8 @@ make_library highway -D HWY_ENABLE_TESTS=OFF -D HWY_ENABLE_EXAMPLES=OFF -D HWY_E
 make_library fmtlib -D FMT_TEST=OFF -D FMT_DOC=OFF
 # shellcheck disable=SC2016  # expanded in the root
 in_root sh -ec 'mkdir -p "$0/include" "$0/share/cmake"
-  cp -r /usr/include/nlohmann "$0/include"
-  cp -r /usr/share/cmake/nlohmann_json "$0/share/cmake"' "$folder/prefix"
+  cp -a /usr/include/nlohmann "$0/include"
+  cp -a /usr/share/cmake/nlohmann_json "$0/share/cmake"' "$folder/prefix"
 in_root cmake --preset wasm >"$folder/configure.log" 2>&1 || { cat "$folder/configure.log"; exit 1; }
 in_root cmake --build --preset wasm -j"$jobs" --target oriel_wasm hash_vectors
 in_root ctest --preset wasm --no-tests=error -R '^vectors$'

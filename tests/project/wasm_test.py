@@ -33,12 +33,16 @@ def expect_skipped(done, why):
 
 
 def test_wasm_without_root(tmp_path):
-    expect_skipped(wasm(tmp_path, id="echo 1000"),
-                   "the tools live in a root of their own, which only root can make and enter; run: sudo make wasm")
+    expect_skipped(
+        wasm(tmp_path, id="echo 1000"),
+        "the tools live in a root of their own, which only root can make and enter; run: sudo make wasm",
+    )
 
 
 def test_wasm_where_root_may_not_mount(tmp_path):
-    expect_skipped(wasm(tmp_path, unshare="exit 1"), "this system does not let root mount (a container without CAP_SYS_ADMIN)")
+    expect_skipped(
+        wasm(tmp_path, unshare="exit 1"), "this system does not let root mount (a container without CAP_SYS_ADMIN)"
+    )
 
 
 def test_wasm_without_the_suite(tmp_path):
@@ -60,22 +64,36 @@ def test_wasm_needs_the_native_command(tmp_path):
     """What the module is compared with is asked for before anything is built."""
     root = tmp_path / "build-wasm" / "root"
     root.mkdir(parents=True)
-    words = [line.split("=", 1)[1].strip('"') for line in (ROOT / "scripts" / "wasm.sh").read_text().splitlines()
-             if line.startswith(("suite=", "packages=", "sources="))]
+    words = [
+        line.split("=", 1)[1].strip('"')
+        for line in (ROOT / "scripts" / "wasm.sh").read_text().splitlines()
+        if line.startswith(("suite=", "packages=", "sources="))
+    ]
     (root / "ready").write_text(" ".join(words) + "\n")
     done = wasm(tmp_path)
     assert done.returncode == 1
-    assert done.stderr == f"wasm: {tmp_path}/build/bin/oriel must be the native command (make build makes it; ORIEL=path names another)\n"
+    assert (
+        done.stderr
+        == f"wasm: {tmp_path}/build/bin/oriel must be the native command (make build makes it; ORIEL=path names another)\n"
+    )
 
 
 def configure(folder, *options):
-    return subprocess.run([CMAKE, "-S", ROOT, "-B", folder, "-G", "Ninja", f"-DCMAKE_CXX_COMPILER={CXX}", *options],
-                          capture_output=True, text=True)
+    return subprocess.run(
+        [CMAKE, "-S", ROOT, "-B", folder, "-G", "Ninja", f"-DCMAKE_CXX_COMPILER={CXX}", *options],
+        capture_output=True,
+        text=True,
+    )
 
 
 def test_a_build_without_threads_needs_no_library_for_them(tmp_path):
-    done = configure(tmp_path, "-DORIEL_THREADS=none", "-DORIEL_CUDA=OFF", "-DCMAKE_DISABLE_FIND_PACKAGE_TBB=ON",
-                     "-DCMAKE_DISABLE_FIND_PACKAGE_Threads=ON")
+    done = configure(
+        tmp_path,
+        "-DORIEL_THREADS=none",
+        "-DORIEL_CUDA=OFF",
+        "-DCMAKE_DISABLE_FIND_PACKAGE_TBB=ON",
+        "-DCMAKE_DISABLE_FIND_PACKAGE_Threads=ON",
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     built = (tmp_path / "build.ninja").read_text()
     assert "parallel_none.cc.o" in built and "hash_vectors" in built
@@ -83,12 +101,20 @@ def test_a_build_without_threads_needs_no_library_for_them(tmp_path):
         assert word not in built, word
 
 
-@pytest.mark.parametrize("options, text", [
-    (["-DORIEL_THREADS=many"], "ORIEL_THREADS must be tbb or none, but is 'many'"),
-    (["-DORIEL_THREADS=none", "-DORIEL_BUILD_CLI=ON"], "ORIEL_BUILD_CLI must be OFF with ORIEL_THREADS=none: it needs threads"),
-    (["-DORIEL_THREADS=none", "-DORIEL_CUDA=OFF", "-DORIEL_BUILD_WASM=ON"],
-     "ORIEL_BUILD_WASM must be OFF unless the compiler is emscripten's: scripts/wasm.sh builds it"),
-])
+@pytest.mark.parametrize(
+    "options, text",
+    [
+        (["-DORIEL_THREADS=many"], "ORIEL_THREADS must be tbb or none, but is 'many'"),
+        (
+            ["-DORIEL_THREADS=none", "-DORIEL_BUILD_CLI=ON"],
+            "ORIEL_BUILD_CLI must be OFF with ORIEL_THREADS=none: it needs threads",
+        ),
+        (
+            ["-DORIEL_THREADS=none", "-DORIEL_CUDA=OFF", "-DORIEL_BUILD_WASM=ON"],
+            "ORIEL_BUILD_WASM must be OFF unless the compiler is emscripten's: scripts/wasm.sh builds it",
+        ),
+    ],
+)
 def test_what_a_build_refuses(tmp_path, options, text):
     done = configure(tmp_path, *options)
     assert done.returncode == 1

@@ -68,7 +68,7 @@ TEST(WasmExports, ExplainsEveryNameAsTheCommandDoes) {
 TEST(WasmExports, DescribesWhatAPoolTakesAndGives) {
   ASSERT_EQ(oriel_describe("min:i16:4x6:k2:codes:backward"), 0);
   EXPECT_EQ(nlohmann::json::parse(result()),
-            nlohmann::json::parse(R"({"name": "min:i16:4x6:k2x2:codes:backward", "dtype": "i16", "shape": [4, 6],
+            nlohmann::json::parse(R"({"name": "min:i16:4x6:k2:codes:backward", "dtype": "i16", "shape": [4, 6],
                                       "output_shape": [2, 3], "backward": true, "index_dtype": "u8"})"));
   ASSERT_EQ(oriel_describe(kThirds), 0);
   EXPECT_TRUE(nlohmann::json::parse(result())["index_dtype"].is_null());
