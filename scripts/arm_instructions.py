@@ -3,7 +3,7 @@
 
 Usage: arm_instructions.py ARM_BUILD BUILD [NAME...] [--page FILE]. ARM_BUILD is build-arm64, of scripts/portable.sh
 arm64, and BUILD the release build. Without names, the problems of NAMES. qemu prints a line for each instruction that
-it runs; a call has those by which two calls differ from one. --page writes the table between the markers of a page.
+it runs. --page writes the table between the markers of a page.
 """
 
 import argparse
@@ -30,27 +30,25 @@ max:f32:1x56x56x64:k3s2p1:axes1,2
 avg:f32:1x56x56x64:k3s1p1:axes1,2
 avg:f32:1x64x7x7:global:axes2,3
 max:f32:256x256:k31s1p15
-max:f32:1x8x112x112:k3x3s2p1:codes
 """.split()
 
 
 def count_arm(build, name):
-    program = str(build / "bin" / "oriel_repeated_calls")
-    root = build / "root"
-    emulator = ["qemu-aarch64-static", "-L", "/usr/aarch64-linux-gnu"]
-    libraries = f"{root}/usr/lib/aarch64-linux-gnu:{root}/lib/aarch64-linux-gnu"
-    counts = []
-    for calls in (1, 2):
-        command = [*emulator, "-E", f"LD_LIBRARY_PATH={libraries}", "-E", "ORIEL_TARGET=NEON", "-singlestep"]
-        command += ["-d", "exec,nochain", "-D", "/dev/stderr", program, name, str(calls)]
-        with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as process:
-            lines = 0
-            while block := process.stderr.read(1 << 20):
-                lines += block.count(b"Trace ")
-        if process.returncode != 0:
-            sys.exit(f"arm_instructions: {name}: {program} ended with {process.returncode}")
-        counts.append(lines)
-    return counts[1] - counts[0]
+    """Instructions between the two marks of oriel_marked_call: qemu prints them among its lines, in their order."""
+    program, root = str(build / "bin" / "oriel_marked_call"), build / "root"
+    libraries = f"/usr/aarch64-linux-gnu/lib:{root}/usr/lib/aarch64-linux-gnu:{root}/lib/aarch64-linux-gnu"
+    command = ["qemu-aarch64-static", "-L", "/usr/aarch64-linux-gnu", "-E", f"LD_LIBRARY_PATH={libraries}"]
+    command += ["-E", "ORIEL_TARGET=NEON", "-singlestep", "-strace", "-d", "exec,nochain", program, name]
+    marks, counted = 0, 0
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as process:
+        for line in process.stderr:
+            if line.startswith(b"Trace "):
+                counted += marks == 1
+            elif b"getppid()" in line:
+                marks += 1
+    if process.returncode != 0 or marks != 2:
+        sys.exit(f"arm_instructions: {name}: {program} ended with {process.returncode} after {marks} of 2 marks")
+    return counted
 
 
 def table(names, arm, avx2):
