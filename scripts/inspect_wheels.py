@@ -74,9 +74,9 @@ def tool_problems(wheel, architecture):
 
 def problems(wheel):
     tag = re.fullmatch(r"[\w.]+-[\w.]+-(cp\d+)-(cp\d+t?|abi3)-([\w.]+)", wheel.stem)
-    platform = re.search(r"manylinux_2_28_(x86_64|aarch64)", tag[3]) if tag else None
+    platform = re.search(r"manylinux_2_(?:5|12|17|24|26|27|28)_(x86_64|aarch64)", tag[3]) if tag else None
     if platform is None:
-        yield "its name is not that of a wheel for manylinux_2_28 on x86_64 or aarch64"
+        yield "its name is not that of a wheel for manylinux_2_28, or an older one, on x86_64 or aarch64"
         return
     if wheel.stat().st_size > LARGEST:
         yield f"it has {wheel.stat().st_size} bytes; at most {LARGEST} are allowed"
