@@ -181,7 +181,7 @@ def test_shell_blocks_name_real_make_tasks():
     for page, line, kind, text, _ in blocks():
         if kind != "sh":
             continue
-        for command in text.splitlines():
+        for command in text.replace("\\\n", " ").splitlines():
             words = shlex.split(command, comments=True)
             if words[:1] == ["make"] and len(words) > 1:
                 assert words[1] in tasks, f"{page_name(page)}:{line}: {command}"
