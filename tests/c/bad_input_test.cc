@@ -1,6 +1,7 @@
 // What the C interface refuses: each call gives a status and a text, and never ends the program.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstring>
@@ -288,8 +289,8 @@ TEST_F(CTest, TextsThatAreCutOff) {
   EXPECT_EQ(text[6], '#');
   ASSERT_EQ(oriel_active_target(nullptr, 0, &length), ORIEL_OK);
   EXPECT_GT(length, 2U);
-  ASSERT_EQ(oriel_supported_targets(text.data(), text.size(), nullptr), ORIEL_OK);
-  EXPECT_EQ(text[7], '\0');
+  ASSERT_EQ(oriel_supported_targets(text.data(), text.size(), &length), ORIEL_OK);
+  EXPECT_EQ(std::strlen(text.data()), std::min(length, text.size() - 1));  // one short name if there is one set
 }
 
 TEST_F(CTest, EachThreadHasItsError) {
