@@ -186,7 +186,7 @@ TEST_F(XlaCall, BuffersAreChecked) {
 #if defined(__SANITIZE_ADDRESS__)
 #define ORIEL_SANITIZED 1
 #elif defined(__has_feature)
-#define ORIEL_SANITIZED __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define ORIEL_SANITIZED (__has_feature(address_sanitizer) || __has_feature(thread_sanitizer))
 #endif
 #if !ORIEL_SANITIZED
 TEST_F(XlaCall, MemoryThatThereIsNot) {
