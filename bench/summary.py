@@ -76,10 +76,10 @@ def means(results, ours=None):
     }
 
 
-def bound_beside(results, peer, found_again):
+def bound_beside(results, peer, recomputed):
     """How many times as long as the bound a peer takes: what Oriel's means could reach."""
     beside = [r for r in results if peer in r["times"]]
-    return geometric_mean(r["times"][peer]["seconds"] / bound(r, "Oriel" if found_again else like(r, peer)) for r in beside)
+    return geometric_mean(r["times"][peer]["seconds"] / bound(r, "Oriel" if recomputed else like(r, peer)) for r in beside)
 
 
 def training(results):
@@ -126,8 +126,8 @@ def summarise(whole):
                     "means": means(members),
                 }
             if any(STORED in r["times"] for r in these):
-                section["found_again"] = means(these, "Oriel")
-                section["bound_found_again"] = bound_beside(these, "PyTorch", True)
+                section["recomputed"] = means(these, "Oriel")
+                section["bound_recomputed"] = bound_beside(these, "PyTorch", True)
             if direction:
                 section["training"] = training([r for r in results if r["threads"] == threads])
             summary["sections"].append(section)
@@ -153,7 +153,7 @@ def lines(whole):
             yield f"  {name:<12} copy {group['copy_mean']:.2f} (worst {group['copy_worst']:.2f}); times as fast as: {beside}"
         for peer, (mean, count) in section["means"].items():
             yield f"  {mean:8.2f} times as fast as {peer} (geometric mean of {count} problems)"
-        for peer, (mean, count) in section.get("found_again", {}).items():
+        for peer, (mean, count) in section.get("recomputed", {}).items():
             if peer.split(",")[0] in FOLLOWING:
                 yield f"  {mean:8.2f} times as fast as {peer} where Oriel finds maxima again ({count} problems)"
         if section["bound_beside_torch"]:

@@ -190,14 +190,14 @@ def head(whole, runs):
             + " | ".join(cells)
             + " |\n"
         )
-        if "found_again" in section:
-            again = section["found_again"]
+        if "recomputed" in section:
+            again = section["recomputed"]
             cells = [
                 f"{number(again[p][0])} ({again[p][1]})" if p in again else ""
                 for p in peers
             ]
             yield (
-                f"| {section['direction']}, maxima found again | {section['threads']} | "
+                f"| {section['direction']}, maxima recomputed | {section['threads']} | "
                 + " | ".join(cells)
                 + " |\n"
             )
@@ -210,11 +210,11 @@ def head(whole, runs):
             )
     for section in summary["sections"]:
         if section["bound_beside_torch"] and section["threads"] == 1:
-            again = section.get("bound_found_again")
+            again = section.get("bound_recomputed")
             yield (
                 f"\n{section['direction'].capitalize()} in the time of a copy of the bytes that must be moved would be "
                 f"{number(section['bound_beside_torch'])} times as fast as PyTorch, 1 thread"
-                f"{f'; {number(again)} times where maxima are found again' if again else ''}.\n"
+                f"{f'; {number(again)} times if maxima are recomputed' if again else ''}.\n"
             )
     if len(runs) > 1:
         yield from each_run(runs)

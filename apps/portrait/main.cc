@@ -43,7 +43,7 @@ int main(int argc, char** argv) {
   } catch (const oriel::cli::UsageError& e) {
     return oriel::cli::complain(e.command, e.what(), kExitUsage);
   } catch (const std::bad_alloc&) {
-    return oriel::cli::complain(command, "memory: there is not enough for this", kExitFailure);
+    return oriel::cli::complain(command, "out of memory", kExitFailure);
   } catch (const std::exception& e) {
     return oriel::cli::complain(command, e.what(), kExitFailure);
   }

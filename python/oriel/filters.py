@@ -55,7 +55,7 @@ def maximum_filter(
     size : int or sequence of int
         Extents of the window, at least 1, whose middle is element ``size // 2``.
     footprint : array_like of bool, optional
-        The window's shape, in place of `size`. All true, it is a size; any other is left to SciPy, which must be
+        The window's shape, instead of `size`. All true, it is a size; any other is left to SciPy, which must be
         installed for that.
     output : array or dtype, optional
         Where to write the result, or its dtype.

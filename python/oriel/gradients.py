@@ -59,7 +59,7 @@ def max_pool_backward(dy: Operand, x: Operand | Ints, kernel_size: Ints, stride:
     x : array
         The pool's input; with `indices` its shape is enough.
     indices : array of int64, int32 or uint8, optional
-        What `max_pool(..., return_indices=True)` returned; without it the places are found again from `x`.
+        What `max_pool(..., return_indices=True)` returned; without it they are recomputed from `x`.
     space : {"plane", "tensor", "window"}
         What indices count: that of `return_indices`.
     kernel_size, stride, padding, dilation, ceil_mode, axes, nan_policy

@@ -72,8 +72,8 @@ void read_padding_word(std::string_view function, nb::handle object, Pool& pool)
   } else if (word == "same_lower") {
     pool.windows.padding = Padding::same_lower;
   } else if (word != "valid") {
-    throw Error(fmt::format("{}: padding must be 'valid', 'same' or 'same_lower' where it is a word, but is {}",
-                            function, shown(object)));
+    throw Error(fmt::format("{}: padding must be 'valid', 'same' or 'same_lower' if it is a word, but is {}", function,
+                            shown(object)));
   }
 }
 

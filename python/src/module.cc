@@ -106,7 +106,7 @@ nb::object forward_indices(const PythonPool& p, nb::handle x_object, nb::handle 
   return nb::make_tuple(y.finish(), indices.finish());
 }
 
-// The pool of x, and the codes that its gradient goes by, or None where it better finds the extrema again.
+// The pool of x, and the codes that its gradient goes by, or None if recomputing the extrema is faster.
 nb::object forward_codes(const PythonPool& p, nb::handle x_object) {
   const Array x = read_array(p.function(), "x", x_object);
   p.check_rank(x.view.shape);

@@ -28,7 +28,7 @@ bool codes_pay(const Problem& problem);
 void run_sum_backward(const Problem& problem, const ConstTensor* x, const ConstTensor& dy, const Tensor& dx,
                       int threads);
 
-/// dx = the gradient of an extremum, whose places are found again from x.
+/// dx = the gradient of an extremum, whose positions are recomputed from x.
 void run_extremum_backward(const Problem& problem, const ConstTensor& x, const ConstTensor& dy, const Tensor& dx,
                            int threads);
 

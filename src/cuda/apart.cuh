@@ -1,6 +1,6 @@
 // Kernel "apart": gradients of 2x2 windows, 2 apart, along rows that are contiguous (NCHW). A thread makes all of two
 // rows of 16 bytes of dx, zeros included: x and dy are read once, dx is written once, nothing is cleared before. Maxima
-// are found again from x.
+// are recomputed from x.
 #pragma once
 
 #include "cuda/device/divider.h"

@@ -22,7 +22,7 @@ void run(const Problem& problem, const ConstTensor& x, const Tensor& y, const Te
 void run_sum_backward(const Problem& problem, const ConstTensor* x, const ConstTensor& dy, const Tensor& dx,
                       void* stream);
 
-/// dx = the gradient of an extremum, whose places are found again from x.
+/// dx = the gradient of an extremum, whose positions are recomputed from x.
 void run_extremum_backward(const Problem& problem, const ConstTensor& x, const ConstTensor& dy, const Tensor& dx,
                            void* stream);
 

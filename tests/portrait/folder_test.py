@@ -27,8 +27,22 @@ def test_it_goes_on_where_it_was(portrait, save, tmp_path):
     done = portrait("folder", "in", "out", *KEY)
     assert done.stdout == b"out: 1 written, 4 were there, 0 without a person, 0 failed\n"
     assert (tmp_path / "out/1.png").read_bytes() == b"mine"
-    portrait("folder", "in", "out", *KEY, "--again")
+    portrait("folder", "in", "out", *KEY, "--overwrite")
     assert (tmp_path / "out/1.png").read_bytes() != b"mine"
+
+
+def test_former_names_of_options_work_and_say_the_new_ones(portrait, save, tmp_path):
+    fill(save, 1)
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out/0.png").write_bytes(b"mine")
+    done = portrait("folder", "in", "out", *KEY, "--again", "--least-area", "0.001")
+    assert (tmp_path / "out/0.png").read_bytes() != b"mine"
+    lines = sorted(done.stderr.decode().splitlines())
+    assert [line.split(": ", 1)[1] for line in lines] == [
+        "--again is called --overwrite now; the next release will not know the old name",
+        "--least-area is called --min-area now; the next release will not know the old name",
+    ]
+    assert "--again" not in portrait("folder", "--help").stdout.decode()
 
 
 def test_a_bad_picture_stops_no_other(portrait, save, tmp_path):

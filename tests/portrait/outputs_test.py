@@ -62,7 +62,7 @@ def test_a_folder_of_results_that_leads_back(portrait, save, tmp_path):
     (tmp_path / "out").mkdir()
     os.symlink("../in/a.png", tmp_path / "out/a.png")
     before = (tmp_path / "in/a.png").read_bytes()
-    done = portrait("folder", "in", "out", *KEY, "--again", code=1)
+    done = portrait("folder", "in", "out", *KEY, "--overwrite", code=1)
     assert done.stderr.decode() == "oriel-portrait folder: OUT: 'out/a.png' is IN too; allowed: another file, " + REPLACE + "\n"
     assert done.stdout == b"out: 1 written, 0 were there, 0 without a person, 1 failed\n"
     assert (tmp_path / "in/a.png").read_bytes() == before

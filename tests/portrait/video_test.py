@@ -207,7 +207,7 @@ def test_bad_videos_are_one_line_each(portrait, refusal, tmp_path):
     assert "OUT: 'in.mp4' is IN too; allowed: another file, or --replace-input" in refusal("video", "in.mp4", "in.mp4", *key, code=2)
     assert "holds no transparency; allowed: .webm, .mkv" in refusal("video", "in.mp4", "out.mp4", *KEY, code=2)
     assert "'.avi' is no video's ending" in refusal("video", "in.mp4", "out.avi", *key, code=2)
-    assert "frame 0: no person found" in refusal("video", "in.mp4", "out.mp4", "--key", "#5a283c", "--least-area", "0.99",
+    assert "frame 0: no person found" in refusal("video", "in.mp4", "out.mp4", "--key", "#5a283c", "--min-area", "0.99",
                                                  "--no-person", "fail", "--background", "red")
 
 

@@ -42,7 +42,7 @@ CASES = [
     (lambda: oriel.max_pool(X, "2", axes=(2, 3)), TypeError, "kernel_size must be an int or a sequence of ints, but is '2'"),
     (lambda: oriel.max_pool(X, True, axes=(2, 3)), TypeError, "kernel_size must be an int or a sequence of ints, but is True"),
     (lambda: oriel.max_pool(X, (2, None), axes=(2, 3)), TypeError, r"kernel_size must be an int or a sequence of ints, but is \(2, None\)"),
-    (lambda: oriel.max_pool(X, 2, padding="some", axes=(2, 3)), ValueError, "padding must be 'valid', 'same' or 'same_lower' where it is a word, but is 'some'"),
+    (lambda: oriel.max_pool(X, 2, padding="some", axes=(2, 3)), ValueError, "padding must be 'valid', 'same' or 'same_lower' if it is a word, but is 'some'"),
     (lambda: oriel.max_pool(X, 2, padding=((1, 2), 3), axes=(2, 3)), TypeError, r"\(before, after\) pairs.*but is \(\(1, 2\), 3\)"),
     (lambda: oriel.max_pool(X, 2, padding=1.5, axes=(2, 3)), TypeError, "padding must be an int.*but is 1.5"),
     (lambda: oriel.max_pool(X, 2, axes=4), ValueError, "axes must be in -4 to 3, but one is 4"),

@@ -68,8 +68,8 @@ void check(const MaskOptions& o) {
   check_share("--high", o.high, o.low, 1);
   check_share("--keep-parts", o.keep_parts, 0, 1);
   check_share("--fill-holes", o.fill_holes, 0, 1);
-  check_share("--least-area", o.least_area, 0, 1);
-  check_share("--least-confidence", o.least_confidence, 0, 1);
+  check_share("--min-area", o.least_area, 0, 1);
+  check_share("--min-confidence", o.least_confidence, 0, 1);
   for (const auto& [option, radius] : {std::pair{"--open", o.open}, std::pair{"--close", o.close}})
     if (radius < 0 || radius > most)
       throw Error(fmt::format("{}: {} is out of range; allowed: from 0 to {}", option, radius, most));

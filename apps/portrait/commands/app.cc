@@ -43,6 +43,28 @@ struct Typed {
   int threads = 0;
 };
 
+// The former name of an option, which works in this release: not in `--help`, and says the new one when it is used.
+template <class T>
+void add_former_name(CLI::App& app, const std::string& former, const std::string& name, T& value) {
+  const auto take = [&app, former, name, &value](const T& given) {
+    value = given;
+    cli::complain("oriel-portrait " + app.get_name(),
+                  former + " is called " + name + " now; the next release will not know the old name", 0);
+  };
+  app.add_option_function<T>(former, take)->group("");
+}
+
+void add_former_flag(CLI::App& app, const std::string& former, const std::string& name, bool& value) {
+  app.add_flag_callback(former,
+                        [&app, former, name, &value] {
+                          value = true;
+                          cli::complain(
+                              "oriel-portrait " + app.get_name(),
+                              former + " is called " + name + " now; the next release will not know the old name", 0);
+                        })
+      ->group("");
+}
+
 void add_look(CLI::App& app, Typed& t) {
   const char* const group = "Look";
   Look& look = t.asked.look;
@@ -50,22 +72,24 @@ void add_look(CLI::App& app, Typed& t) {
                  "transparent (default), a colour, blur, blur:RADIUS, gradient:COLOUR,COLOUR[,DEGREES], or a picture")
       ->type_name("WHAT")
       ->group(group);
-  app.add_option("--fit", t.fit, "how a picture fills the background")
+  app.add_option("--fit", t.fit, "how a background image fills the frame")
       ->check(CLI::IsMember({"cover", "contain"}))
       ->group(group)
       ->capture_default_str();
-  app.add_option("--fill", t.fill, "colour around a picture that is contained")
+  app.add_option("--fill", t.fill, "colour around a background image that does not fill the frame (--fit contain)")
       ->type_name("COLOUR")
       ->group(group)
       ->capture_default_str();
-  app.add_flag("--only-mask", look.only_mask, "the mask as a grey picture: white is the person")->group(group);
-  app.add_flag("--linear-light", look.blend.linear_light, "mix edges as light rather than as sRGB values")
+  app.add_flag("--only-mask", look.only_mask, "write the mask as a grey image, in which white is the person")
       ->group(group);
-  app.add_option("--light-wrap", look.blend.light_wrap, "share of the new background's light on the person's edge")
+  app.add_flag("--linear-light", look.blend.linear_light, "blend edges in linear light instead of sRGB values")
+      ->group(group);
+  app.add_option("--light-wrap", look.blend.light_wrap,
+                 "share of the new background's light on the person's edge, 0 to 1")
       ->group(group)
       ->capture_default_str();
   app.add_option("--no-person", t.no_person,
-                 "where no person is found: fail (default; videos: background), background, keep")
+                 "what to do if no person is found: fail (default; videos: background), background or keep")
       ->check(CLI::IsMember({"fail", "background", "keep"}))
       ->group(group);
 }
@@ -74,36 +98,43 @@ void add_edges(CLI::App& app, Typed& t) {
   const char* const group = "Edges";
   MaskOptions& mask = t.asked.look.chain.mask;
   EdgeOptions& edge = t.asked.look.chain.edge;
-  app.add_option("--feather", edge.feather, "pixels over which edges are made softer")->group(group)->type_name("PX");
-  app.add_option("--low", mask.low, "mask values up to this are background")->group(group)->capture_default_str();
-  app.add_option("--high", mask.high, "mask values from this on are the person")->group(group)->capture_default_str();
-  app.add_option("--keep-parts", mask.keep_parts, "smaller parts than this share of the largest go")
+  app.add_option("--feather", edge.feather, "width over which edges are softened, in pixels")
+      ->group(group)
+      ->type_name("PX");
+  app.add_option("--low", mask.low, "mask values up to this one are background, 0 to 1")
       ->group(group)
       ->capture_default_str();
-  app.add_option("--fill-holes", mask.fill_holes, "holes smaller than this share of the person are filled")
+  app.add_option("--high", mask.high, "mask values from this one on are the person, 0 to 1")
       ->group(group)
       ->capture_default_str();
-  app.add_option("--open", mask.open, "radius, in the mask's pixels, of what is too thin")
+  app.add_option("--keep-parts", mask.keep_parts, "remove parts smaller than this share of the largest part")
       ->group(group)
       ->capture_default_str();
-  app.add_option("--close", mask.close, "radius, in the mask's pixels, of gaps that are closed")
+  app.add_option("--fill-holes", mask.fill_holes, "fill holes smaller than this share of the person")
       ->group(group)
       ->capture_default_str();
-  app.add_option("--radius", edge.radius, "of the guided filter, in pixels of its picture (default: from the mask)")
+  app.add_option("--open", mask.open, "remove what is thinner than this radius, in pixels of the mask")
+      ->group(group)
+      ->capture_default_str();
+  app.add_option("--close", mask.close, "close gaps up to this radius, in pixels of the mask")
+      ->group(group)
+      ->capture_default_str();
+  app.add_option("--radius", edge.radius, "radius of the guided filter, in pixels (default: from the mask)")
       ->group(group);
-  app.add_option("--epsilon", edge.epsilon, "of the guided filter")->group(group)->capture_default_str();
-  app.add_flag("!--keep-colours", edge.decontaminate, "leave the old background's colour in mixed pixels")
-      ->group(group);
-  app.add_option("--least-area", mask.least_area, "share of the picture that a person covers at least")
+  app.add_option("--epsilon", edge.epsilon, "regularization of the guided filter")->group(group)->capture_default_str();
+  app.add_flag("!--keep-colours", edge.decontaminate, "keep the old background's colour in mixed pixels")->group(group);
+  app.add_option("--min-area", mask.least_area, "smallest share of the image that counts as a person")
       ->group(group)
       ->capture_default_str();
-  app.add_option("--least-confidence", mask.least_confidence, "mean mask value of a person at least")
+  app.add_option("--min-confidence", mask.least_confidence, "smallest mean mask value that counts as a person")
       ->group(group)
       ->capture_default_str();
+  add_former_name(app, "--least-area", "--min-area", mask.least_area);
+  add_former_name(app, "--least-confidence", "--min-confidence", mask.least_confidence);
 }
 
 CLI::Option* add_device(CLI::App& app, Typed& t) {
-  return app.add_option("--device", t.device, "that the network runs on: cpu or cuda")
+  return app.add_option("--device", t.device, "device that the network runs on: cpu or cuda")
       ->check(CLI::IsMember({"cpu", "cuda"}))
       ->capture_default_str();
 }
@@ -120,37 +151,39 @@ void add_source(CLI::App& app, Typed& t) {
   key->type_name("COLOUR")->group(group);
   model->excludes(mask)->excludes(key);
   mask->excludes(key);
-  app.add_option("--numbers", t.numbers, "of the network")
+  app.add_option("--precision", t.numbers, "number format of the network: fp32 or bf16")
       ->check(CLI::IsMember({"fp32", "bf16"}))
       ->group(group)
       ->capture_default_str();
+  add_former_name(app, "--numbers", "--precision", t.numbers);
   add_device(app, t)->group(group);
-  app.add_flag("--reproducible", t.asked.source.reproducible,
-               "the same bytes in every run on this machine: the network's algorithms by rule, not by trial")
+  app.add_flag(
+         "--reproducible", t.asked.source.reproducible,
+         "give the same bytes in every run on this machine: choose the network's algorithms by rule, not by timing")
       ->group(group);
 }
 
 void add_rest(CLI::App& app, Typed& t) {
-  app.add_option("-t,--threads", t.threads, "threads at most (default: all)")
+  app.add_option("-t,--threads", t.threads, "largest number of threads (default: all processors)")
       ->check(CLI::Range(1, 4096))
       ->type_name("N");
-  app.add_option("--max-megapixels", t.most_megapixels, "larger pictures are refused")
+  app.add_option("--max-megapixels", t.most_megapixels, "largest image that is accepted")
       ->check(CLI::Range(0.001, 100000.0))
       ->capture_default_str();
-  app.add_flag("--json", t.asked.json, "say what was done as JSON on standard output");
-  app.add_flag("-q,--quiet", t.asked.quiet, "say nothing");
+  app.add_flag("--json", t.asked.json, "print a report as JSON on standard output");
+  app.add_flag("-q,--quiet", t.asked.quiet, "suppress output but errors");
 }
 
 void add_replace_input(CLI::App& app, Typed& t) {
-  app.add_flag("--replace-input", t.asked.replace_input, "let OUT be IN, which is then lost");
+  app.add_flag("--replace-input", t.asked.replace_input, "allow OUT to be IN, which is then lost");
 }
 
 void add_smoothing(CLI::App& app, Typed& t) {
   const char* const group = "Video";
-  app.add_option("--smooth", t.smooth.keep, "share of the last mask that is kept where nothing moves")
+  app.add_option("--smooth", t.smooth.keep, "share of the previous mask that is kept if nothing moves, 0 to 1")
       ->group(group)
       ->capture_default_str();
-  app.add_option("--scene-cut", t.smooth.cut, "mean change of brightness that begins a new scene")
+  app.add_option("--scene-cut", t.smooth.cut, "mean change of brightness that counts as a new scene")
       ->group(group)
       ->capture_default_str();
 }
@@ -168,51 +201,58 @@ void add_compare(CLI::App& app, Typed& t) {
   CLI::App& compare =
       *app.add_subcommand("compare", "A network's blocks and times beside PyTorch's, same weights and image");
   CompareOptions& c = t.compare.options;
-  compare.add_option("--weights", c.weights, "file of weights; without it random ones of the source's network")
+  compare.add_option("--weights", c.weights, "file of weights (default: random weights of the original network)")
       ->type_name("FILE");
-  compare.add_option("--widths", c.widths, "channels by level of random weights")->capture_default_str();
-  compare.add_option("--seed", c.seed, "of random weights and of the image")->capture_default_str();
+  compare.add_option("--widths", c.widths, "channels of each level for random weights")->capture_default_str();
+  compare.add_option("--seed", c.seed, "seed of the random weights and image")->capture_default_str();
   compare.add_option("--size", t.compare_size, "height and width of the image")
       ->check(CLI::Range(1, 16384))
       ->capture_default_str();
-  compare.add_option("-t,--threads", c.threads, "of every engine")->check(CLI::Range(1, 4096))->capture_default_str();
-  compare.add_option("--arithmetic,--numbers", t.numbers, "fp32 or bf16")
+  compare.add_option("-t,--threads", c.threads, "threads of every engine")
+      ->check(CLI::Range(1, 4096))
+      ->capture_default_str();
+  compare.add_option("--precision", t.numbers, "number format of the network: fp32 or bf16")
       ->check(CLI::IsMember({"fp32", "bf16"}))
       ->capture_default_str();
+  add_former_name(compare, "--arithmetic", "--precision", t.numbers);
+  add_former_name(compare, "--numbers", "--precision", t.numbers);
   add_device(compare, t);
-  compare.add_flag("--channels-last", t.channels_last, "hold activations with the channels last, as AMX wants them");
+  compare.add_flag("--channels-last", t.channels_last, "store activations with channels last, which AMX needs");
   compare.add_option("--runs", c.runs, "timed runs of each engine")->check(CLI::Range(0, 1000))->capture_default_str();
-  compare.add_option("--others", c.others, "engines to time too: onnxruntime, openvino");
-  compare.add_option("--python", c.python, "the interpreter that has torch")->capture_default_str();
+  compare.add_option("--others", c.others, "further engines to time: onnxruntime, openvino");
+  compare.add_option("--python", c.python, "Python interpreter with PyTorch")->capture_default_str();
   compare.add_flag("--json", t.compare.json, "print one JSON object");
 }
 
 void add_images(CLI::App& app, Typed& t) {
   const CLI::IsMember formats({"png", "jpg", "webp", "tif"});
 
-  CLI::App& image = *add_command(app, t, "image", "One picture");
+  CLI::App& image = *add_command(app, t, "image", "Replace the background of one image");
   image.add_option("IN", t.image.in, "PNG, JPEG, TIFF or WebP; FILE.tif:2 is its second picture, - standard input")
       ->type_name("")
       ->required();
-  image.add_option("OUT", t.image.out, "appears whole or not at all; - is standard output")->type_name("")->required();
-  image.add_option("--format", t.image.format, "of OUT where its name does not tell")->check(formats);
+  image.add_option("OUT", t.image.out, "output file, written whole or not at all; - is standard output")
+      ->type_name("")
+      ->required();
+  image.add_option("--format", t.image.format, "format of OUT if its extension is unknown")->check(formats);
   add_replace_input(image, t);
 
-  CLI::App& folder = *add_command(app, t, "folder", "Every picture of a folder that has no result yet");
-  folder.add_option("IN", t.folder.in, "folder of pictures")->type_name("")->required();
-  folder.add_option("OUT", t.folder.out, "folder for the results; made where it is missing")->type_name("")->required();
-  folder.add_option("--format", t.folder.format, "of the results")->check(formats)->capture_default_str();
-  folder.add_flag("--again", t.folder.again, "make results anew that are there");
+  CLI::App& folder = *add_command(app, t, "folder", "Every image of a folder that has no result yet");
+  folder.add_option("IN", t.folder.in, "folder of images")->type_name("")->required();
+  folder.add_option("OUT", t.folder.out, "folder for the results; created if it is missing")->type_name("")->required();
+  folder.add_option("--format", t.folder.format, "format of the results")->check(formats)->capture_default_str();
+  folder.add_flag("--overwrite", t.folder.again, "replace results that exist");
+  add_former_flag(folder, "--again", "--overwrite", t.folder.again);
 }
 
 void add_videos(CLI::App& app, Typed& t) {
   CLI::App& pipe = *add_command(app, t, "pipe", "Raw frames, RGB24, from standard input to standard output");
-  pipe.add_option("--size", t.size, "of the frames; out come RGBA where the background is transparent, else RGB24")
+  pipe.add_option("--size", t.size, "size of the frames (output is RGBA if the background is transparent, else RGB24)")
       ->type_name("WxH")
       ->required();
   add_smoothing(pipe, t);
 
-  CLI::App& video = *add_command(app, t, "video", "A video, its sound kept");
+  CLI::App& video = *add_command(app, t, "video", "Replace the background of a video; its sound is kept");
   video.add_option("IN", t.video.in, "any video that FFmpeg reads")->type_name("")->required();
   video.add_option("OUT", t.video.out, ".mp4 or .mkv (H.264), .webm (VP9, with alpha for transparent)")
       ->type_name("")
@@ -225,21 +265,23 @@ void add_videos(CLI::App& app, Typed& t) {
 
 void add_serve(CLI::App& app, Typed& t) {
   CLI::App& serve = *add_command(app, t, "serve", "A web page and an HTTP interface, on this machine");
-  serve.add_option("--host", t.serve.host, "address to listen on; 0.0.0.0 is every one that the machine has")
+  serve.add_option("--host", t.serve.host, "address to listen on; 0.0.0.0 listens on all addresses")
       ->capture_default_str();
-  serve.add_option("--port", t.serve.port, "to listen on; 0 is one that is free")
+  serve.add_option("--port", t.serve.port, "port to listen on; 0 chooses a free one")
       ->check(CLI::Range(0, 65535))
       ->capture_default_str();
-  serve.add_option("--max-megabytes", t.serve.most_megabytes, "larger uploads are refused")
+  serve.add_option("--max-megabytes", t.serve.most_megabytes, "largest upload that is accepted")
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();
-  serve.add_option("--timeout", t.serve.seconds, "seconds in which a client's headers come; no upload stalls longer")
+  serve
+      .add_option("--timeout", t.serve.seconds,
+                  "longest time for a client's headers, and for an upload that makes no progress")
       ->check(CLI::Range(0.1, 3600.0))
       ->type_name("SECONDS")
       ->capture_default_str();
   serve
       .add_option("--allow-host", t.serve.more_hosts,
-                  "another name that it is reached under; other names than its own are refused")
+                  "further host name to answer to; requests for other names are refused")
       ->type_name("NAME")
       ->allow_extra_args(false)
       ->take_all();

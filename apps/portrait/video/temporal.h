@@ -21,7 +21,7 @@ Planes brightness(const Image& image, index_t height, index_t width);
 
 /// Takes the masks of frames in their order. Where a pixel and its neighbours stay as bright as they were, the result
 /// is keep x (the last result) + (1 - keep) x (the mask); where they change, the mask; between, between. A scene cut,
-/// and a mask of another size, start anew.
+/// and a mask of another size, start again.
 class Smoother {
  public:
   explicit Smoother(const SmoothOptions& options) : options_(options) { check(options); }

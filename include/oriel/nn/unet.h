@@ -28,7 +28,7 @@ ORIEL_API bool supports(Arithmetic arithmetic, Device device = Device::cpu);
 /// How activations lie in memory. It changes results by roundings only.
 enum class UNetLayout : std::uint8_t {
   pick,           ///< channels last for bf16 where the CPU has AMX, which oneDNN 2 uses for them alone; else blocks
-  blocks,         ///< [channels/16][height][width][16], 8 in place of 16 without AVX-512
+  blocks,         ///< [channels/16][height][width][16], 8 instead of 16 without AVX-512
   channels_last,  ///< [height][width][channels]; joined inputs are convolved one after the other, and added
 };
 

@@ -154,7 +154,7 @@ struct Step {
   index_t count = 0;
   friend bool operator==(const Step&, const Step&) = default;
 };
-/// What the hardware is told of an operand: where it starts, and its axes, the partition axis first.
+/// What the hardware needs to know of an operand: where it starts, and its axes, the partition axis first.
 struct Pattern {
   Affine offset;
   std::vector<Step> steps;

@@ -28,7 +28,7 @@ class _Pool2D:
         if isinstance(self.padding, str):
             if self.padding.lower() not in ("valid", "same", "same_lower"):
                 raise ValueError(
-                    f"{name}: padding must be 'valid', 'same' or 'same_lower' where it is a word, "
+                    f"{name}: padding must be 'valid', 'same' or 'same_lower' if it is a word, "
                     f"but is {self.padding!r}"
                 )
             object.__setattr__(self, "padding", self.padding.lower())

@@ -1,4 +1,4 @@
-"""Dividing a tensor, putting it together, dividing it anew, bit by bit; the numbers of a halo."""
+"""Dividing a tensor, putting it together, dividing it again, bit by bit; the numbers of a halo."""
 
 from __future__ import annotations
 
@@ -195,7 +195,7 @@ def gather(P_x: GridLike, part: PartT, root: int = 0) -> PartT | None:
 
 
 def repartition(P_x: GridLike, part: PartT, cuts: Cuts = "balanced") -> PartT:
-    """This rank's part of the same array divided anew. All ranks call it together.
+    """This rank's part of the same array divided again. All ranks call it together.
 
     Parameters
     ----------

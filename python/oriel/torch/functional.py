@@ -1,4 +1,4 @@
-"""For pooling in place of `torch.nn.functional`: its names and arguments, and the functions of `oriel` for any axes."""
+"""Replacements for the pooling functions of `torch.nn.functional`: its names and arguments, and the functions of `oriel` for any axes."""
 
 from oriel.torch import fixed_rank, pools
 from oriel.torch.fixed_rank import *  # noqa: F403

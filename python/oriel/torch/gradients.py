@@ -2,7 +2,7 @@
 
 `*_setup` keeps what a derivative needs, `*_gradient` takes the gradient of a result to its inputs (backward),
 `*_tangent` takes the tangent of the inputs to the result (forward mode). What the gradients are is S9 of
-docs/semantics.md. For max and min the places are found again from the input, which is kept anyway: cheaper than to
+docs/semantics.md. For max and min the positions are recomputed from the input, which is kept anyway: cheaper than to
 store 64-bit indices on the way forward. Sums and averages keep a shape alone.
 """
 
