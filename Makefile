@@ -1,9 +1,9 @@
-# The front door: every task of a developer. `make help` lists them.
+# Every task of a developer. `make help` lists them.
 JOBS ?= $(shell nproc)
 CTEST = ctest --output-on-failure --no-tests=error -j$(JOBS)
 BUILD = cmake --build --preset
 
-.PHONY: help deps demo test check build python bindings model bench portable wasm fuzz lint format docs install packages venv clean
+.PHONY: help deps demo test check build python bindings model bench portable wasm wheels fuzz lint format docs site install packages venv clean
 .DEFAULT_GOAL := help
 
 help: ## List what can be made
@@ -17,7 +17,7 @@ demo: ## Install what is missing, build, pool a real photograph, check the resul
 	@.venv/bin/python scripts/demo.py
 
 test: packages ## Install what is missing, build, and run every test
-	@scripts/venv.sh test demo
+	@scripts/venv.sh test demo site
 	@scripts/test.sh
 
 check: packages venv ## Build and run the tests of the release build only; L=fast picks a label
@@ -74,10 +74,15 @@ docs: packages venv ## Run every example of README and docs and check the links
 	@$(BUILD) release
 	@cd build && $(CTEST) -L docs
 
+site: packages python ## Build the documentation site into build/site (warnings are errors); its examples are tested by `make docs`
+	@scripts/venv.sh site
+	@cmake --preset release >/dev/null
+	@$(BUILD) release --target oriel_programs -j$(JOBS)
+	@scripts/site.sh
+
 install: build ## Install into PREFIX (default /usr/local)
 	@cmake --install build --prefix $(or $(PREFIX),/usr/local)
 
-.PHONY: wheels
 wheels: ## Build wheels for x86-64 and 64-bit Arm into build-wheels/dist; `scripts/wheels.sh --check` tries them in bare systems
 	@scripts/wheels.sh
 
@@ -85,7 +90,7 @@ packages:
 	@scripts/install_debian.sh debian_packages.txt debian_packages_demo.txt debian_packages_test.txt
 
 venv:
-	@scripts/venv.sh test demo
+	@scripts/venv.sh test demo site
 
 clean: ## Remove everything that was built
 	rm -rf build build-* .venv .venv-bench

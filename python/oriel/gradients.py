@@ -219,8 +219,8 @@ def lp_pool_backward(dy: ArrayLike, x: ArrayLike, norm_type: float, kernel_size:
 def lp_pool_backward(dy: Operand, x: Operand, norm_type: float, kernel_size: Ints, stride: Ints | None = None,
                      padding: Padding = 0, dilation: Ints = 1, *, ceil_mode: bool = False, axes: Ints | None = None,
                      nan_policy: NanPolicy = "propagate", out: AnyArray | None = None) -> AnyArray:
-    """The gradient of `lp_pool`: dy * sign(x) |x|^(p-1) / y^(p-1), added over the windows of each input; 0 where y is
-    0.
+    """The gradient of `lp_pool`: ``dy * sign(x) |x|^(p-1) / y^(p-1)``, added over the windows of each input; 0 if y
+    is 0.
 
     Examples
     --------

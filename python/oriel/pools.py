@@ -308,7 +308,7 @@ def lp_pool(x: ArrayLike, norm_type: float, kernel_size: Ints, stride: Ints | No
 def lp_pool(x: Operand, norm_type: float, kernel_size: Ints, stride: Ints | None = None, padding: Padding = 0,
             dilation: Ints = 1, *, ceil_mode: bool = False, axes: Ints | None = None,
             nan_policy: NanPolicy = "propagate", out: AnyArray | None = None) -> AnyArray:
-    """The p-norm of each window, (|x1|^p + |x2|^p + …)^(1/p). See `max_pool` for the rest.
+    """The p-norm of each window, ``(|x1|^p + |x2|^p + …)^(1/p)``. See `max_pool` for the rest.
 
     Parameters
     ----------

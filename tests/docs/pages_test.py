@@ -4,7 +4,8 @@ In a page, a block marked `cpp`, `c` or `python` is a complete program; a block 
 marked `console` holds commands after `$ ` and what they print; `…` at the end of a line stands for anything, a line
 that is only `…` for any lines. A block marked `sh` shows commands that a test cannot run. Blocks of other kinds (`pool`: see
 semantics_test.cc; `js`: see scripts/wasm.sh; `rust`, `r`, `octave`, `go`, `fortran`: see tests/bindings/run.py; `julia`, `cmake`, `text`)
-are not run here.
+are not run here. Kinds in braces (`{toctree}`) are directives of the documentation site, and `scripts/site/sources.py` writes the
+pages of docs/reference that docs/ does not have.
 """
 
 import os
@@ -18,9 +19,10 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = Path(os.environ.get("ORIEL_BUILD", ROOT / "build"))
-PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])
+PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 BINDINGS = {"rust", "r", "octave", "go", "fortran", "julia"}
-KINDS = {"c", "cpp", "python", "output", "console", "sh", "pool", "cmake", "js", "text", *BINDINGS}
+DIRECTIVES = {"{toctree}", "{image}"}
+KINDS = {*DIRECTIVES, "c", "cpp", "python", "output", "console", "sh", "pool", "cmake", "js", "text", *BINDINGS}
 FENCE = re.compile(r"^```(\S*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 

@@ -327,7 +327,7 @@ def lp_pool(
     dilation: int | Sequence[int] = 1,
     data_format: DataFormat = "channels_last",
 ) -> jax.Array:
-    """The p-norm of each window, (|x1|^p + |x2|^p + …)^(1/p). See `max_pool` for the rest.
+    """The p-norm of each window, ``(|x1|^p + |x2|^p + …)^(1/p)``. See `max_pool` for the rest.
 
     Parameters
     ----------

@@ -182,7 +182,7 @@ def sum_pool(x: Tensor, kernel_size: Ints, stride: Ints | None = None, padding: 
 def lp_pool(x: Tensor, norm_type: float, kernel_size: Ints, stride: Ints | None = None, padding: Padding = 0,
             dilation: Ints = 1, *, ceil_mode: bool = False, axes: Ints | None = None,
             nan_policy: NanPolicy = "propagate") -> Tensor:
-    """The p-norm of each window, (|x1|^p + |x2|^p + …)^(1/p); see `max_pool`.
+    """The p-norm of each window, ``(|x1|^p + |x2|^p + …)^(1/p)``; see `max_pool`.
 
     Parameters
     ----------
@@ -191,8 +191,8 @@ def lp_pool(x: Tensor, norm_type: float, kernel_size: Ints, stride: Ints | None 
 
     Notes
     -----
-    PyTorch's `lp_pool*` sum x^p, not |x|^p: for odd p negative elements give something else there. In ceil mode they
-    scale a partial last window up to a whole one; here it has the elements that it has. See the end of
+    PyTorch's `lp_pool*` sum ``x^p``, not ``|x|^p``: for odd p negative elements give something else there. In ceil mode
+    they scale a partial last window up to a whole one; here it has the elements that it has. See the end of
     docs/semantics.md.
 
     Examples

@@ -1,0 +1,57 @@
+"""Sphinx's configuration of the documentation site. `scripts/site.sh` builds it from the pages that scripts/site/sources.py prepares."""
+
+import os
+import re
+from pathlib import Path
+
+ROOT = Path(os.environ["ORIEL_SITE_ROOT"])  # the project: scripts/site.sh sets it, as these pages are built elsewhere
+
+project = "Oriel"
+author = "The Oriel developers"
+copyright = "The Oriel developers, Apache-2.0"
+release = version = re.search(r"VERSION (\d+\.\d+\.\d+)", (ROOT / "CMakeLists.txt").read_text(encoding="utf-8"))[1]
+
+extensions = [
+    "myst_parser",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "numpydoc",
+    "breathe",
+    "sphinx_design",
+    "sphinx_copybutton",
+]
+root_doc = "index"
+source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
+
+myst_heading_anchors = 4  # the anchors that GitHub makes
+myst_enable_extensions = ["colon_fence"]
+
+templates_path = ["_templates"]
+autosummary_generate = True
+autodoc_typehints = "none"  # docstrings give the types
+numpydoc_show_class_members = False
+default_role = "literal"  # single backticks in docstrings are code
+
+breathe_projects = {"oriel": os.environ["ORIEL_SITE_XML"]}
+breathe_default_project = "oriel"
+breathe_domain_by_extension = {"h": "cpp"}
+cpp_id_attributes = ["ORIEL_API", "ORIEL_C_API"]
+
+# Not mistakes in the text: `…` in a program's output, which no lexer knows, and namespaces that each header opens.
+suppress_warnings = ["misc.highlighting_failure", "duplicate_declaration.cpp", "duplicate_declaration.c"]
+
+html_theme = "pydata_sphinx_theme"
+html_title = "Oriel"
+html_static_path = ["_static"]
+html_css_files = ["oriel.css"]
+html_show_sourcelink = False
+html_theme_options = {
+    "navbar_align": "left",
+    "header_links_before_dropdown": 8,
+    "show_toc_level": 2,
+    "secondary_sidebar_items": ["page-toc"],
+    "footer_start": ["copyright"],
+    "footer_end": [],
+}
+copybutton_prompt_text = r"\$ |>>> |\.\.\. "
+copybutton_prompt_is_regexp = True
