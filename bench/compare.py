@@ -13,12 +13,13 @@ import importlib
 import json
 import math
 import os
-import platform
 import subprocess
 import sys
 import time
 from dataclasses import replace
 from pathlib import Path
+
+from report import processor, write_results
 
 TOO_LONG = 2.0  # seconds: a peer whose call would take longer is left out, loudly
 # Taps per second of libraries that visit every tap of every window: with many channels side by side, and without.
@@ -58,13 +59,6 @@ def arguments_of(words):
 
 def say(text):
     print(text, file=sys.stderr, flush=True)
-
-
-def stored(path, results):
-    """The file appears whole or not at all."""
-    unfinished = path.with_name(path.name + ".part")
-    unfinished.write_text(json.dumps(results, indent=1))
-    unfinished.rename(path)
 
 
 def keep_to_processors(threads):
@@ -290,7 +284,7 @@ def child(arguments):
     for group, problem in problems[arguments.skip :]:
         results.append(measure(group, problem, peers, arguments.child, arguments))
         print(row(results[-1]), flush=True)
-        stored(
+        write_results(
             arguments.out,
             {"target": oriel.active_target(), "versions": {"Oriel": oriel.__version__, **versions}, "results": results},
         )
@@ -310,13 +304,6 @@ def smaller(problem):
                 span = problem.dilation[a] * (problem.kernel[a] - 1) + 1
             shape[axis] = min(n, span + 63)
     return replace(problem, shape=tuple(shape))
-
-
-def processor():
-    for line in Path("/proc/cpuinfo").read_text().splitlines():
-        if line.startswith("model name"):
-            return line.partition(":")[2].strip()
-    return platform.machine()
 
 
 def measured_by_children(words, out, threads):
@@ -359,7 +346,7 @@ def main():
         whole |= measured
     whole["minutes"] = (time.monotonic() - start) / 60
     whole["summary"] = summarise(whole)
-    stored(arguments.out, whole)
+    write_results(arguments.out, whole)
     print_summary(whole)
 
 

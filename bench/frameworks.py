@@ -6,9 +6,7 @@ processor, so that each framework has one thread. `copy` moves the bytes that th
 """
 
 import argparse
-import json
 import os
-import platform
 import statistics
 import sys
 import time
@@ -29,6 +27,7 @@ import oriel  # noqa: E402
 import oriel.jax  # noqa: E402
 import oriel.keras  # noqa: E402
 import oriel.torch  # noqa: E402
+from report import processor, write_results  # noqa: E402
 
 torch.set_num_threads(1)
 
@@ -177,13 +176,6 @@ def measure_overhead(rounds, calls):
     }, rounds, calls)
 
 
-def processor():
-    for line in Path("/proc/cpuinfo").read_text().splitlines():
-        if line.startswith("model name"):
-            return line.partition(":")[2].strip()
-    return platform.machine()
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("out", type=Path)
@@ -197,9 +189,7 @@ def main():
         "overhead": measure_overhead(rounds, 200 if arguments.quick else 5000),
         "cases": [measure_case(case, rounds) for case in cases],
     }
-    unfinished = arguments.out.with_suffix(".part")
-    unfinished.write_text(json.dumps(results, indent=1))
-    unfinished.rename(arguments.out)
+    write_results(arguments.out, results)
 
 
 if __name__ == "__main__":

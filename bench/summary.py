@@ -84,7 +84,7 @@ def bound_beside(results, peer, recomputed):
 
 def training(results):
     """How many times as long as Oriel's a forward and backward of PyTorch take: (geometric mean, problems). Oriel's
-    forward stores nothing, and its backward finds maxima again."""
+    forward stores nothing, and its backward recomputes the maxima."""
     names = {r["problem"]: r for r in results if "PyTorch" in r["times"] and r["group"] != "views"}
     pairs = [(r, names[name + ":backward"]) for name, r in names.items() if name + ":backward" in names]
     steps = [
@@ -155,7 +155,7 @@ def lines(whole):
             yield f"  {mean:8.2f} times as fast as {peer} (geometric mean of {count} problems)"
         for peer, (mean, count) in section.get("recomputed", {}).items():
             if peer.split(",")[0] in FOLLOWING:
-                yield f"  {mean:8.2f} times as fast as {peer} where Oriel finds maxima again ({count} problems)"
+                yield f"  {mean:8.2f} times as fast as {peer} if Oriel recomputes maxima ({count} problems)"
         if section["bound_beside_torch"]:
             yield f"  {section['bound_beside_torch']:8.2f} times as fast as PyTorch is a copy of the bytes that must be moved"
         mean, count = section.get("training", (None, 0))

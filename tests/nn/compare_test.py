@@ -108,7 +108,7 @@ def test_text():
 @pytest.mark.parametrize("layout", [[], ["--channels-last"]], ids=["picked", "channels-last"])
 def test_bfloat16(layout):
     report = subprocess.run([PORTRAIT, "compare", "--python", sys.executable, "--widths", "16", "32", "64", "--size", "64", "--runs",
-                             "0", "--json", "--arithmetic", "bf16", *layout], capture_output=True, text=True)
+                             "0", "--json", "--precision", "bf16", *layout], capture_output=True, text=True)
     if "bf16 needs a CPU with AVX-512" in report.stderr:
         pytest.skip("this CPU runs no networks in bf16")
     expect_close(json.loads(report.stdout), 3, most=0.03)
@@ -117,7 +117,7 @@ def test_bfloat16(layout):
 def test_bad_input(tmp_path):
     assert "/no/such/file: cannot open" in compare("--weights", "/no/such/file", fails=1)
     assert "multiples of 16" in compare("--size", 40, "--widths", 4, 4, 4, 4, 4, fails=1)
-    assert "int8 not in {fp32,bf16}" in compare("--arithmetic", "int8", fails=2)
+    assert "int8 not in {fp32,bf16}" in compare("--precision", "int8", fails=2)
     assert "cannot start" in compare("--widths", 4, 4, "--size", 4, "--python", "/no/python", fails=1)
     assert "engine 'tvm'; allowed" in compare("--widths", 4, 4, "--size", 4, "--others", "tvm", fails=1)
     (tmp_path / "net.pth").write_bytes(b"PK\x03\x04 and nothing more")

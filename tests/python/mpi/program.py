@@ -110,16 +110,19 @@ def gradients_that_do_not_fit():
     layer(part).sum().backward()
 
 
-def the_documented_example():
-    """The programs over MPI of README.md and docs/distributed.md print the same on any number of ranks."""
-    for name in ("README.md", "docs/distributed.md"):
-        page = (Path(__file__).resolve().parents[3] / name).read_text(encoding="utf-8")
-        found = re.findall(r"^```python\n(.*?)^```\n+```output\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
-        (program, output), = [pair for pair in found if "oriel.mpi" in pair[0]]
+def the_documented_examples():
+    """The programs over MPI of the documentation print the same on any number of ranks."""
+    root = Path(__file__).resolve().parents[3]
+    pages = [root / "README.md", *sorted((root / "docs").rglob("*.md"))]
+    programs = [(page, *found) for page in pages for found in re.findall(
+        r"^```python\n(.*?)^```\n+```output\n(.*?)^```$", page.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+        if "MPI.COMM_WORLD" in found[0]]
+    assert any(page.name == "distributed.md" for page, _, _ in programs)
+    for page, program, output in programs:
         printed = io.StringIO()
         with contextlib.redirect_stdout(printed):
-            exec(compile(program.replace("MPI.COMM_WORLD", "world"), name, "exec"), {"world": world})
-        assert printed.getvalue() == (output if rank == 0 else ""), printed.getvalue()
+            exec(compile(program.replace("MPI.COMM_WORLD", "world"), str(page), "exec"), {"world": world})
+        assert printed.getvalue() == (output if rank == 0 else ""), (page, printed.getvalue())
 
 
 def resident_bytes():
@@ -177,7 +180,7 @@ def a_communicator_without_this_rank():
 
 
 PARTS = (the_expected_library, bits, distdl, cartesian_communicators, a_part_of_the_ranks_in_reverse, disagreements,
-         gradients_that_do_not_fit, the_documented_example, many_exchanges, a_communicator_without_this_rank, deadlines)
+         gradients_that_do_not_fit, the_documented_examples, many_exchanges, a_communicator_without_this_rank, deadlines)
 
 assert MPI.COMM_WORLD.size == 4
 for teams in ([0, 0, 0, 0], [0, 0, 0, 1], [0, 0, 1, 1]):
