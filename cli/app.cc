@@ -46,26 +46,26 @@ constexpr const char* kPoolExamples = R"(Examples:
   mpirun -n 4 oriel pool v.h5:/data out.h5:/pooled --kernel 2x2x2        by four ranks
   cat x.npy | oriel pool - - --kernel 2 > y.npy
 
-All axes are pooled unless --axes names some; of a picture, height and width. One number stands for all pooled axes,
-3x5 is one for each. Files: .npy, .npz, FILE.npz:NAME, FILE.h5:/NAME, .png, .jpg, .tif, .webp; - is a stream.
-FILE.tif:2 is the second picture of a TIFF or an animated WebP. HDF5 files, and .npy files with --memory or under
-mpirun, pass through memory in blocks: same bits.
-Other arrays of an archive or HDF5 file OUT stay, those of other writers too; one of the same name is replaced. IN is
-replaced only with --replace-input.
-NumPy has no bfloat16 of its own: --dtype bf16 reads and writes it as ml_dtypes does (descr <V2).)";
+All axes are pooled unless --axes names some; in an image, height and width. One number applies to all pooled axes,
+3x5 has one for each. Files: .npy, .npz, FILE.npz:NAME, FILE.h5:/NAME, .png, .jpg, .tif, .webp; - is standard input or
+output. FILE.tif:2 is the second image of a TIFF or an animated WebP. HDF5 files, and .npy files with --memory or under
+mpirun, are pooled in blocks, with the same bits.
+Other arrays in an archive or HDF5 file OUT are kept, also those that other programs write meanwhile; an array of the
+same name is replaced. IN is replaced only with --replace-input.
+NumPy itself has no bfloat16: --dtype bf16 reads and writes it as ml_dtypes does (descr <V2).)";
 
 constexpr const char* kNameHelp = R"(
 A problem's name is words joined by colons: op, dtype, shape, window, options. For example
   max:f32:8x64x112x112:k3x3s2p1   kernel 3, stride 2, padding 1
   avg:f16:1x3x64x64:k3x5p1x2:ceil:exclude
   sum:i32:100:k5s1p0+2            padding 0 before, 2 after
-3x3 after 8x64x112x112 stands for the last two axes; one number, and global, for all axes unless axes2,3 names some.
+3x3 after 8x64x112x112 applies to the last two axes; one number, and global, to all axes unless axes2,3 names some.
 Words: k3s2p1d1 global out7x7 same same_lower ceil exclude div9 omit axes1,2 order0,2,3,1 indices codes backward.
 Ops: max min avg sum lp1 lp2 lpinf. Dtypes: f64 f32 f16 bf16 i8 u8 i16 u16 i32 u32 i64 u64 bool.)";
 
 void add_window(CLI::App& pool, WindowOptions& w) {
   const char* const group = "Window";
-  pool.add_option("--op", w.op, "what each window is reduced to")
+  pool.add_option("--op", w.op, "reduction of each window")
       ->type_name("OP")
       ->check(CLI::IsMember(op_names()))
       ->group(group)
@@ -76,23 +76,24 @@ void add_window(CLI::App& pool, WindowOptions& w) {
       pool.add_option("-p,--padding", w.padding,
                       "1, 1x2, before+after as in 0+1x2+3, same, same_lower or valid (default)")
           ->type_name("P[xP...]"),
-      pool.add_option("-d,--dilation", w.dilation, "distance of taps")->type_name("D[xD...]")};
+      pool.add_option("-d,--dilation", w.dilation, "distance between the taps of a window")->type_name("D[xD...]")};
   CLI::Option* const adaptive =
-      pool.add_option("--output-size", w.output_size, "adaptive windows that give this many outputs")
+      pool.add_option("--output-size", w.output_size, "number of outputs, with adaptive windows")
           ->type_name("N[xN...]")
           ->group(group);
   CLI::Option* const global = pool.add_flag("--global", w.global, "one window over everything")->group(group);
   for (CLI::Option* option : uniform) option->group(group)->excludes(adaptive)->excludes(global);
   adaptive->excludes(global);
   pool.add_flag("--ceil", w.ceil, "round the output size up: a last window may be partial")->group(group);
-  pool.add_option("--axes", w.axes, "pooled axes, e.g. -2,-1 (default: all; height and width of a picture)")
+  pool.add_option("--axes", w.axes, "pooled axes, e.g. -2,-1 (default: all; of an image, height and width)")
       ->type_name("A[,A...]")
       ->group(group);
   const char* const values = "Values";
-  pool.add_flag("--exclude-pad", w.exclude_pad, "averages divide by the inputs that exist")->group(values);
-  pool.add_option("--divisor", w.divisor, "averages divide by this number")->type_name("N")->group(values);
+  pool.add_flag("--exclude-pad", w.exclude_pad, "divide averages by the number of inputs, without padding")
+      ->group(values);
+  pool.add_option("--divisor", w.divisor, "divide averages by this number")->type_name("N")->group(values);
   pool.add_option("--norm", w.norm, "p of --op lp: a number >= 1, or inf (default: 2)")->type_name("P")->group(values);
-  pool.add_option("--nan", w.nan, "what a NaN does: the result is NaN, or it is left out")
+  pool.add_option("--nan", w.nan, "propagate: a NaN makes its windows NaN; omit: NaNs are left out")
       ->type_name("RULE")
       ->check(CLI::IsMember({"propagate", "omit"}))
       ->group(values)
@@ -100,37 +101,38 @@ void add_window(CLI::App& pool, WindowOptions& w) {
 }
 
 void add_pool(CLI::App& app, Typed& t) {
-  CLI::App& pool = *app.add_subcommand("pool", "Pool an array or a picture into a file");
+  CLI::App& pool = *app.add_subcommand("pool", "Pool an array or an image and write the result to a file");
   PoolCommand& c = t.pool;
   pool.add_option("IN", c.in, "file to read, - for standard input")->type_name("")->required();
-  pool.add_option("OUT", c.out, "file to write, - for standard output; appears whole or not at all")
+  pool.add_option("OUT", c.out, "file to write, - for standard output; written whole or not at all")
       ->type_name("")
       ->required();
   add_window(pool, t.window);
   pool.add_option(
           "--indices", c.indices,
-          "also write where each maximum or minimum was (int64); may be another array of OUT's archive or HDF5 file")
+          "also write the index of each maximum or minimum (int64); may be another array in OUT's archive or HDF5 file")
       ->type_name("FILE");
-  pool.add_option("--index-space", t.index_space, "what indices count: plane (as PyTorch) or tensor (as ONNX)")
+  pool.add_option("--index-space", t.index_space,
+                  "what indices count: elements of the plane (as in PyTorch) or of the tensor (as in ONNX)")
       ->type_name("SPACE")
       ->check(CLI::IsMember({"plane", "tensor"}))
       ->capture_default_str();
-  pool.add_option("--dtype", t.pool_dtype, "dtype that IN must have (required for bf16)")
+  pool.add_option("--dtype", t.pool_dtype, "expected dtype of IN (required for bf16)")
       ->type_name("DTYPE")
       ->check(CLI::IsMember(dtype_names()));
-  pool.add_option("--format", c.format, "format of OUT if its extension does not tell (default for -: npy)")
+  pool.add_option("--format", c.format, "format of OUT if its extension is unknown (default for -: npy)")
       ->type_name("FORMAT")
       ->check(CLI::IsMember({"npy", "npz", "png", "jpg", "tif", "webp"}));
-  pool.add_flag("--replace-input", c.replace_input, "let OUT replace IN");
+  pool.add_flag("--replace-input", c.replace_input, "allow OUT to be IN, which is replaced");
   pool.add_option("-t,--threads", c.threads, "number of threads (default: all)")
       ->check(CLI::Range(1, 4096))
       ->type_name("N");
-  pool.add_option(
-          "--memory", t.pool_memory,
-          "bytes that each process may hold, e.g. 512MiB: .npy and .h5 files go in blocks (.h5: 1GiB), others must fit")
+  pool.add_option("--memory", t.pool_memory,
+                  "memory of each process, e.g. 512MiB (default for .h5: 1GiB); .npy and .h5 files are pooled in "
+                  "blocks, others must fit")
       ->type_name("BYTES");
   pool.add_option("--deadline", t.pool_deadline,
-                  "under mpirun: end when a rank lets the others wait longer than this in one step (default: 600s)")
+                  "under mpirun: stop if a rank makes the others wait longer than this in one step (default: 600s)")
       ->type_name("SECONDS");
   pool.add_flag("--progress", c.progress, "show progress on standard error even if that is not a terminal");
   pool.add_flag("--json", c.json, "print a report as JSON on standard output");
@@ -144,27 +146,30 @@ void add_check(CLI::App& app, Typed& t) {
   check.add_option("NAME", t.check_names, "names of problems")->required();
   check.add_option("--seed", t.check.seed, "seed of the random inputs")->type_name("N")->capture_default_str();
   check.add_flag("--json", t.check.json, "print JSON");
-  check.footer(std::string("Exit code 1 when anything differs. Example:\n  oriel check max:f32:2x3x16x16:k3x3s2p1 "
+  check.footer(std::string("Exit code 1 if anything differs. Example:\n  oriel check max:f32:2x3x16x16:k3x3s2p1 "
                            "avg:u8:100x90:k5s1:same\n") +
                kNameHelp);
 }
 
 void add_explain(CLI::App& app, Typed& t) {
-  CLI::App& explain = *app.add_subcommand("explain", "Draw which inputs each output sees");
+  CLI::App& explain = *app.add_subcommand("explain", "Draw which inputs each output reads");
   ExplainCommand& c = t.explain;
   explain.add_option("NAME", t.explain_name, "name of a problem")->required();
-  explain.add_option("--svg", c.svg, "also draw into this file (- for standard output instead of text)")
+  explain
+      .add_option("--svg", c.svg,
+                  "also write the drawing to this SVG file (-: to standard output, instead of the text)")
       ->type_name("FILE");
-  explain.add_option("--output", t.explain_output, "the output whose plane is drawn, e.g. 0x3")->type_name("O[xO]");
+  explain.add_option("--output", t.explain_output, "output whose window is drawn in the plane, e.g. 0x3")
+      ->type_name("O[xO]");
   explain
       .add_option("--ranks", t.explain_ranks,
                   "also draw the last pooled axis divided among ranks: 4, or bounds such as 0,5,6,10")
       ->type_name("R");
-  explain.add_flag("--full", c.full, "leave nothing out, however many outputs there are");
+  explain.add_flag("--full", c.full, "draw all outputs, however many there are");
   explain.add_flag("--ascii", c.ascii, "draw with ASCII characters");
   explain.add_flag("--json", c.json, "print the windows, or with --strategy the strategy, as JSON");
   explain.add_flag("--strategy", c.strategy,
-                   "print how it is computed on dense tensors, and the bytes and operations of that");
+                   "print how the problem is computed on dense tensors, and how many bytes and operations that takes");
   explain.footer(std::string("Examples:\n  oriel explain max:f32:7:k3s2\n  oriel explain max:f32:7:k3s2:ceil\n"
                              "  oriel explain avg:f32:1x1x6x7:k3x3s2p1 --output 0x3 --svg windows.svg\n") +
                  kNameHelp);
@@ -178,13 +183,13 @@ void add_bench(CLI::App& app, Typed& t) {
       ->check(CLI::IsMember({"cpu", "cuda"}))
       ->type_name("DEVICE")
       ->capture_default_str();
-  bench.add_option("-t,--threads", c.threads, "threads of the pool and of the copy, on the CPU")
+  bench.add_option("-t,--threads", c.threads, "number of threads of the pool and the copy, on the CPU")
       ->check(CLI::Range(1, 4096))
       ->capture_default_str();
-  bench.add_option("--repetitions", c.repetitions, "least number of samples")
+  bench.add_option("--repetitions", c.repetitions, "smallest number of samples")
       ->check(CLI::Range(3, 1000000))
       ->capture_default_str();
-  bench.add_option("--seconds", c.seconds, "least time for each problem")
+  bench.add_option("--seconds", c.seconds, "shortest measurement of each problem, in seconds")
       ->check(CLI::Range(0.0, 3600.0))
       ->capture_default_str();
   bench.add_flag("--json", c.json, "print JSON");
@@ -201,19 +206,21 @@ void add_scale(CLI::App& app, Typed& t) {
   scale.add_option("--grid", t.scale_grid, "ranks along each axis of the tensor; leading 1s may be left out")
       ->type_name("RxR...")
       ->required();
-  scale.add_flag("--balanced", c.balanced, "outputs in even parts (default: where their windows' centres are)");
+  scale.add_flag("--balanced", c.balanced,
+                 "divide the outputs evenly (default: each belongs to the rank of its window's centre)");
   const char* const cluster = "Cluster";
-  scale.add_option("--network", t.scale_network, "latency and bandwidth of a node's link (default: 2us,25GB/s)")
+  scale
+      .add_option("--network", t.scale_network, "latency and bandwidth of a node's network link (default: 2us,25GB/s)")
       ->type_name("SECONDS,BYTES/s")
       ->group(cluster);
   scale
       .add_option("--ranks-per-node", c.cluster.ranks_per_node,
-                  "ranks of a node, a block of the grid that shares a link")
+                  "number of ranks on a node: a block of the grid that shares one link")
       ->check(CLI::Range(1, 1000000))
       ->type_name("N")
       ->group(cluster)
       ->capture_default_str();
-  scale.add_option("--memory-bandwidth", t.scale_memory, "what a rank moves (default: 4GB/s)")
+  scale.add_option("--memory-bandwidth", t.scale_memory, "memory bandwidth of a rank (default: 4GB/s)")
       ->type_name("BYTES/s")
       ->group(cluster);
   scale.add_option("--overhead", t.scale_overhead, "time that a message costs its sender (default: 0.4us)")
@@ -221,13 +228,14 @@ void add_scale(CLI::App& app, Typed& t) {
       ->group(cluster);
   scale.add_flag("--json", c.json, "print JSON");
   scale.footer(
-      std::string("Counts are exact; times are a model's (docs/distributed.md). Example:\n"
+      std::string("Counts are exact; times come from a model (docs/distributed.md). Example:\n"
                   "  oriel scale max:f32:1x32x1024x1024x1024:k3x3x3s2p1 --grid 64x64x64 --ranks-per-node 64\n") +
       kNameHelp);
 }
 
 void add_tile(CLI::App& app, Typed& t) {
-  CLI::App& tile = *app.add_subcommand("tile", "Show what a kernel of the tile language becomes on a machine");
+  CLI::App& tile = *app.add_subcommand(
+      "tile", "Show a kernel of the tile language for a machine: instructions, checks, costs, generated code");
   TileCommand& c = t.tile;
   tile.add_option("KERNEL", c.kernel, "name of a shipped kernel; list prints them")->required();
   tile.add_option("--shape", t.tile_shape, "shape of the input: planes x height x width")->type_name("PxHxW");
@@ -238,14 +246,14 @@ void add_tile(CLI::App& app, Typed& t) {
   tile.add_option("--machine", c.machine, "machine whose limits are checked")
       ->check(CLI::IsMember({"trn1", "trn2", "trn3", "native"}))
       ->capture_default_str();
-  tile.add_option("--set", t.tile_values, "a parameter of the kernel, e.g. pool_size=2")->type_name("NAME=N");
-  tile.add_option("--nki", c.nki, "generation of the emitted text")
+  tile.add_option("--set", t.tile_values, "value of a parameter of the kernel, e.g. pool_size=2")->type_name("NAME=N");
+  tile.add_option("--nki", c.nki, "NKI version of the generated code")
       ->check(CLI::IsMember({"0.1", "0.6"}))
       ->capture_default_str();
-  tile.add_option("--only", c.only, "the only part to print")
+  tile.add_option("--only", c.only, "print only this part")
       ->check(CLI::IsMember({"ir", "checks", "report", "picture", "nki", "cuda"}));
   tile.footer(
-      "Exit code 1 when the machine cannot run it. Examples:\n  oriel tile tensor_avgpool_kernel --shape 2x6x6 "
+      "Exit code 1 if the machine cannot run it. Examples:\n  oriel tile tensor_avgpool_kernel --shape 2x6x6 "
       "--set pool_size=2\n  oriel tile max_pool2d --shape 64x112x112 --set kernel=3 --set stride=2 --set "
       "padding=1 --machine trn1\n");
 }
@@ -273,7 +281,7 @@ PoolCommand finish_pool(Typed& t) {
   if (!t.pool_dtype.empty()) c.dtype = parse_dtype(t.pool_dtype);
   c.index_space = t.index_space == "tensor" ? IndexSpace::tensor : IndexSpace::plane;
   if (!c.indices.empty() && c.pool.op != Op::max && c.pool.op != Op::min)
-    throw Error(fmt::format("--indices: is for --op max and min, but the op is {}", name(c.pool.op)));
+    throw Error(fmt::format("--indices: needs --op max or min, but the op is {}", name(c.pool.op)));
   if (c.indices == "-") throw Error("--indices: cannot be a stream; allowed: a file");
   if (!c.indices.empty() && c.indices == c.out)
     throw Error(fmt::format("--indices: '{}' is OUT too; allowed: another file", c.out));
@@ -375,7 +383,8 @@ Command finish(const CLI::App& app, const std::string& command, Typed& t) {
 
 void add_commands(CLI::App& app, Typed& t) {
   app.name("oriel");
-  app.description("Pooling: windows that step over arrays and pictures, reduced to their max, min, mean, sum or norm.");
+  app.description(
+      "Pooling of arrays and images: the max, min, mean, sum or norm of each position of a sliding window.");
   app.footer(
       "Start with: oriel pool --help, oriel explain max:f32:7:k3s2:ceil\nExit codes: 0 done, 1 failure or difference, "
       "2 bad command line. NO_COLOR is respected.\n");

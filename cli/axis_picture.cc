@@ -68,7 +68,7 @@ AxisPicture picture_with(const Problem& problem, int i, Detail detail) {
 
 std::string plural(index_t n, std::string_view word) { return fmt::format("{} {}{}", n, word, n == 1 ? "" : "s"); }
 
-// How many inputs before the last one read are read by nobody; -1 where counting would take too long.
+// The number of inputs before the last one read that no window reads; -1 if counting would take too long.
 index_t count_holes(const Axis& a) {
   constexpr index_t longest = 100000;
   const Range read = a.needs({0, a.out});
@@ -92,7 +92,7 @@ void ceil_facts(const Problem& problem, const Axis& a, std::vector<std::string>&
   const index_t floor_out = with_ceil(a, false).out;
   if (rounded_up(a) > a.out)
     out.push_back(fmt::format(
-        "ceil rounds up to {}, but window {} would start at place {}, beyond the last input: it is dropped.",
+        "ceil rounds up to {}, but window {} would start at coordinate {}, beyond the last input: it is dropped.",
         plural(rounded_up(a), "output"), a.out, a.start(a.out)));
   if (floor_out == a.out) {
     out.push_back(fmt::format("ceil changes nothing here: floor gives {} too.", plural(a.out, "output")));
@@ -168,7 +168,7 @@ AxisPicture picture_axis(const Problem& problem, int i, int columns, bool full) 
   constexpr index_t most_full = 4096;
   const index_t places = std::max(a.counted.end, window_end(a, a.out - 1)) - a.counted.begin;
   if (full && (places > most_full || a.out > most_full))
-    throw Error(fmt::format("--full: shows at most {} outputs and places, but axis {} has {} and {}", most_full,
+    throw Error(fmt::format("--full: shows at most {} outputs and coordinates, but axis {} has {} and {}", most_full,
                             problem.axes[static_cast<std::size_t>(i)], a.out, places));
   if (full || (places <= columns && a.out <= most_whole)) return picture_with(problem, i, kDetails.front());
   AxisPicture picture;
@@ -216,7 +216,7 @@ std::vector<std::string> size_lines(const Problem& problem, int i) {
   if (problem.pool.windows.kind == WindowKind::global)
     return {fmt::format("one window over all {} inputs: 1 output", a.in)};
   if (problem.pool.windows.kind == WindowKind::adaptive)
-    return {fmt::format("{} windows share {}; window o sees inputs floor(o * {} / {}) to ceil((o + 1) * {} / {}) - 1",
+    return {fmt::format("{} windows split {}; window o reads inputs floor(o * {} / {}) to ceil((o + 1) * {} / {}) - 1",
                         a.out, plural(a.in, "input"), a.in, a.out, a.in, a.out)};
   const bool up = problem.pool.windows.ceil_mode;
   const index_t rounded = up ? rounded_up(a) : a.out;

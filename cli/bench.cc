@@ -60,7 +60,7 @@ class Workload {
     return static_cast<std::size_t>(bytes);
   }
 
-  // Runs once and compares; says with what. Throws Error where the bits differ.
+  // Runs once and compares; says with what. Throws Error if the bits differ.
   std::string verify() const {
     run();
     if (device_ != nullptr) {

@@ -9,7 +9,7 @@
 
 namespace oriel::cli {
 
-/// Throws Error where `word`, the first of a command line, is neither an option nor a subcommand of `app`, whose names
+/// Throws Error if `word`, the first of a command line, is neither an option nor a subcommand of `app`, whose names
 /// it lists: CLI11 would only say that some subcommand is missing.
 void check_subcommand(const CLI::App& app, const std::string& word);
 

@@ -9,7 +9,7 @@
 
 namespace oriel::cli {
 
-/// The device's name and its multiprocessors. Throws Error where there is no device or no backend.
+/// The device's name and its multiprocessors. Throws Error if there is no device or no backend.
 std::string device_name();
 
 /// Returns when everything that was put on the device is done. Throws Error with CUDA's text.

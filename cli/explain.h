@@ -27,7 +27,7 @@ std::string explain_svg(const Problem& problem, const Extents& output, bool full
 /// Every window along every axis, as JSON.
 std::string explain_json(const Problem& problem);
 
-/// How the problem is carried out, for people and for programs.
+/// How the problem is computed, as text and as JSON.
 std::string strategy_text(const Problem& problem);
 std::string strategy_json(const Problem& problem);
 

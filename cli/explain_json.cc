@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
+#include <vector>
 
 #include "cli/axis_picture.h"
 #include "cli/explain.h"
@@ -10,8 +12,52 @@
 namespace oriel::cli {
 namespace {
 
-Json axis_json(const Problem& problem, int i) {
-  const Axis& a = problem.axis[static_cast<std::size_t>(i)];
+// Coordinates are listed one by one on axes of at most this many inputs and taps.
+constexpr index_t kMostListed = 100000;
+
+bool lists_coordinates(const Axis& a) {
+  if (a.in > kMostListed) return false;
+  index_t taps = 0;
+  for (index_t o = 0; o < a.out && taps <= kMostListed; ++o) taps += std::min(a.width(o), kMostListed + 1);
+  return taps <= kMostListed;
+}
+
+// The coordinates of the taps of a window, in three lists.
+Json coordinates_json(const Axis& a, index_t output) {
+  Json inputs = Json::array(), padding = Json::array(), beyond = Json::array();
+  for (index_t t = 0; t < a.width(output); ++t) {
+    const index_t coordinate = a.at(output, t);
+    const Mark mark = mark_at(a, output, coordinate);
+    (mark == Mark::tap ? inputs : mark == Mark::padding ? padding : beyond).push_back(coordinate);
+  }
+  return {{"input_coordinates", std::move(inputs)},
+          {"padding_coordinates", std::move(padding)},
+          {"beyond_coordinates", std::move(beyond)}};
+}
+
+// The inputs that no window of `windows` reads.
+Json unread_json(const Axis& a, const Json& windows) {
+  std::vector<bool> read(static_cast<std::size_t>(a.in));
+  for (const Json& window : windows)
+    for (const Json& coordinate : window["input_coordinates"]) read[coordinate.get<std::size_t>()] = true;
+  Json unread = Json::array();
+  for (std::size_t i = 0; i < read.size(); ++i)
+    if (!read[i]) unread.push_back(i);
+  return unread;
+}
+
+// The windows as given, with padding as numbers; null unless all windows are alike.
+Json window_json(const Problem& problem, const Axis& a) {
+  if (problem.pool.windows.kind != WindowKind::uniform) return {};
+  return {{"kernel", a.kernel},
+          {"stride", a.stride},
+          {"padding_before", -a.counted.begin},
+          {"padding_after", a.counted.end - a.in},
+          {"dilation", a.dilation},
+          {"span", a.extent()}};
+}
+
+Json windows_json(const Problem& problem, const Axis& a, bool with_coordinates) {
   Json windows = Json::array();
   for (index_t o = 0; o < a.out; ++o) {
     const Row row = describe_window(problem, a, o);
@@ -22,13 +68,30 @@ Json axis_json(const Problem& problem, int i) {
                        {"padding", row.padding},
                        {"beyond", row.beyond},
                        {"divisor", row.divisor}});
+    if (with_coordinates) windows.back().update(coordinates_json(a, o));
   }
-  return {{"axis", problem.axes[static_cast<std::size_t>(i)]},
-          {"inputs", a.in},
-          {"outputs", a.out},
-          {"read_to", a.needs({0, a.out}).end},
-          {"facts", facts(problem, i)},
-          {"windows", std::move(windows)}};
+  return windows;
+}
+
+Json axis_json(const Problem& problem, int i) {
+  const Axis& a = problem.axis[static_cast<std::size_t>(i)];
+  const bool with_coordinates = lists_coordinates(a);
+  Json windows = windows_json(problem, a, with_coordinates);
+  Json axis{{"axis", problem.axes[static_cast<std::size_t>(i)]},
+            {"inputs", a.in},
+            {"outputs", a.out},
+            {"window", window_json(problem, a)},
+            {"size", size_lines(problem, i)},
+            {"read_to", a.needs({0, a.out}).end},
+            {"facts", facts(problem, i)}};
+  if (with_coordinates) axis["unread_inputs"] = unread_json(a, windows);
+  axis["windows"] = std::move(windows);
+  return axis;
+}
+
+// The word of a problem's name for its padding; `given` if there is none.
+std::string_view padding_word(Padding padding) {
+  return padding == Padding::given ? "given" : padding == Padding::same_upper ? "same" : "same_lower";
 }
 
 }  // namespace
@@ -43,9 +106,18 @@ std::string explain_json(const Problem& problem) {
                               problem.axes[n], problem.axis[n].out));
     axes.push_back(axis_json(problem, i));
   }
-  return json_text({{"name", to_string(problem)},
+  const std::string text = to_string(problem);
+  const Pool& pool = problem.pool;
+  return json_text({{"name", text},
+                    {"op", text.substr(0, text.find(':'))},
+                    {"dtype", name(problem.dtype)},
                     {"shape", json_of(problem.shape)},
                     {"output_shape", json_of(problem.output_shape)},
+                    {"padding", padding_word(pool.windows.padding)},
+                    {"ceil_mode", pool.windows.ceil_mode},
+                    {"count_include_pad", pool.count_include_pad},
+                    {"headline", headline(problem)},
+                    {"divisor_rule", divisor_rule(problem)},
                     {"axes", std::move(axes)}});
 }
 

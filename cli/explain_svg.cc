@@ -143,7 +143,7 @@ void draw_row(Canvas& canvas, const Problem& problem, const AxisPicture& picture
   if (row.beyond > 0) canvas.text(x + (average ? 124 : 66), y + 17, "partial");
 }
 
-// An average's divisor is the count itself where one axis is pooled.
+// An average's divisor is the count itself if one axis is pooled.
 const char* count_title(const Problem& problem) {
   if (problem.pool.op != Op::avg || problem.pool.divisor != 0) return "";
   return problem.pooled == 1 ? "divisor" : "counts";

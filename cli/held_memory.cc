@@ -54,7 +54,7 @@ void bound_inputs(const PoolCommand& c) {
     return io::set_memory_bound(io::machine_memory() / 4 * 3,
                                 "three quarters of this machine's memory; --memory allows more");
   io::set_memory_bound(c.memory - resident_bytes(),
-                       fmt::format("what --memory leaves beside the program's own {} MiB", resident_bytes() >> 20));
+                       fmt::format("what --memory leaves after the program's own {} MiB", resident_bytes() >> 20));
 }
 
 void check_whole(const PoolCommand& c, const Problem& problem) {

@@ -11,7 +11,7 @@ index_t resident_bytes();
 /// The most that it was so far.
 index_t peak_bytes();
 
-/// Makes the allocator give back at once what is no longer used.
+/// Makes the allocator return memory to the system as soon as it is no longer used.
 void keep_memory_low();
 
 /// What the program and HDF5 (if an input or an output is such a file) take while blocks are made, beside the blocks

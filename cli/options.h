@@ -96,7 +96,7 @@ struct InfoCommand {
   bool json = false;
 };
 
-/// A text that was asked for: help, the version, a completion script.
+/// A text to print: help, the version, a completion script.
 struct TextCommand {
   std::string text;
 };
@@ -107,7 +107,7 @@ using Command = std::variant<TextCommand, PoolCommand, CheckCommand, ExplainComm
 /// The arguments after the program's name as a command. Throws UsageError. Reads and writes no files.
 Command parse_command(const std::vector<std::string>& arguments);
 
-// Each subcommand: its work, its output, its exit code. They throw Error, or UsageError where the options do not fit
+// Each subcommand: its work, its output, its exit code. They throw Error, or UsageError if the options do not fit
 // the input.
 int run_pool(const PoolCommand& command);
 int run_check(const CheckCommand& command);

@@ -97,7 +97,7 @@ class Run {
         if (block_ < end) make(blocks_->block(block_));
       });
     }
-    progress.set("bringing it to the disk");
+    progress.set("flushing it to the disk");
     team_.expect(result_bytes() + out_.bytes_there() + (indices_ ? indices_->bytes_there() : 0));
     const AddSeconds timed(seconds_.write);
     out_.finish();
@@ -206,10 +206,9 @@ class Run {
     constexpr double worth_a_word = 1.25;
     const double each = static_cast<double>(reads.reads) / static_cast<double>(std::max<index_t>(reads.chunks, 1));
     if (team_.rank() != 0 || c_.quiet || each < worth_a_word) return;
-    progress.complain(
-        fmt::format("{}: in so little memory its chunks are read and decoded up to {:.3g} times; --memory "
-                    "{}MiB suffices for once\n",
-                    detail::printable(c_.in), each, ceil_div(reads.memory_for_one, index_t{1} << 20)));
+    progress.complain(fmt::format(
+        "{}: with so little memory its chunks are read and decoded up to {:.3g} times; with --memory {}MiB once\n",
+        detail::printable(c_.in), each, ceil_div(reads.memory_for_one, index_t{1} << 20)));
   }
 
   void allocate() {

@@ -58,7 +58,7 @@ Json to_json(const PoolReport& r) {
   return json;
 }
 
-// For people, if it is not all of IN and was not asked for; else empty.
+// A note to print if only a part of IN was read, unless the command named that part; else empty.
 std::string note_of(const PoolReport& r) {
   return r.picture ? detail::printable(io::pages_note(*r.picture, r.command.in)) : "";
 }

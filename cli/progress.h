@@ -11,7 +11,7 @@ namespace oriel::cli {
 
 /// True when the descriptor is a terminal and NO_COLOR does not forbid colours.
 bool wants_colour(int descriptor);
-/// Columns of the terminal; 100 where there is none.
+/// Columns of the terminal; 100 if there is none.
 int terminal_width(int descriptor);
 /// Writes to standard output; throws Error when it cannot (a full disk).
 void print(std::string_view text);

@@ -18,7 +18,7 @@ constexpr Unit kBytes[] = {{"", 1},          {"B", 1},    {"kB", 1e3},         {
 constexpr Unit kSeconds[] = {{"s", 1}, {"ms", 1e-3}, {"us", 1e-6}, {"ns", 1e-9}, {"", 1}};
 constexpr Unit kBandwidths[] = {{"B/s", 1}, {"MB/s", 1e6}, {"GB/s", 1e9}, {"TB/s", 1e12}};
 
-// A number and a unit; nothing where it is not one, negative or beyond 2^63.
+// A number and a unit; nothing if it is not one, negative or beyond 2^63.
 std::optional<double> parse(std::string_view text, std::span<const Unit> units) {
   double value = 0;
   const char* const end = text.data() + text.size();

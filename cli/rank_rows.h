@@ -21,7 +21,7 @@ struct RankRow {
 /// for bounds that do not go from 0 to the axis's inputs, ascending.
 std::vector<RankRow> rank_rows(const Problem& problem, const std::vector<index_t>& bounds);
 
-/// The rows as lines of text. Throws Error where there is too much to draw.
+/// The rows as lines of text. Throws Error if there is too much to draw.
 std::string ranks_text(const Problem& problem, const std::vector<RankRow>& rows, bool ascii);
 
 /// Bounds as typed: `4` for as many even parts, or `0,5,6,6,10`. Throws Error.

@@ -41,7 +41,7 @@ using namespace oriel::cli;
 // Called by the watchdog's thread, which may not call MPI: mpirun ends all when one rank ends so.
 [[noreturn]] void end_this(const std::string& what) {
   const std::string text =
-      fmt::format("a rank does not go on while {}: it is stopped or hangs (see --deadline)\n", what);
+      fmt::format("a rank makes no progress while {}: it is stopped or hangs (see --deadline)\n", what);
   io::remove_unfinished_outputs();
   fmt::print(stderr, "oriel pool: {}", text);
   std::fflush(stderr);
@@ -89,7 +89,7 @@ class MpiTeam : public Team {
 
  private:
   std::string from(int root, const std::string& mine) {
-    const std::shared_ptr<void> watched = watch("telling the others");
+    const std::shared_ptr<void> watched = watch("sending to the other ranks");
     std::vector<char> text(4001, '\0');
     if (rank_ == root) mine.copy(text.data(), text.size() - 1);
     MPI_Bcast(text.data(), static_cast<int>(text.size()), MPI_CHAR, root, MPI_COMM_WORLD);
@@ -125,8 +125,8 @@ class MpiTeam : public Team {
     return missing;
   }
 
-  // Returns when all ranks have come here, or ends all ranks at the deadline and names who has not: rank 0 sees all of
-  // them, the others see it.
+  // Returns when all ranks have come here, or ends all ranks at the deadline and names those that have not: rank 0 sees
+  // all of them, the others see it.
   void meet() {
     if (size_ == 1) return;
     char token = 0;
@@ -144,7 +144,7 @@ class MpiTeam : public Team {
       if (!missing.empty()) end_all(complaint(missing));
       for (int r = 1; r < size_; ++r)
         MPI_Isend(&token, 1, MPI_CHAR, r, go, MPI_COMM_WORLD, &requests[static_cast<std::size_t>(r - 1)]);
-      const std::shared_ptr<void> watched = watch("meeting the others");
+      const std::shared_ptr<void> watched = watch("waiting for the other ranks");
       MPI_Waitall(size_ - 1, requests.data(), MPI_STATUSES_IGNORE);
     } else {
       constexpr double later = 2;  // than rank 0, which may wait for another
@@ -157,8 +157,9 @@ class MpiTeam : public Team {
 
   std::string complaint(const std::vector<int>& missing) const {
     const bool one = missing.size() == 1;
-    return fmt::format("rank{} {} {} not come for {:.3g} s: stopped, hanging or slower than --deadline {:.3g}s allows",
-                       one ? "" : "s", fmt::join(missing, ", "), one ? "has" : "have", patience(), deadline_);
+    return fmt::format(
+        "rank{} {} {} not responded for {:.3g} s: stopped, hanging or slower than --deadline {:.3g}s allows",
+        one ? "" : "s", fmt::join(missing, ", "), one ? "has" : "have", patience(), deadline_);
   }
 
   Watchdog& watchdog_;
@@ -201,7 +202,7 @@ int main(int argc, char** argv) {
   MpiTeam team(watchdog);
   watched.reset();
   const int code = run(std::vector<std::string>(argv + 1, argv + argc), team);
-  watched = team.watch("MPI ends");
+  watched = team.watch("ending MPI");
   MPI_Finalize();
   watched.reset();
   return code;

@@ -55,8 +55,8 @@ void start_ranks(int argc, char** argv) {
   if (!by.rank.empty() && by.rank != "0") std::exit(kExitFailure);  // one of them speaks
   throw UsageError(
       "oriel pool",
-      fmt::format("mpirun of {} started {} ranks, but {} cannot run: {}; allowed: a build where that MPI's development "
-                  "files are (lib{}-dev), one rank, or ORIEL_MPI=none for ranks that each do the whole work",
+      fmt::format("mpirun of {} started {} ranks, but {} cannot run: {}; allowed: a build with that MPI's development "
+                  "files (lib{}-dev), one rank, or ORIEL_MPI=none, which lets each rank do all of the work",
                   by.mpi, by.ranks.empty() ? "some" : by.ranks, program.string(), std::strerror(errno), by.mpi));
 }
 

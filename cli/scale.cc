@@ -49,7 +49,7 @@ std::string pass_text(const PassCost& p) {
 
 int run_scale(const ScaleCommand& c) {
   if (c.by_old_name)
-    complain("oriel plan", "is called oriel scale now; the next release will not know the old name", 0);
+    complain("oriel plan", "is now called oriel scale; the next release will not accept the old name", 0);
   const std::vector<PassCost> passes = costs(c);
   const index_t ranks = element_count(c.grid);
   const Extents node = node_block(c.grid, c.problem.shape, c.cluster.ranks_per_node);
@@ -75,8 +75,8 @@ int run_scale(const ScaleCommand& c) {
                                  to_string(c.grid), c.balanced ? "in even parts" : "where their windows' centres are");
   for (const PassCost& p : passes) text += pass_text(p);
   text += fmt::format(
-      "\nTimes are predicted, not measured: a rank moves {}/s of memory; nodes of {} rank{} (blocks of {}) send {}/s, "
-      "{} late;\na message costs {}.\n",
+      "\nTimes are predicted, not measured. Assumed: {}/s of memory bandwidth for each rank; nodes of {} rank{} "
+      "(blocks of {}) that send\n{}/s with a latency of {}; {} of overhead for each message.\n",
       show_bytes(c.cluster.memory), c.cluster.ranks_per_node, c.cluster.ranks_per_node == 1 ? "" : "s", to_string(node),
       show_bytes(c.cluster.network), show_seconds(c.cluster.latency), show_seconds(c.cluster.overhead));
   print(text);

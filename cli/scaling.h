@@ -30,11 +30,11 @@ struct PassCost {
   double overlapped = 0;  ///< the same with the exchange hidden behind the interior
 };
 
-/// The block of the grid that the ranks of a node form: the one with least surface. Throws Error where `ranks` is no
+/// The block of the grid that the ranks of a node form: the one with least surface. Throws Error if `ranks` is no
 /// product of numbers that the grid has room for.
 Extents node_block(const Extents& grid, const Extents& shape, index_t ranks);
 
-/// All passes that the pool has use for: forward, and its gradient where it has one.
+/// All passes of the pool: forward, and its gradient if it has one.
 std::vector<PassCost> costs(const ScaleCommand& command);
 
 }  // namespace oriel::cli

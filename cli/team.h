@@ -32,7 +32,7 @@ class Team {
   /// As long as what it gives lives, all ranks do the same thing in calls that wait for each other, which the deadline
   /// ends. `what` is for its error, e.g. `closing the file`.
   virtual std::shared_ptr<void> watch(const std::string&) { return nullptr; }
-  /// Makes an HDF5 file access property list one for ranks that open a file together; null where there is one rank.
+  /// Makes an HDF5 file access property list one for ranks that open a file together; null if there is one rank.
   using UseRanks = void (*)(std::int64_t list);
   virtual UseRanks use_ranks() const { return nullptr; }
 };

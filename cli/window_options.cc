@@ -118,7 +118,7 @@ Pool make_pool(const WindowOptions& options) {
       fail("--divisor", options.divisor, "a whole number >= 1");
   }
   if (!options.norm.empty()) {
-    if (pool.op != Op::lp) throw Error(fmt::format("--norm: is for --op lp, but the op is {}", name(pool.op)));
+    if (pool.op != Op::lp) throw Error(fmt::format("--norm: needs --op lp, but the op is {}", name(pool.op)));
     pool.norm = parse_norm(options.norm);
   }
   if (options.nan == "omit") pool.nan = NanPolicy::omit;

@@ -243,7 +243,7 @@ void unpool(const Extents& axes, const UnpoolOperands& operands, const Options& 
   const auto& [by_name, y, indices, space, x] = operands;
   const Argument y_argument = check_tensor(what, "y", y);
   if (space == IndexSpace::window)
-    fail(what, "indices", "must count places of the plane or the tensor", "space is window");
+    fail(what, "indices", "must count elements of the plane or the tensor", "space is window");
   const Argument x_argument = check_output(what, "x", x, y.dtype, x.shape);
   Problem problem = detail::resolve_axes(what.name, axes, x.shape);
   problem.dtype = y.dtype;
@@ -274,8 +274,7 @@ void detail::forward(const Windows& windows, const ErasedReduction& reduction, c
   check_like(what, "x", x, reduction.input, x.shape);
   check_apart(what, x_argument, check_output(what, "y", y, reduction.output, problem.output_shape));
   check_options(what, options);
-  if (x.device != Device::cpu)
-    fail(what, "x", "must be on the CPU, as a reduction of your own is", "is on a CUDA device");
+  if (x.device != Device::cpu) fail(what, "x", "must be on the CPU for a reduction of your own", "is on a CUDA device");
   const cpu::ExecutorScope scope(options.executor);
   cpu::run_user(problem, reduction, x, y, options.threads);
 }

@@ -96,7 +96,7 @@ class Parser {
  private:
   // The next word; the rest stays in `name`.
   std::string_view next(std::string_view& name, const char* what) {
-    if (!more_) fail("must go on with " + std::string(what) + ", as in max:f32:8x64x112x112:k3x3s2p1, but ends");
+    if (!more_) fail("must continue with " + std::string(what) + ", as in max:f32:8x64x112x112:k3x3s2p1, but ends");
     const std::size_t colon = name.find(':');
     const std::string_view word = name.substr(0, colon);
     more_ = colon != std::string_view::npos;
@@ -128,7 +128,7 @@ class Parser {
         flag(word, "backward", seen_backward_)) {
       if (same_upper_) pool_.windows.padding = Padding::same_upper;
       if (same_lower_) pool_.windows.padding = Padding::same_lower;
-      if (same_upper_ && same_lower_) fail("same and same_lower exclude each other, but both are there");
+      if (same_upper_ && same_lower_) fail("same and same_lower exclude each other, but both are given");
       if (exclude_) pool_.count_include_pad = false;
       if (omit_) pool_.nan = NanPolicy::omit;
       if (global_) set_kind(WindowKind::global);
@@ -136,7 +136,7 @@ class Parser {
     }
     Reader reader(word);
     if (reader.take("div")) {
-      if (pool_.divisor != 0) fail("div is there twice");
+      if (pool_.divisor != 0) fail("div is given twice");
       pool_.divisor = reader.number("div and a number such as div9");
       if (pool_.divisor == 0) fail("the divisor must be >= 1, but the word is " + quoted(word));
     } else if (reader.take("axes")) {
@@ -172,13 +172,13 @@ class Parser {
 
   static void read_list(Reader& reader, const char* what, Extents& list, char separator, const char* allowed,
                         bool may_be_negative) {
-    if (!list.empty()) fail(std::string(what) + " is there twice");
+    if (!list.empty()) fail(std::string(what) + " is given twice");
     list = reader.list(separator, allowed, may_be_negative);
   }
 
   // p1, p0+1, p1x2, p0+1x2: a value without + stands for both sides.
   void read_padding(Reader& reader, const char* allowed) {
-    if (!pool_.windows.pad_lo.empty()) fail("p is there twice");
+    if (!pool_.windows.pad_lo.empty()) fail("p is given twice");
     bool both = false;
     do {
       if (pool_.windows.pad_lo.size() == kMaxRank)
@@ -203,27 +203,27 @@ class Parser {
 
   static bool flag(std::string_view word, std::string_view text, bool& seen) {
     if (word != text) return false;
-    if (seen) fail(std::string(text) + " is there twice");
+    if (seen) fail(std::string(text) + " is given twice");
     seen = true;
     return true;
   }
 
   void set_kind(WindowKind kind) {
     if (pool_.windows.kind != WindowKind::uniform && pool_.windows.kind != kind)
-      fail("global and out exclude each other, but both are there");
+      fail("global and out exclude each other, but both are given");
     pool_.windows.kind = kind;
   }
 
   static void check(const Problem& p) {
     if (!p.order.empty()) dense_pitch(p.shape, p.order);
     if (p.indices && p.pool.op != Op::max && p.pool.op != Op::min)
-      fail("indices go with max and min only, but the op is " + std::string(name(p.pool.op)));
+      fail("indices are for max and min only, but the op is " + std::string(name(p.pool.op)));
     if (!p.codes) return;
-    if (p.indices) fail("indices and codes exclude each other, but both are there");
+    if (p.indices) fail("indices and codes exclude each other, but both are given");
     if (p.pool.op != Op::max && p.pool.op != Op::min)
-      fail("codes go with max and min only, but the op is " + std::string(name(p.pool.op)));
+      fail("codes are for max and min only, but the op is " + std::string(name(p.pool.op)));
     if (p.taps() > kMostByteCodes)
-      fail("codes go with windows of at most " + std::to_string(kMostByteCodes) + " taps, but these have " +
+      fail("codes are for windows of at most " + std::to_string(kMostByteCodes) + " taps, but these have " +
            std::to_string(p.taps()));
   }
 

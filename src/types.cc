@@ -44,13 +44,13 @@ std::string list_of(const Entry (&entries)[N]) {
 std::string_view name(Dtype dtype) {
   for (const DtypeName& e : kDtypes)
     if (e.dtype == dtype) return e.text;
-  throw Error("dtype: the value " + std::to_string(static_cast<int>(dtype)) + " names no element type");
+  throw Error("dtype: the value " + std::to_string(static_cast<int>(dtype)) + " is not an element type");
 }
 
 std::string_view name(Op op) {
   for (const OpName& e : kOps)
     if (e.op == op) return e.text;
-  throw Error("op: the value " + std::to_string(static_cast<int>(op)) + " names no reduction");
+  throw Error("op: the value " + std::to_string(static_cast<int>(op)) + " is not a reduction");
 }
 
 Dtype parse_dtype(std::string_view text) {

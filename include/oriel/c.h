@@ -1,13 +1,13 @@
-/* Oriel in C: what other languages call. docs/c.md has an example of each function.
+/* Oriel in C: what other languages call. c.md in share/doc/oriel has an example of each function.
  *
  * Rules of the whole header:
- *  - Functions that return an oriel_status return ORIEL_OK or say what is wrong: oriel_last_error() has the text. What
- *    they would have written is then as it was, but for tensors that a call had begun to write.
- *  - A struct begins with its size in bytes, which the caller sets (the macros ORIEL_..._INIT do); the rest may be
- *    zero, which is the default of every field. Later versions add fields at the end, whose default is what was before.
- *  - Sizes of arrays, extents and the like are int64_t; kinds are int32_t with the numbers that stand here.
- *  - Nothing is kept of what a caller passes. Any number of threads may call at once. No C++ exception leaves a call.
- * Symbols are added within one ORIEL_C_ABI; none changes or goes. liboriel_c's soname is that number. */
+ *  - Functions that return an oriel_status return ORIEL_OK or the kind of an error, whose text oriel_last_error()
+ *    returns. After an error, outputs are unchanged, except tensors that the call had begun to write.
+ *  - A struct begins with its size in bytes, which the caller sets (the macros ORIEL_..._INIT do); every other field
+ *    may be zero, which is its default. Later versions add fields at the end, whose default keeps the former behaviour.
+ *  - Extents and numbers of elements are int64_t; enumerations are int32_t with the numbers in this header.
+ *  - No call keeps a pointer that it was passed. Any number of threads may call at once. No call throws an exception.
+ * Within one ORIEL_C_ABI symbols may be added, but none is changed or removed. That number is liboriel_c's soname. */
 #ifndef ORIEL_C_H_
 #define ORIEL_C_H_
 
@@ -24,10 +24,10 @@
 extern "C" {
 #endif
 
-/* The number of this interface; oriel_abi() is that of the library that runs. */
+/* The version of this interface; oriel_abi() returns the version of the library in use. */
 #define ORIEL_C_ABI 1
 
-/* Most axes of a tensor, and most axes that one call may pool. */
+/* Largest number of axes of a tensor, and of axes that one call may pool. */
 #define ORIEL_MAX_RANK 16
 #define ORIEL_MAX_POOLED 8
 
@@ -36,7 +36,7 @@ enum {
   ORIEL_OK = 0,
   ORIEL_INVALID = 1,   /* an argument is wrong */
   ORIEL_NO_MEMORY = 2, /* there is not enough memory */
-  ORIEL_NO_DEVICE = 3, /* a tensor is on a device that this build does not serve */
+  ORIEL_NO_DEVICE = 3, /* a tensor is on a device that this build does not support */
   ORIEL_INTERNAL = 4   /* anything else; please report it */
 };
 
@@ -54,37 +54,37 @@ enum {
   ORIEL_U32 = 9,
   ORIEL_I64 = 10,
   ORIEL_U64 = 11,
-  ORIEL_BOOL = 12 /* one byte; any but 0 is true, results are 0 or 1 */
+  ORIEL_BOOL = 12 /* one byte; any value but 0 is true, results are 0 or 1 */
 };
 
 enum { ORIEL_MAX = 0, ORIEL_MIN = 1, ORIEL_AVG = 2, ORIEL_SUM = 3, ORIEL_LP = 4 };
 
-/* Windows of one size and step; output_size windows that share the input evenly; one window over everything. */
+/* Windows of one size and stride; output_size windows that split the input evenly; one window over everything. */
 enum { ORIEL_UNIFORM = 0, ORIEL_ADAPTIVE = 1, ORIEL_GLOBAL = 2 };
 
-/* Padding as given, or so much that there are ceil(n / stride) outputs, the odd place after or before the input. */
+/* Padding as given, or as much as gives ceil(n / stride) outputs, an odd element of it after or before the input. */
 enum { ORIEL_PADDING_GIVEN = 0, ORIEL_SAME_UPPER = 1, ORIEL_SAME_LOWER = 2 };
 
-/* One NaN makes a result NaN, or NaN do not exist. */
+/* A NaN in a window makes its result NaN, or NaN are left out. */
 enum { ORIEL_NAN_PROPAGATE = 0, ORIEL_NAN_OMIT = 1 };
 
-/* What indices count: places of the pooled plane, of the whole tensor, or taps of the window. */
+/* What indices count: elements of the pooled plane, of the whole tensor, or taps of the window. */
 enum { ORIEL_PLANE = 0, ORIEL_TENSOR = 1, ORIEL_WINDOW = 2 };
 
 enum { ORIEL_CPU = 0, ORIEL_CUDA = 1 };
 
 enum { ORIEL_FORWARD = 0, ORIEL_BACKWARD = 1 };
 
-/* Memory as a tensor: element (i, j, ...) is i*pitch[0] + j*pitch[1] + ... elements behind data. */
+/* A view of memory as a tensor: element (i, j, ...) is i*pitch[0] + j*pitch[1] + ... elements after data. */
 typedef struct oriel_tensor {
   size_t size;          /* sizeof(oriel_tensor) */
-  void* data;           /* element (0, 0, ...); of inputs it is read only */
+  void* data;           /* element (0, 0, ...); inputs are only read */
   int32_t dtype;        /* ORIEL_F64 ... */
   int32_t device;       /* ORIEL_CPU ... */
   int32_t rank;         /* 1 to ORIEL_MAX_RANK */
   int32_t reserved;     /* 0 */
   const int64_t* shape; /* rank extents */
-  const int64_t* pitch; /* rank distances in elements, also 0 or negative; NULL: dense, the last axis innermost */
+  const int64_t* pitch; /* rank distances in elements, may be 0 or negative; NULL: dense, last axis innermost */
 } oriel_tensor;
 #define ORIEL_TENSOR_INIT \
   { sizeof(oriel_tensor), NULL, ORIEL_F64, ORIEL_CPU, 0, 0, NULL, NULL }
@@ -100,7 +100,7 @@ typedef struct oriel_pool {
   int32_t ceil_mode;  /* 1: the number of outputs is rounded up */
   int32_t exclude;    /* averages: 1: padding does not count in the divisor */
   int64_t divisor;    /* averages: replaces the count; 0: none */
-  double norm;        /* lp: p >= 1, or infinity; 0: 2 */
+  double norm;        /* lp: p >= 1, or infinity; 0: the default, 2 */
   int32_t values;     /* of each list: 1, or as many as axes are pooled */
   int32_t pooled;     /* of `axes`; 0: all axes are pooled */
   const int64_t* kernel;
@@ -117,36 +117,35 @@ typedef struct oriel_pool {
         NULL, NULL, NULL, NULL, NULL, NULL                                                                            \
   }
 
-/* How a call runs, which never changes its result. NULL instead of one: the defaults. */
+/* How a call runs; its result does not depend on it. A NULL pointer means the defaults. */
 typedef struct oriel_run {
   size_t size;      /* sizeof(oriel_run) */
-  int32_t threads;  /* to use at most; 0: all that the process may use */
+  int32_t threads;  /* largest number to use; 0: all that the process may use */
   int32_t reserved; /* 0 */
-  void* stream;     /* of tensors on a CUDA device: the cudaStream_t; NULL: the default one */
-  /* Runs the call on threads of the program's own: calls task(state, i) once for each i from 0 to tasks - 1, on
-   * whatever threads and in whatever order, and returns when all have ended. Tasks wait for nothing. NULL: oneTBB's
-   * threads. */
+  void* stream;     /* for tensors on a CUDA device: the cudaStream_t; NULL: the default stream */
+  /* Runs the call on your program's threads: calls task(state, i) once for each i from 0 to tasks - 1, on any threads
+   * and in any order, and returns when all have ended. Tasks never block. NULL: oneTBB's threads. */
   void (*executor)(void* context, int64_t tasks, void (*task)(void* state, int64_t i), void* state);
   void* executor_context;   /* executor's first argument */
-  int32_t executor_threads; /* tasks that it may run at once, at least 1; 0 without an executor */
+  int32_t executor_threads; /* tasks that it can run at once, at least 1; 0 without an executor */
   int32_t reserved2;        /* 0 */
 } oriel_run;
 #define ORIEL_RUN_INIT \
   { sizeof(oriel_run), 0, 0, NULL, NULL, NULL, 0, 0 }
 
-/* A pool on a tensor of one dtype and shape, checked. It does not change, and threads may share it. */
+/* A checked pool for tensors of one dtype and shape. It is immutable, and threads may share it. */
 typedef struct oriel_problem oriel_problem;
 
-/* What oriel_problem_describe says. Of the arrays as many values are set as there are axes, the others are 0. */
+/* What oriel_problem_describe fills in. The arrays have one value for each axis; the rest are 0. */
 typedef struct oriel_problem_info {
   size_t size;         /* sizeof(oriel_problem_info) */
   int32_t op;          /* ORIEL_MAX ... */
   int32_t dtype;       /* of the input, the result and gradients */
   int32_t rank;        /* of the input and the result */
   int32_t pooled;      /* axes that are pooled */
-  int32_t direction;   /* that the name asks for: ORIEL_FORWARD ... */
-  int32_t index_dtype; /* of the indices that the name asks for: ORIEL_I64, with `codes` ORIEL_U8; -1: none */
-  int32_t index_space; /* what those count: ORIEL_PLANE, with `codes` ORIEL_WINDOW */
+  int32_t direction;   /* in the name: ORIEL_FORWARD ... */
+  int32_t index_dtype; /* of the indices in the name: ORIEL_I64, with `codes` ORIEL_U8; -1: none */
+  int32_t index_space; /* what these indices count: ORIEL_PLANE, with `codes` ORIEL_WINDOW */
   int32_t reserved;    /* 0 */
   int64_t taps;        /* of the largest window */
   int64_t axes[ORIEL_MAX_POOLED];
@@ -156,34 +155,34 @@ typedef struct oriel_problem_info {
   int64_t output_pitch[ORIEL_MAX_RANK]; /* of a dense result in that order */
 } oriel_problem_info;
 
-/* The problem that a name describes, such as max:f32:8x64x112x112:k3x3s2p1 (include/oriel/problem.h says how). */
+/* The problem that a name describes, such as max:f32:8x64x112x112:k3x3s2p1 (syntax: include/oriel/problem.h). */
 ORIEL_C_API oriel_status oriel_problem_parse(const char* name, oriel_problem** problem);
 /* The problem of a pool on a tensor of that dtype and shape. */
 ORIEL_C_API oriel_status oriel_problem_make(const oriel_pool* pool, int32_t dtype, int32_t rank, const int64_t* shape,
                                             oriel_problem** problem);
-/* Frees what those two made; nothing for NULL. */
+/* Frees a problem that one of these two functions made; does nothing for NULL. */
 ORIEL_C_API void oriel_problem_free(oriel_problem* problem);
 
-/* Writes as many bytes of `info` as its size says. */
+/* Fills in the first info->size bytes of `info`. */
 ORIEL_C_API oriel_status oriel_problem_describe(const oriel_problem* problem, oriel_problem_info* info);
 /* The shortest name of the problem, ended by a zero byte. `length`, which may be NULL, is set to the bytes of the whole
- * text without that one; if capacity is too small for both, the text is cut off, and a capacity of 0 writes nothing.
+ * text without the zero byte. If capacity is at most that, the text is cut off; if it is 0, nothing is written.
  * oriel_active_target and oriel_supported_targets do the same. */
 ORIEL_C_API oriel_status oriel_problem_name(const oriel_problem* problem, char* text, size_t capacity, size_t* length);
-/* Whether max or min and then its gradient take less time together with stored codes (u8 indices in space
+/* Whether max or min followed by its gradient takes less time in total with stored codes (u8 indices in space
  * ORIEL_WINDOW) than without: *pay is 1 or 0. */
 ORIEL_C_API oriel_status oriel_codes_pay(const oriel_problem* problem, int32_t* pay);
 
-/* y = the pool of x. `indices`, of max and min, may be NULL; else it has y's shape and dtype i64, or, in space
- * ORIEL_WINDOW, also u8 (of at most 255 taps) or i32. What is written must not share memory with another tensor. */
+/* y = the pool of x. `indices`, for max and min, may be NULL; otherwise it has y's shape and dtype i64, or, in space
+ * ORIEL_WINDOW, also u8 (windows of at most 255 taps) or i32. Outputs must not share memory with another tensor. */
 ORIEL_C_API oriel_status oriel_forward(const oriel_problem* problem, const oriel_tensor* x, const oriel_tensor* y,
                                        const oriel_tensor* indices, int32_t space, const oriel_run* run);
-/* dx = the gradient of the pool, given dy. `x` may be NULL for sums and averages that propagate NaN, and if `indices`
- * are given, which may be NULL. */
+/* dx = the gradient of the pool, given dy. `indices` may be NULL; `x` may be NULL if `indices` are given, and for sums
+ * and averages that propagate NaN. */
 ORIEL_C_API oriel_status oriel_backward(const oriel_problem* problem, const oriel_tensor* x, const oriel_tensor* dy,
                                         const oriel_tensor* indices, int32_t space, const oriel_tensor* dx,
                                         const oriel_run* run);
-/* x = zeros, but x[indices[o]] = y[o]. `axes` are the `pooled` pooled axes; 0 and NULL: all. */
+/* Sets x to zeros, except x[indices[o]] = y[o]. `axes` are the `pooled` pooled axes; 0 and NULL: all. */
 ORIEL_C_API oriel_status oriel_unpool(int32_t pooled, const int64_t* axes, const oriel_tensor* y,
                                       const oriel_tensor* indices, int32_t space, const oriel_tensor* x,
                                       const oriel_run* run);
@@ -220,31 +219,31 @@ typedef struct oriel_dl_managed_tensor {
   oriel_dl_tensor dl_tensor;
 } oriel_dl_managed_tensor;
 
-/* `to`, whose size is set, as the same memory as `from`, whose shape and strides it points to. */
+/* Makes `to`, whose size the caller has set, a view of from's memory. It points to from's shape and strides. */
 ORIEL_C_API oriel_status oriel_tensor_from_dlpack(const oriel_dl_tensor* from, oriel_tensor* to);
-/* The same of a managed tensor of DLPack 1; nothing is taken over, the deleter is not called. `written`: 1 if the
- * tensor will be written, which one that is marked read-only refuses. */
+/* The same for a managed tensor of DLPack 1; the caller still owns it, the deleter is not called. `written`: 1 if the
+ * tensor will be written to, an error if it is marked read-only. */
 ORIEL_C_API oriel_status oriel_tensor_from_dlpack_managed(const oriel_dl_managed_tensor* from, int32_t written,
                                                           oriel_tensor* to);
 
-/* What was wrong with this thread's last call that failed: one line, valid until the next such call; "" if none did. */
+/* The error text of this thread's last failed call: one line, valid until the next failed call; "" if none failed. */
 ORIEL_C_API const char* oriel_last_error(void);
 
-/* ORIEL_C_ABI of the library, its version such as "0.2.0". */
+/* The library's ORIEL_C_ABI, and its version, such as "0.2.0". */
 ORIEL_C_API uint32_t oriel_abi(void);
 ORIEL_C_API const char* oriel_version(void);
 
-/* The bytes of an element and the dtype's name such as "f32"; 0 and NULL, with an error, for what is no dtype. */
+/* The bytes of an element, and the dtype's name, such as "f32"; 0 and NULL, with an error, for an unknown dtype. */
 ORIEL_C_API int64_t oriel_dtype_bytes(int32_t dtype);
 ORIEL_C_API const char* oriel_dtype_name(int32_t dtype);
 
-/* The instruction set in use; all that this build has and this processor runs, best first, with spaces between; another
- * one from now on, "" being the best. The environment variable ORIEL_TARGET sets the first one. */
+/* The instruction set in use; those that this build has and this processor runs, best first, separated by spaces; a
+ * function that selects one for later calls ("": the best). ORIEL_TARGET in the environment selects the first one. */
 ORIEL_C_API oriel_status oriel_active_target(char* text, size_t capacity, size_t* length);
 ORIEL_C_API oriel_status oriel_supported_targets(char* text, size_t capacity, size_t* length);
 ORIEL_C_API oriel_status oriel_set_target(const char* name);
 
-/* Threads that a call uses by default; whether this build pools tensors on CUDA devices. */
+/* The number of threads that a call uses by default; whether this build pools tensors on CUDA devices. */
 ORIEL_C_API int32_t oriel_default_threads(void);
 ORIEL_C_API int32_t oriel_has_cuda(void);
 

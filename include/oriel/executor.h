@@ -1,17 +1,16 @@
-// Threads of the program's own for the calls of pool.h.
+// Runs the calls of pool.h on your program's threads.
 #pragma once
 
 #include <cstdint>
 
 namespace oriel {
 
-/// Threads of the program's own, which run the calls that are given it in the place of oneTBB's: Options{.executor =
-/// &e}.
+/// Your program's threads, which run calls instead of oneTBB's threads: Options{.executor = &e}.
 struct Executor {
-  /// Tasks that may run at once, the caller's thread counted; at least 1.
+  /// Tasks that can run at once, including one on the caller's thread; at least 1.
   int threads = 1;
-  /// Calls task(state, i) once for each i from 0 to tasks - 1, on whatever threads and in whatever order, and returns
-  /// when all of them have ended. Tasks throw nothing and wait for nothing.
+  /// Calls task(state, i) once for each i from 0 to tasks - 1, on any threads and in any order, and returns when all of
+  /// them have ended. Tasks never throw and never block.
   void (*run)(void* context, std::int64_t tasks, void (*task)(void* state, std::int64_t i), void* state) = nullptr;
   void* context = nullptr;  ///< run's first argument
 };

@@ -1,4 +1,4 @@
-// What a user asks for (Pool), what it means for one tensor (Problem), and its one-line text name.
+// A pool as a user describes it (Pool), what it means for one tensor (Problem), and its one-line text name.
 #pragma once
 
 #include <string>
@@ -11,34 +11,35 @@ namespace oriel {
 
 /// What a NaN among the taps does (S3).
 enum class NanPolicy : std::uint8_t { propagate, omit };
-/// How the padding is chosen: as given, or so that there are ceil(n / stride) outputs, the odd element after or before.
+/// How the padding is chosen: as given, or so that there are ceil(n / stride) outputs, an odd element of it after or
+/// before the input.
 enum class Padding : std::uint8_t { given, same_upper, same_lower };
-/// Windows of one size and step; `output_size` windows that share the input evenly; one window over everything.
+/// Windows of one size and stride; `output_size` windows that split the input evenly; one window over everything.
 enum class WindowKind : std::uint8_t { uniform, adaptive, global };
-/// What an index counts: places in the pooled plane (PyTorch), in the whole tensor (ONNX), or taps of the window.
+/// What an index counts: elements of the pooled plane (PyTorch), of the whole tensor (ONNX), or taps of the window.
 enum class IndexSpace : std::uint8_t { plane, tensor, window };
-/// Taps of the largest window whose indices in space window are u8: 255 says that there is no tap.
+/// Most taps of a window whose indices in space window may be u8: the code 255 means that there is no tap.
 inline constexpr index_t kMostByteCodes = 255;
 
-/// The windows of a pool: where they lie, whatever is done to what they hold. Every list is empty (the default), has
-/// one value for all pooled axes, or one per pooled axis in the order of `axes`. Example: Windows{.kernel = {3},
-/// .stride = {2}, .pad_lo = {1}, .axes = {2, 3}}.
+/// The windows of a pool, whatever reduction is applied to them. Every list is empty (the default), has one value for
+/// all pooled axes, or one per pooled axis in the order of `axes`. Example: Windows{.kernel = {3}, .stride = {2},
+/// .pad_lo = {1}, .axes = {2, 3}}.
 struct Windows {
   WindowKind kind = WindowKind::uniform;
-  Extents kernel{};       ///< taps of a window, >= 1; needed for uniform windows
+  Extents kernel{};       ///< taps of a window, >= 1; required for uniform windows
   Extents stride{};       ///< step of the window, >= 1; empty: the kernel size
   Extents pad_lo{};       ///< padding before the first input, >= 0; empty: 0
   Extents pad_hi{};       ///< padding after the last input, >= 0; empty: as pad_lo
-  Extents dilation{};     ///< distance of taps, >= 1; empty: 1
-  Extents output_size{};  ///< adaptive windows: outputs, >= 1
-  Extents axes{};         ///< pooled axes, negative from the end, each once; empty: all axes
+  Extents dilation{};     ///< distance between taps, >= 1; empty: 1
+  Extents output_size{};  ///< adaptive windows: number of outputs, >= 1
+  Extents axes{};         ///< pooled axes, each once, negative ones counted from the end; empty: all axes
   Padding padding = Padding::given;
   bool ceil_mode = false;
 
   friend bool operator==(const Windows&, const Windows&) = default;
 };
 
-/// A pool as a user asks for it: what is done to which windows. Example: Pool{.op = Op::max, .windows = {.kernel = {3},
+/// A pool as a user describes it: a reduction and its windows. Example: Pool{.op = Op::max, .windows = {.kernel = {3},
 /// .stride = {2}, .pad_lo = {1}, .axes = {2, 3}}}.
 struct Pool {
   Op op = Op::max;
@@ -51,17 +52,17 @@ struct Pool {
   friend bool operator==(const Pool&, const Pool&) = default;
 };
 
-/// The direction of a problem; a name carries it so that tests and benchmarks can say it.
+/// The direction of a problem; names include it for tests and benchmarks.
 enum class Direction : std::uint8_t { forward, backward };
 
-/// A pool on a tensor of one dtype and shape, checked and resolved: what backends work from.
+/// A pool on a tensor of one dtype and shape, checked and resolved: the input of the backends.
 struct Problem {
-  Pool pool{};  // as asked
+  Pool pool{};  // as given
   Dtype dtype = Dtype::f32;
   Extents shape{};  // of the input, in logical order
   Extents order{};  // axes from outermost to innermost in memory; empty: 0,1,2 … (only names use it)
   Direction direction = Direction::forward;
-  bool indices = false;  // a forward that also returns where each maximum was
+  bool indices = false;  // a forward that also returns the index of each maximum or minimum
   bool codes = false;    // the same as u8 codes of the window (S10); a backward is given them instead of x
 
   // Resolved by make_problem:
@@ -94,7 +95,7 @@ ORIEL_API Problem make_problem(const Pool& pool, Dtype dtype, const Extents& sha
 /// The op is max, min, avg, sum, or lp followed by its p: lp2, lp1, lp2.5, lpinf.
 ORIEL_API Problem parse_problem(std::string_view name);
 
-/// The shortest name that parses to the same problem; k3x3 stands for k3:axes2,3.
+/// The shortest name that parses to the same problem; k3x3 is short for k3:axes2,3 if the tensor has four axes.
 ORIEL_API std::string to_string(const Problem& problem);
 
 }  // namespace oriel

@@ -10,20 +10,21 @@
 
 namespace oriel {
 
-/// How many taps a result had.
+/// The number of taps of a result.
 struct WindowCount {
   index_t taps;    ///< taps that exist (0 for a window wholly in padding)
-  index_t padded;  ///< the same with taps in the padding, as far as averages count them (S5)
+  index_t padded;  ///< the same plus the taps in the padding that averages count (S5)
 };
 
 /// A reduction of your own: an algebra {identity, lift, combine, lower} of static functions. Input and Output are
-/// element types of Oriel (float, half, std::int32_t …); an Accumulator is copied byte by byte and has at most 64.
-///   Accumulator identity();                             what an absent tap counts as
+/// element types of Oriel (float, half, std::int32_t …); an Accumulator is copied as bytes, of which it has at most 64.
+///   Accumulator identity();                             the value of an absent tap
 ///   Accumulator lift(Input x);                          one tap
 ///   Accumulator combine(Accumulator a, Accumulator b);  associative; a's taps come before b's
 ///   Output lower(Accumulator a, WindowCount count);     the result
-/// Windows are folded axis by axis in the order of S8 (docs/semantics.md). The four names are those of Tangwongsan et
-/// al., "General incremental sliding-window aggregation" (VLDB 2015). Example: examples/user_reduction.cc.
+/// Windows are folded axis by axis in the order of S8 (semantics.md in share/doc/oriel). The four names are those of
+/// Tangwongsan et al., "General incremental sliding-window aggregation" (VLDB 2015). Example:
+/// examples/user_reduction.cc.
 template <class R>
 concept Reduction = requires(typename R::Input x, typename R::Accumulator a, WindowCount count) {
   dtype_of<typename R::Input>::value;

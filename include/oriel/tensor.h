@@ -11,13 +11,15 @@ namespace oriel {
 /// Where a tensor's memory is.
 enum class Device : std::uint8_t { cpu, cuda };
 
-/// Pitches, in elements, of a dense tensor whose axes lie in memory in `order` (outermost first; empty: 0,1,2 …).
+/// Pitches, in elements, of a dense tensor whose axes have the order `order` in memory (outermost first; empty: 0,1,2
+/// …).
 ORIEL_API Extents dense_pitch(const Extents& shape, const Extents& order = {});
 
-/// The axes of a tensor of these pitches from outermost to innermost in memory; of equal ones the first is outermost.
+/// The axes of a tensor with these pitches, from outermost to innermost in memory; among equal pitches the first axis
+/// is outermost.
 ORIEL_API Extents memory_order(const Extents& pitch);
 
-/// The product of the extents; throws Error when it exceeds 2^63 - 1.
+/// The product of the extents; throws Error if it exceeds 2^63 - 1.
 ORIEL_API index_t element_count(const Extents& shape);
 
 /// A contiguous range of elements that a tensor can be made of: std::vector<float>, std::span<const double>, an array.
@@ -26,8 +28,7 @@ concept ElementRange = std::ranges::contiguous_range<R> && std::ranges::sized_ra
   dtype_of<std::remove_cv_t<std::ranges::range_value_t<R>>>::value;
 };
 
-/// A view of elements with an extent and a stride along each axis: std::mdspan of a strided layout, and what is like
-/// it.
+/// A view of elements with an extent and a stride along each axis: std::mdspan of a strided layout, and similar types.
 template <class M>
 concept StridedView = requires(const M& m, typename M::rank_type r) {
   { M::rank() } -> std::convertible_to<int>;
@@ -58,8 +59,8 @@ ORIEL_API void check_element_count(std::size_t given, const Extents& shape);
 }  // namespace detail
 
 /// A view of const elements: `data` is element (0, …, 0); element (i, j, …) is at data + (i*pitch[0] + j*pitch[1] + …)
-/// elements. A pitch may be zero (broadcast) or negative (reversed). The view owns nothing. One that was made of
-/// nothing stands for a tensor that is not there.
+/// elements. A pitch may be zero (broadcast) or negative (reversed). The view owns nothing. A default-constructed view
+/// means that no tensor is given.
 struct ConstTensor {
   const void* data = nullptr;
   Dtype dtype = Dtype::f32;
@@ -75,8 +76,8 @@ struct ConstTensor {
   /// A dense view; the element type gives the dtype. Example: ConstTensor x(values.data(), {1, 3, 224, 224});
   template <class T>
   ConstTensor(const T* first, const Extents& extents) : ConstTensor(first, dtype_v<T>, extents) {}
-  /// The same of a range, which must have as many elements as the shape: throws Error if it has not. Example:
-  /// ConstTensor x(values, {1, 3, 224, 224});
+  /// The same for a range, which must have as many elements as the shape: throws Error otherwise. Example: ConstTensor
+  /// x(values, {1, 3, 224, 224});
   template <ElementRange R>
   ConstTensor(const R& values, const Extents& extents) : ConstTensor(std::ranges::data(values), extents) {
     detail::check_element_count(std::ranges::size(values), extents);
@@ -110,7 +111,7 @@ struct Tensor {
       : data(first), dtype(type), shape(extents), pitch(dense_pitch(extents)) {}
   template <class T>
   requires(!std::is_const_v<T>) Tensor(T* first, const Extents& extents) : Tensor(first, dtype_v<T>, extents) {}
-  /// The range outlives the view: a temporary vector is refused, a span is not.
+  /// The range must outlive the view: a temporary vector does not compile, a span does.
   template <ElementRange R>
   requires(std::ranges::borrowed_range<R> &&
            !std::is_const_v<std::remove_reference_t<std::ranges::range_reference_t<R>>>)
@@ -139,12 +140,12 @@ struct ByteSpan {
 };
 ORIEL_API ByteSpan byte_span(const ConstTensor& t);
 
-/// True when some bytes may belong to both views (judged by the memory they span).
+/// Whether some bytes may belong to both views (judged by the memory that they span).
 ORIEL_API bool may_overlap(const ConstTensor& a, const ConstTensor& b);
-/// The same of two pointers and the bytes that the views at them can touch, on one device.
+/// The same for two pointers and the bytes that the views at them can touch, on one device.
 ORIEL_API bool may_overlap(const void* a, ByteSpan a_span, const void* b, ByteSpan b_span);
 
-/// True when two elements of the view may share memory, as in a broadcast view: such a view cannot be written.
+/// Whether two elements of the view may share memory, as in a broadcast view: such a view cannot be written.
 ORIEL_API bool may_self_overlap(const ConstTensor& t);
 
 }  // namespace oriel

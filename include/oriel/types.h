@@ -15,14 +15,14 @@
 #include <type_traits>
 #include <utility>
 
-// Functions marked so are usable in device code when a CUDA compiler reads the header.
+// Marks functions that device code can use if a CUDA compiler reads the header.
 #if defined(__CUDACC__)
 #define ORIEL_HD __host__ __device__
 #else
 #define ORIEL_HD
 #endif
 
-// What a shared library shows to its users.
+// Marks what the shared library exports.
 #define ORIEL_API __attribute__((visibility("default")))
 
 namespace oriel {
@@ -30,30 +30,30 @@ namespace oriel {
 /// Every extent, offset and element count is a signed 64-bit integer (S12).
 using index_t = std::int64_t;
 
-/// Most axes that a tensor may have.
+/// Largest number of axes of a tensor.
 inline constexpr int kMaxRank = 16;
-/// Most axes that one call may pool.
+/// Largest number of axes that one call may pool.
 inline constexpr int kMaxPooledAxes = 8;
 
-/// What every function of the library throws for a call it cannot carry out. The text reads
+/// The exception that every function of the library throws for a call that it cannot execute. Its text is like
 /// `max_pool: stride must be >= 1, but axis 1 has 0`: the function, the argument, what is allowed, what was given.
 class ORIEL_API Error : public std::runtime_error {
  public:
-  /// The parts of that text, for programs that give functions and arguments names of their own.
+  /// The parts of that text, for programs whose functions and arguments have other names.
   struct Fields {
     std::string function;  ///< `max_pool`
     std::string argument;  ///< `stride`
     std::string allowed;   ///< `must be >= 1`
-    std::string value;     ///< `axis 1 has 0`; empty if the rest says it all
+    std::string value;     ///< `axis 1 has 0`; empty if the rest suffices
   };
 
   explicit Error(const std::string& text) : std::runtime_error(text) {}
   explicit Error(const char* text) : std::runtime_error(text) {}
-  /// The text is `function: argument allowed, but value`, without what is empty.
+  /// The text is `function: argument allowed, but value`, without the parts that are empty.
   explicit Error(const Fields& fields)
       : std::runtime_error(text_of(fields)), fields_(std::make_shared<const Fields>(fields)) {}
 
-  /// The parts of the text; null for an error that was given as a text.
+  /// The parts of the text; null if the error was made from a text.
   const Fields* fields() const noexcept { return fields_.get(); }
 
   /// The text that an error of these fields has.
@@ -167,7 +167,7 @@ constexpr decltype(auto) visit(Dtype dtype, F&& f) {
 #include "oriel/dtypes.def"
 #undef ORIEL_DTYPE
   }
-  throw Error("dtype: the value " + std::to_string(static_cast<int>(dtype)) + " names no element type");
+  throw Error("dtype: the value " + std::to_string(static_cast<int>(dtype)) + " is not an element type");
 }
 
 /// `f32`, `u8`, `bool` …
@@ -273,7 +273,7 @@ ORIEL_HD constexpr half::operator float() const {
   return sign != 0 ? -tiny : tiny;
 }
 
-/// The greatest value of T: infinity where there is one.
+/// The greatest value of T: infinity if T has one.
 template <class T>
 constexpr T highest_value() {
   if constexpr (std::is_same_v<T, half>)
@@ -288,7 +288,7 @@ constexpr T highest_value() {
     return std::numeric_limits<T>::max();
 }
 
-/// The least value of T: minus infinity where there is one.
+/// The least value of T: minus infinity if T has one.
 template <class T>
 constexpr T lowest_value() {
   if constexpr (std::is_same_v<T, half>)

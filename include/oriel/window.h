@@ -1,4 +1,4 @@
-// The geometry of windows along one axis. The only place where a window's step is computed with.
+// The geometry of windows along one axis. Nothing else computes with a window's step.
 #pragma once
 
 #include "oriel/types.h"
@@ -16,7 +16,7 @@ struct Range {
   friend constexpr bool operator==(const Range&, const Range&) = default;
 };
 
-/// The common part of two ranges; when there is none, an empty range inside `b`.
+/// The common part of two ranges; if there is none, an empty range inside `b`.
 ORIEL_HD constexpr Range intersect(Range a, Range b) {
   const index_t begin = a.begin < b.begin ? b.begin : a.begin > b.end ? b.end : a.begin;
   const index_t end = a.end < b.end ? a.end : b.end;
@@ -25,27 +25,29 @@ ORIEL_HD constexpr Range intersect(Range a, Range b) {
 
 /// floor(a / b) for b > 0.
 ORIEL_HD constexpr index_t floor_div(index_t a, index_t b) { return a / b - (a % b < 0 ? 1 : 0); }
-/// What floor_div leaves: 0 to b - 1.
+/// The remainder of floor_div: 0 to b - 1.
 ORIEL_HD constexpr index_t floor_mod(index_t a, index_t b) { return a % b < 0 ? a % b + b : a % b; }
 /// ceil(a / b) for b > 0.
 ORIEL_HD constexpr index_t ceil_div(index_t a, index_t b) { return a / b + (a % b > 0 ? 1 : 0); }
 
-/// The windows along one axis of a pool, resolved: who sees whom. Uniform windows step by `stride` and look at
-/// `kernel` taps, `dilation` apart; adaptive windows split `whole_in` inputs over `whole_out` outputs
-/// (start floor(o n / m), end ceil((o+1) n / m)) where n is no multiple of m, else they are uniform; a global window is
-/// the one of a single output.
+/// The windows along one axis of a pool, resolved: which output reads which inputs. Uniform windows step by `stride`
+/// and have `kernel` taps, `dilation` apart. Adaptive windows split n = `whole_in` inputs among m = `whole_out` outputs
+/// (start floor(o n / m), end ceil((o+1) n / m)) if n is not a multiple of m; otherwise they are uniform. A global
+/// window is the window of a single output. A coordinate counts the elements of the padded axis: input 0 has coordinate
+/// 0, padding before it has negative ones.
 ///
-/// An Axis may be a part of another one (`slice`): its inputs and outputs are numbered from 0, and every answer is
-/// the one that the whole axis gives. Example: Axis::uniform(112, 3, 2, 1, 1) has `out == 56`, taps(0) == {1, 3}.
+/// An Axis may be a part of another one (`slice`): its inputs and outputs are numbered from 0, and every function
+/// returns what it returns for the whole axis. Example: Axis::uniform(112, 3, 2, 1, 1) has `out == 56`, taps(0) == {1,
+/// 3}.
 struct Axis {
   index_t in = 0;        // inputs
   index_t out = 0;       // outputs
   index_t kernel = 1;    // nominal taps of a window; of an adaptive axis, of its largest window
   index_t stride = 1;    // step of the window; stored for uniform windows
-  index_t dilation = 1;  // distance of two taps
-  index_t first = 0;     // where tap 0 of output 0 looks: minus the padding in a whole axis
-  index_t spacing = 1;   // inputs stand `spacing` apart, nothing between them: 1 but in an adjoint
-  Range counted;         // the places that count for a divisor that includes padding (S5)
+  index_t dilation = 1;  // distance between two taps
+  index_t first = 0;     // coordinate of tap 0 of output 0: minus the padding in a whole axis
+  index_t spacing = 1;   // inputs are `spacing` coordinates apart: 1 except in an adjoint
+  Range counted;         // the coordinates that count for a divisor that includes padding (S5)
 
   bool adaptive = false;
   index_t whole_in = 0;    // adaptive: extents of the whole axis,
@@ -53,7 +55,7 @@ struct Axis {
   index_t in_offset = 0;   // and where this part's inputs
   index_t out_offset = 0;  // and outputs begin in it
 
-  /// Uniform windows; the output size is S1's. Sizes must have been checked (see check_window).
+  /// Uniform windows; the output size follows S1. The caller has checked the sizes, as make_problem does.
   static constexpr Axis uniform(index_t in, index_t kernel, index_t stride, index_t pad_lo, index_t pad_hi,
                                 index_t dilation = 1, bool ceil_mode = false) {
     Axis a;
@@ -70,13 +72,13 @@ struct Axis {
     return a;
   }
 
-  /// Padding, before and after together, for which there are ceil(in / stride) outputs (S1, `same`).
+  /// The padding, before plus after, that gives ceil(in / stride) outputs (S1, `same`).
   static constexpr index_t same_padding(index_t in, index_t kernel, index_t stride, index_t dilation) {
     const index_t total = (ceil_div(in, stride) - 1) * stride + dilation * (kernel - 1) + 1 - in;
     return total > 0 ? total : 0;
   }
 
-  /// `out` windows that together cover all inputs, as even as integers allow: uniform ones where they are all alike.
+  /// `out` windows that together cover all inputs, as even as integers allow: uniform if they are all alike.
   static constexpr Axis make_even(index_t in, index_t out) {
     if (in == 0 || out == 0 || in % out != 0) return make_adaptive(in, out);
     return uniform(in, in / out, in / out, 0, 0);
@@ -108,39 +110,39 @@ struct Axis {
   /// Span of a window from its first to its last tap: dilation * (kernel - 1) + 1.
   ORIEL_HD constexpr index_t extent() const { return dilation * (kernel - 1) + 1; }
 
-  /// Where tap 0 of output o looks, in places (an input i stands at place i * spacing).
+  /// The coordinate of tap 0 of output o (input i has coordinate i * spacing).
   ORIEL_HD constexpr index_t start(index_t o) const {
     if (!adaptive) return o * stride + first;
     return scale_floor(o + out_offset, whole_in, whole_out) - in_offset;
   }
 
-  /// Nominal taps of output o: those in padding or beyond the end counted too.
+  /// The number of nominal taps of output o, including those in the padding or beyond the end.
   ORIEL_HD constexpr index_t width(index_t o) const {
     if (!adaptive) return kernel;
     return scale_ceil(o + out_offset + 1, whole_in, whole_out) - in_offset - start(o);
   }
 
-  /// The place where tap t of output o looks (S2).
+  /// The coordinate of tap t of output o (S2).
   ORIEL_HD constexpr index_t at(index_t o, index_t t) const { return start(o) + t * dilation; }
 
-  /// The input at the middle of output o's window, the one before where there are two; the nearest where it is padding.
+  /// The input at the middle of output o's window, the first of two; the nearest input if the middle is padding.
   ORIEL_HD constexpr index_t centre(index_t o) const {
     const index_t s = start(o), place = (s + (at(o, width(o) - 1) - s) / 2) / spacing;
     return place < 0 ? 0 : place < in ? place : in - 1;
   }
 
-  /// Uniform windows that step by s: the taps of all outputs are s rows, one for each place modulo s, seen at several
-  /// offsets. Tap t of output o is element o + phase_offset(t) of row phase(t), counted from start(0).
+  /// Uniform windows with stride s: the taps of all outputs form s rows, one for each coordinate modulo s, read at
+  /// several offsets. Tap t of output o is element o + phase_offset(t) of row phase(t), counted from start(0).
   ORIEL_HD constexpr index_t phase(index_t t) const { return t * dilation % stride; }
   ORIEL_HD constexpr index_t phase_offset(index_t t) const { return t * dilation / stride; }
-  /// How many elements of such a row the windows look at, from the first to the last.
+  /// The number of elements of such a row between the first and the last that windows read.
   ORIEL_HD constexpr index_t phase_length(index_t row) const { return out + (extent() - 1 - row) / stride; }
 
-  /// Where input i stands in those rows, of an axis whose inputs stand together.
+  /// The row of input i, and its element there, for an axis of spacing 1.
   ORIEL_HD constexpr index_t phase_of(index_t i) const { return i - start(0) - phase_element(i) * stride; }
   ORIEL_HD constexpr index_t phase_element(index_t i) const { return floor_div(i - start(0), stride); }
 
-  /// The output of a uniform axis that reads input i with tap t, whether it exists or not; reads says if there is one.
+  /// The output of a uniform axis that would read input i with tap t; reads() returns whether some output does.
   ORIEL_HD constexpr index_t reader(index_t i, index_t t) const { return floor_div(i * spacing - at(0, t), stride); }
   ORIEL_HD constexpr bool reads(index_t i, index_t t) const { return at(reader(i, t), t) == i * spacing; }
 
@@ -149,7 +151,7 @@ struct Axis {
   ORIEL_HD constexpr index_t classes() const { return dilation / gcd(stride, dilation); }
   ORIEL_HD constexpr index_t class_step() const { return stride / gcd(stride, dilation); }
 
-  /// The input at a place, or -1 when none stands there (padding, or between spaced inputs).
+  /// The input at a coordinate, or -1 if there is none (padding, or between spaced inputs).
   ORIEL_HD constexpr index_t input_at(index_t place) const {
     if (spacing == 1) return place >= 0 && place < in ? place : -1;
     if (place < 0 || place % spacing != 0) return -1;
@@ -157,23 +159,23 @@ struct Axis {
     return i < in ? i : -1;
   }
 
-  /// Of an axis whose inputs stand apart, taps between them read nothing: every standing_step()-th tap stands where an
-  /// input may be, and from one of those to the next it is input_step() inputs.
+  /// On an axis of spacing > 1, taps between inputs read nothing: every standing_step()-th tap can read an input, and
+  /// two such taps are input_step() inputs apart.
   ORIEL_HD constexpr index_t standing_step() const { return spacing / common_step(); }
   ORIEL_HD constexpr index_t input_step() const { return dilation / common_step(); }
-  /// The first tap of output o that stands so, or -1.
+  /// The first such tap of output o, or -1.
   ORIEL_HD constexpr index_t first_standing(index_t o) const {
     const index_t common = common_step(), period = spacing / common, rest = floor_mod(-start(o), spacing);
     if (dilation == 1) return rest < width(o) ? rest : -1;
-    if (rest % common != 0) return -1;  // else t * dilation is to leave this rest
+    if (rest % common != 0) return -1;  // else t * dilation must leave this remainder
     const wide_t steps = static_cast<wide_t>(rest / common) * inverse(dilation / common, period);
     const index_t t = static_cast<index_t>(steps % period);
     return t < width(o) ? t : -1;
   }
-  /// The number that an input at a place has; beyond the ends the count goes on.
+  /// The number of the input at a coordinate; beyond the ends the numbers continue.
   ORIEL_HD constexpr index_t number_at(index_t place) const { return floor_div(place, spacing); }
 
-  /// The taps of output o that look into [0, places): with spacing 1, exactly the taps that exist (S2).
+  /// The taps of output o from coordinate 0 to that of the last input: with spacing 1, those that exist (S2).
   ORIEL_HD constexpr Range taps(index_t o) const {
     const index_t s = start(o);
     const index_t places = in == 0 ? 0 : (in - 1) * spacing + 1;
@@ -185,14 +187,14 @@ struct Axis {
     return {begin, end < begin ? begin : end};
   }
 
-  /// Outputs whose taps all exist, of an axis whose inputs stand together: between the borders nothing changes from one
-  /// window to the next. Empty for adaptive axes.
+  /// Outputs whose taps all exist, for an axis of spacing 1: apart from the borders all windows are alike. Empty for
+  /// adaptive axes.
   ORIEL_HD constexpr Range full() const {
     if (adaptive || spacing != 1 || in < extent()) return {0, 0};
     return intersect({ceil_div(-first, stride), floor_div(in - extent() - first, stride) + 1}, {0, out});
   }
 
-  /// How many taps an average divides by along this axis: all that count for padding, or those that exist (S5).
+  /// The number of taps that an average divides by along this axis: including padding, or only taps that exist (S5).
   ORIEL_HD constexpr index_t divisor(index_t o, bool include_padding) const {
     if (!include_padding || adaptive) return taps(o).size();
     const index_t s = start(o);
@@ -212,7 +214,7 @@ struct Axis {
     return inputs.empty() ? Range{inputs.begin, inputs.begin} : inputs;
   }
 
-  /// The outputs whose window spans input i; where dilation leaves gaps, some may not read it (ask tap_of).
+  /// The outputs whose window spans input i; if dilation leaves gaps, some may not read it (see tap_of).
   ORIEL_HD constexpr Range feeds(index_t i) const {
     if (adaptive) {  // the same formula with inputs and outputs exchanged
       const index_t whole = i + in_offset;
@@ -231,7 +233,7 @@ struct Axis {
     return {a.begin, b.end > a.begin ? b.end : a.begin};
   }
 
-  /// The tap with which output o reads input i, or -1 when it does not.
+  /// The tap with which output o reads input i, or -1 if it does not.
   ORIEL_HD constexpr index_t tap_of(index_t o, index_t i) const {
     const index_t distance = i * spacing - start(o);
     if (distance < 0 || distance % dilation != 0) return -1;
@@ -239,8 +241,8 @@ struct Axis {
     return t < width(o) ? t : -1;
   }
 
-  /// The outputs `o` alone, as an axis of its own whose inputs are needs(o). Divisors, taps and existence stay those
-  /// of the whole axis, so a rank, a tile, a thread or a crop gives the same bits.
+  /// The outputs `o` as a separate axis, whose inputs are needs(o). Divisors, taps and which of them exist are those of
+  /// the whole axis, so a rank, a tile, a thread or a crop computes the same bits.
   ORIEL_HD constexpr Axis slice(Range o) const {
     const Range n = needs(o);
     Axis a = *this;

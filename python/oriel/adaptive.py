@@ -1,4 +1,4 @@
-"""Pools whose windows follow from the input: adaptive ones (so many outputs) and global ones (one output)."""
+"""Pools whose windows follow from the input: adaptive ones (a given number of outputs) and global ones (one output)."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def _global(op: Op, x: Operand, axes: Ints | None, keepdims: bool, nan_policy: N
     if keepdims:
         return y
     if out is not None:
-        raise ValueError(f"global_{op}_pool: out must be None where keepdims is False, but is {type(out).__name__}")
+        raise ValueError(f"global_{op}_pool: out must be None if keepdims is False, but is {type(out).__name__}")
     pooled = pool.resolved_axes(tuple(y.shape))
     return y[tuple(0 if axis in pooled else slice(None) for axis in range(len(y.shape)))]
 
@@ -101,15 +101,15 @@ def adaptive_max_pool(x: Operand, output_size: OutputSize, *, return_indices: bo
 def adaptive_max_pool(x: Operand, output_size: OutputSize, *, return_indices: bool | IndexSpace = False,
                       index_dtype: IndexDtype = "int64", axes: Ints | None = None, nan_policy: NanPolicy = "propagate",
                       out: AnyArray | tuple[AnyArray, AnyArray] | None = None) -> AnyArray | tuple[AnyArray, AnyArray]:
-    """The largest element of each of `output_size` windows that share the input evenly.
+    """The largest element of each of `output_size` windows that split the input evenly.
 
     Parameters
     ----------
     x : array of shape (…)
         As for `max_pool`.
     output_size : int or sequence of int
-        Windows along each pooled axis: window o of m over n elements holds those from floor(o n / m) to ceil((o + 1) n
-        / m). None within a sequence keeps the extent of its axis.
+        Number of windows along each pooled axis: window o of m over n elements contains those from floor(o n / m) to
+        ceil((o + 1) n / m). None within a sequence keeps the extent of its axis.
     return_indices, index_dtype, axes, nan_policy, out
         As for `max_pool`; small codes count the taps of the largest window.
 
@@ -275,16 +275,16 @@ def global_max_pool(x: Operand, *, axes: Ints | None = None, keepdims: bool, nan
 
 def global_max_pool(x: Operand, *, axes: Ints | None = None, keepdims: bool = True, nan_policy: NanPolicy = "propagate",
                     out: AnyArray | None = None) -> Any:
-    """The largest element over the pooled axes: one window sees everything.
+    """The largest element over the pooled axes, with one window over everything.
 
     Parameters
     ----------
     x : array of shape (…)
         As for `max_pool`.
     axes : int or sequence of int, optional
-        The pooled axes; all if not given. ``axes=(-2, -1)`` leaves a batch and channels.
+        The pooled axes; all if not given. ``axes=(-2, -1)`` keeps batch and channels.
     keepdims : bool
-        Whether the pooled axes stay, with one element each.
+        Whether to keep the pooled axes, with one element each.
     nan_policy, out
         As for `max_pool`.
 

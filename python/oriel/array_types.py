@@ -1,4 +1,4 @@
-"""Types of arguments and results, for annotations of your own, too.
+"""Types of arguments and results, which you can use in your own annotations.
 
 >>> import numpy as np
 >>> import oriel
@@ -36,7 +36,7 @@ __all__ = [
 
 
 class Array(Protocol):
-    """What arrays of all libraries share that is read without copying: a shape, a dtype and DLPack."""
+    """What every array that is read without copying has: a shape, a dtype and DLPack."""
 
     @property
     def shape(self) -> tuple[Any, ...]:
@@ -45,7 +45,7 @@ class Array(Protocol):
 
     @property
     def dtype(self) -> Any:
-        """The type of the elements, as its library has it."""
+        """The type of the elements, an object of the array's library."""
         ...
 
     def __dlpack__(self) -> Any: ...

@@ -54,23 +54,23 @@ def block_reduce(
     Parameters
     ----------
     image : array_like of shape (…)
-        Read without copying, whatever its strides; of the other byte order, it is converted.
+        Read without copying, whatever its strides; converted if it has the other byte order.
     block_size : int or sequence of int, one per axis
         Extents of a block.
     func : callable or str
         `numpy.max`, `numpy.min`, `numpy.mean`, `numpy.average` and `numpy.sum`, or their names "max", "min", "mean" and
-        "sum", are computed by Oriel. Any other function that takes `axis`, or one of the names "median", "std", "var",
-        "prod", "any" and "all" of NumPy's, is applied by NumPy to a view of the blocks.
+        "sum", are computed by Oriel. Any other function with an argument `axis`, or one of NumPy's names "median",
+        "std", "var", "prod", "any" and "all", is applied by NumPy to a view of the blocks.
     cval : float
-        What completes the blocks at the upper edges of an image that the blocks do not divide, converted to the image's
-        dtype as `numpy.pad` does it: -1 becomes 255 in an image of uint8.
+        The value that completes blocks at the upper edges if the blocks do not divide the image, converted to the
+        image's dtype as `numpy.pad` does: -1 becomes 255 in an image of uint8.
     func_kwargs : dict, optional
-        More arguments of `func`; with any, NumPy computes.
+        Further arguments of `func`; if there are any, NumPy computes the result.
 
     Returns
     -------
     numpy.ndarray
-        One element per block, of the dtype that `func` gives: sums of integers are int64 or uint64, means of them
+        One element per block, of the dtype that `func` returns: sums of integers are int64 or uint64, their means
         float64, everything else has the image's dtype.
 
     Raises
@@ -81,10 +81,10 @@ def block_reduce(
     Notes
     -----
     Nothing is padded: partial blocks are reduced as they are (S2) and `cval` is combined with them. To leave absent
-    elements out of the mean of a partial block, ``avg_pool(image, block_size, ceil_mode=True)`` has no `cval`. Sums and means of
-    integers are exact, but that 64-bit sums wrap as NumPy's do. Where a sum would not fit the image's dtype, a part of
-    at most 1 MiB at a time is converted to the narrowest type that holds it. Floating sums are added in the order of
-    S8, NumPy's in another: they agree within rounding.
+    elements out of the mean of a partial block, ``avg_pool(image, block_size, ceil_mode=True)`` has no `cval`. Sums and
+    means of integers are exact, except that 64-bit sums wrap as NumPy's do. If a sum might not fit the image's dtype,
+    parts of at most 1 MiB at a time are converted to the narrowest type that can hold it. Floating sums are added in
+    the order of S8, NumPy's in a different order: they agree within rounding.
 
     Examples
     --------
@@ -138,12 +138,12 @@ def downscale_local_mean(
     image, factors, cval
         The `image`, `block_size` and `cval` of `block_reduce`.
     clip : bool
-        Not used; scikit-image has it for the sake of its other transforms.
+        Ignored, as in scikit-image, where other transforms use it.
 
     Returns
     -------
     numpy.ndarray
-        Of dtype float64 for an image of integers, else of the image's.
+        Of dtype float64 for an image of integers, else of the image's dtype.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""How calls run: threads and instruction set. Neither ever changes a result."""
+"""How calls run: threads and instruction set. Results do not depend on either."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def _thread_count(function: str, n: int) -> int:
 
 
 def get_threads() -> int:
-    """What `set_threads` set for this Python thread; 0 if nothing."""
+    """The number that `set_threads` set for this Python thread; 0 if none was set."""
     return _core.get_threads()
 
 
@@ -58,7 +58,8 @@ def supported_targets() -> list[str]:
 
 
 def active_target() -> str:
-    """The instruction set in use: the best, or what the environment variable ORIEL_TARGET or `set_target` named.
+    """The instruction set in use: the best, or the one that the environment variable ORIEL_TARGET or `set_target`
+    names.
 
     Examples
     --------
@@ -70,8 +71,7 @@ def active_target() -> str:
 
 
 def set_target(name: str) -> None:
-    """Use that instruction set from now on; the empty name means the best. Raises ValueError when it cannot run here.
-    """
+    """Use that instruction set from now on; the empty name means the best. Raises ValueError if it cannot run here."""
     if not isinstance(name, str):
         raise TypeError(f"set_target: name must be a str, but is {name!r}")
     _core.set_target(name)

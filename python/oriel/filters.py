@@ -51,23 +51,23 @@ def maximum_filter(
     Parameters
     ----------
     input : array_like of shape (…)
-        Read without copying, whatever its strides; of the other byte order, it is converted.
+        Read without copying, whatever its strides; converted if it has the other byte order.
     size : int or sequence of int
         Extents of the window, at least 1, whose middle is element ``size // 2``.
     footprint : array_like of bool, optional
-        The window's shape, instead of `size`. All true, it is a size; any other is left to SciPy, which must be
-        installed for that.
+        The window's shape, instead of `size`. If all elements are true, it means a size; any other footprint is passed
+        to SciPy, which must then be installed.
     output : array or dtype, optional
         Where to write the result, or its dtype.
     mode : str or sequence of str
-        What lies beyond the edges: "reflect" (or "grid-mirror"; d c b a | a b c d | d c b a), "mirror" (d c b | a b c d
-        | c b a), "nearest" (a a a a | a b c d | d d d d), "wrap" (or "grid-wrap"; a b c d | a b c d | a b c d),
+        The values beyond the edges: "reflect" (or "grid-mirror"; d c b a | a b c d | d c b a), "mirror" (d c b | a b c
+        d | c b a), "nearest" (a a a a | a b c d | d d d d), "wrap" (or "grid-wrap"; a b c d | a b c d | a b c d),
         "constant" (or "grid-constant"): `cval`.
     cval : float
         The value beyond the edges; it is converted to the input's dtype, integers being truncated and kept within the
         dtype's range.
     origin : int or sequence of int
-        Moves the window by so many elements to the left.
+        Number of elements by which the window is moved to the left.
     axes : int or sequence of int, optional
         The filtered axes, all by default. Sequences have one value for each of them.
 
@@ -83,12 +83,13 @@ def maximum_filter(
 
     Notes
     -----
-    Large inputs are not padded: only outputs whose windows leave the array, and only in the modes where what lies
-    beyond matters, are computed from a copy of their surroundings. Unlike SciPy, which computes in float64, 64-bit
-    integers are exact, and a NaN within a window makes the result NaN (S3). Errors are ValueError where SciPy raises
-    RuntimeError (a list of the wrong length, an unknown mode, a missing size, an `output` of another shape); a size that
-    is below 1 or no whole number, which SciPy takes for 1 or rounds down, is an error. SciPy's other filters (ranks,
-    medians, grey morphology) are not here; an opening is `minimum_filter`, then `maximum_filter`.
+    Large inputs are not padded: only outputs whose windows reach beyond the array, and only in modes whose values
+    beyond the edges can change the result, are computed from a copy of their surroundings. Unlike SciPy, which computes
+    in float64, 64-bit integers are exact, and a NaN within a window makes the result NaN (S3). Errors are ValueError if
+    SciPy raises RuntimeError (a list of the wrong length, an unknown mode, a missing size, an `output` of another
+    shape); a size below 1, which SciPy treats as 1, or one that is not a whole number, which SciPy rounds down, is an
+    error. SciPy's other filters (ranks, medians, grey morphology) are not included; an opening is `minimum_filter`,
+    then `maximum_filter`.
 
     Examples
     --------
@@ -141,10 +142,10 @@ def uniform_filter(
     Notes
     -----
     A floating result is the mean rounded once, of a sum in the order of S8; SciPy keeps a running sum in float64 and
-    rounds after every axis. So they agree within rounding, but a NaN or an infinity spoils only the windows that hold
-    it, not all that follow. Where input and result are integers, the exact mean is rounded half to even (S7), while
-    SciPy truncates after every axis: it may be up to one less per axis. An integer input with a floating `output` is
-    converted first; so is float32 with a float64 `output`. Complex input is filtered by parts.
+    rounds after every axis. So they agree within rounding, but a NaN or an infinity affects only the windows that
+    contain it, not all that follow. If input and result are integers, the exact mean is rounded half to even (S7),
+    while SciPy truncates after every axis: it may be up to one less per axis. An integer input with a floating `output`
+    is converted first; so is float32 with a float64 `output`. Complex input is filtered by parts.
 
     Examples
     --------
@@ -170,7 +171,7 @@ def uniform_filter(
 
 @dataclass(frozen=True)
 class _Window:
-    """The window along one axis: `before` and `after` places around the output's own."""
+    """The window along one axis: `before` and `after` elements around the output's own."""
 
     axis: int
     before: int
@@ -242,7 +243,7 @@ def _by_scipy(name: str) -> Any:
         from scipy import ndimage
     except ImportError:
         raise ValueError(
-            f"{name}: footprint must be all true where SciPy, which filters others, is not installed, but has false "
+            f"{name}: footprint must be all true if SciPy, which computes other footprints, is not installed, but has false "
             "elements"
         ) from None
     return getattr(ndimage, name)
@@ -352,7 +353,7 @@ def _windows(name: str, x: NDArray[Any], axes: tuple[int, ...], size: Any, mode:
 
 
 def _edge_value(name: str, cval: Any, dtype: np.dtype[Any], windows: list[_Window]) -> Any:
-    """`cval` in the input's dtype, 0 where no mode needs it. Truncation is monotone: it commutes with max and min."""
+    """`cval` in the input's dtype, 0 if no mode needs it. Truncation is monotone: it commutes with max and min."""
     if all(window.mode != "constant" for window in windows):
         return dtype.type(0)
     if np.size(cval) != 1 or np.iscomplexobj(cval):
@@ -361,7 +362,7 @@ def _edge_value(name: str, cval: Any, dtype: np.dtype[Any], windows: list[_Windo
     if dtype.kind not in "iu":
         return dtype.type(value)
     if value != value:
-        raise ValueError(f"{name}: cval must be a number where the input has integers, but is {cval!r}")
+        raise ValueError(f"{name}: cval must be a number if the input has integers, but is {cval!r}")
     info = np.iinfo(dtype)
     return dtype.type(int(min(max(value, info.min), info.max)))
 

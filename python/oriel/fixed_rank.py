@@ -1,9 +1,9 @@
 """Pools of one, two or three last axes with the names and arguments of `torch.nn.functional`, for arrays of any kind.
 
 The input has channels and the pooled axes, or a batch before them: (C, L) or (N, C, L), (C, H, W) or (N, C, H, W), (C,
-D, H, W) or (N, C, D, H, W). What `max_pool` and the others say about parameters, results and errors holds here;
-`min_pool*` and `sum_pool*` take the arguments of `max_pool*`. Where PyTorch computes something else (Lp pooling in ceil
-mode, averages of integers) is said in docs/semantics.md.
+D, H, W) or (N, C, D, H, W). Parameters, results and errors are those of `max_pool` and the others; `min_pool*` and
+`sum_pool*` take the arguments of `max_pool*`. If PyTorch computes something else (Lp pooling in ceil mode, averages of
+integers), the rules say so (`python -m oriel.docs semantics`).
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def _unpool(function: str, ndim: int, x: ArrayT, indices: AnyArray, kernel_size:
 @fixed_extremum
 def max_pool1d(input: Operand, kernel_size: Ints, stride: Ints | None = None, padding: Padding = 0, dilation: Ints = 1,
                ceil_mode: bool = False, return_indices: bool = False) -> AnyArray | tuple[AnyArray, AnyArray]:
-    """The largest element of each window over the last axis; with `return_indices` also where it is. See `max_pool`.
+    """The largest element of each window over the last axis; with `return_indices` also its index. See `max_pool`.
 
     Examples
     --------
@@ -62,7 +62,7 @@ def max_pool1d(input: Operand, kernel_size: Ints, stride: Ints | None = None, pa
 @fixed_extremum
 def min_pool1d(input: Operand, kernel_size: Ints, stride: Ints | None = None, padding: Padding = 0, dilation: Ints = 1,
                ceil_mode: bool = False, return_indices: bool = False) -> AnyArray | tuple[AnyArray, AnyArray]:
-    """The smallest element of each window over the last axis; with `return_indices` also where it is. See `min_pool`.
+    """The smallest element of each window over the last axis; with `return_indices` also its index. See `min_pool`.
 
     Examples
     --------
@@ -161,15 +161,14 @@ def adaptive_avg_pool1d(input: Operand, output_size: OutputSize) -> AnyArray:
 
 def max_unpool1d(input: ArrayT, indices: AnyArray, kernel_size: Ints, stride: Ints | None = None, padding: Ints = 0,
                  output_size: Ints | None = None) -> ArrayT:
-    """Zeros, but each element at the place that its index names, over the last axis. See `max_unpool`."""
+    """Zeros with each element put at its index, over the last axis. See `max_unpool`."""
     return _unpool("max_unpool1d", 1, input, indices, kernel_size, stride, padding, output_size)
 
 
 @fixed_extremum
 def max_pool2d(input: Operand, kernel_size: Ints, stride: Ints | None = None, padding: Padding = 0, dilation: Ints = 1,
                ceil_mode: bool = False, return_indices: bool = False) -> AnyArray | tuple[AnyArray, AnyArray]:
-    """The largest element of each window over the last two axes; with `return_indices` also where it is. See
-    `max_pool`.
+    """The largest element of each window over the last two axes; with `return_indices` also its index. See `max_pool`.
 
     Examples
     --------
@@ -188,8 +187,7 @@ def max_pool2d(input: Operand, kernel_size: Ints, stride: Ints | None = None, pa
 @fixed_extremum
 def min_pool2d(input: Operand, kernel_size: Ints, stride: Ints | None = None, padding: Padding = 0, dilation: Ints = 1,
                ceil_mode: bool = False, return_indices: bool = False) -> AnyArray | tuple[AnyArray, AnyArray]:
-    """The smallest element of each window over the last two axes; with `return_indices` also where it is. See
-    `min_pool`.
+    """The smallest element of each window over the last two axes; with `return_indices` also its index. See `min_pool`.
 
     Examples
     --------
@@ -293,14 +291,14 @@ def adaptive_avg_pool2d(input: Operand, output_size: OutputSize) -> AnyArray:
 
 def max_unpool2d(input: ArrayT, indices: AnyArray, kernel_size: Ints, stride: Ints | None = None, padding: Ints = 0,
                  output_size: Ints | None = None) -> ArrayT:
-    """Zeros, but each element at the place that its index names, over the last two axes. See `max_unpool`."""
+    """Zeros with each element put at its index, over the last two axes. See `max_unpool`."""
     return _unpool("max_unpool2d", 2, input, indices, kernel_size, stride, padding, output_size)
 
 
 @fixed_extremum
 def max_pool3d(input: Operand, kernel_size: Ints, stride: Ints | None = None, padding: Padding = 0, dilation: Ints = 1,
                ceil_mode: bool = False, return_indices: bool = False) -> AnyArray | tuple[AnyArray, AnyArray]:
-    """The largest element of each window over the last three axes; with `return_indices` also where it is. See
+    """The largest element of each window over the last three axes; with `return_indices` also its index. See
     `max_pool`.
 
     Examples
@@ -319,7 +317,7 @@ def max_pool3d(input: Operand, kernel_size: Ints, stride: Ints | None = None, pa
 @fixed_extremum
 def min_pool3d(input: Operand, kernel_size: Ints, stride: Ints | None = None, padding: Padding = 0, dilation: Ints = 1,
                ceil_mode: bool = False, return_indices: bool = False) -> AnyArray | tuple[AnyArray, AnyArray]:
-    """The smallest element of each window over the last three axes; with `return_indices` also where it is. See
+    """The smallest element of each window over the last three axes; with `return_indices` also its index. See
     `min_pool`.
 
     Examples
@@ -421,5 +419,5 @@ def adaptive_avg_pool3d(input: Operand, output_size: OutputSize) -> AnyArray:
 
 def max_unpool3d(input: ArrayT, indices: AnyArray, kernel_size: Ints, stride: Ints | None = None, padding: Ints = 0,
                  output_size: Ints | None = None) -> ArrayT:
-    """Zeros, but each element at the place that its index names, over the last three axes. See `max_unpool`."""
+    """Zeros with each element put at its index, over the last three axes. See `max_unpool`."""
     return _unpool("max_unpool3d", 3, input, indices, kernel_size, stride, padding, output_size)

@@ -1,5 +1,5 @@
-"""Signatures that many of the pools in fixed_rank.py share: what a type checker knows of a result that depends on the
-kind of the input and on `return_indices`. A decorator gives a function its signature and changes nothing else.
+"""Signatures of the pools in fixed_rank.py for type checkers: the result depends on the kind of the input and on
+`return_indices`. A decorator sets a function's signature and changes nothing else.
 """
 
 from __future__ import annotations

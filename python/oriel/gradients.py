@@ -50,20 +50,20 @@ def max_pool_backward(dy: Operand, x: Operand | Ints, kernel_size: Ints, stride:
                       padding: Padding = 0, dilation: Ints = 1, *, ceil_mode: bool = False, indices: Operand | None = None,
                       space: IndexSpace = "plane", axes: Ints | None = None, nan_policy: NanPolicy = "propagate",
                       out: AnyArray | None = None) -> AnyArray:
-    """The gradient of `max_pool`: each `dy` goes to the input that was its window's maximum.
+    """The gradient of `max_pool`: each `dy` is added to the input that was its window's maximum.
 
     Parameters
     ----------
     dy : array of the pool's output shape
         The gradient with respect to the result.
     x : array
-        The pool's input; with `indices` its shape is enough.
+        The pool's input; if `indices` are given, its shape is enough.
     indices : array of int64, int32 or uint8, optional
-        What `max_pool(..., return_indices=True)` returned; without it they are recomputed from `x`.
+        The indices that `max_pool(..., return_indices=True)` returned; by default they are recomputed from `x`.
     space : {"plane", "tensor", "window"}
-        What indices count: that of `return_indices`.
+        What the indices count, as for `return_indices`.
     kernel_size, stride, padding, dilation, ceil_mode, axes, nan_policy
-        Those of the pool.
+        As for the pool.
     out : array of x's shape, optional
         Where to write the result.
 
@@ -146,16 +146,16 @@ def avg_pool_backward(dy: Operand, input_shape: Ints | AnyArray, kernel_size: In
                       padding: Padding = 0, dilation: Ints = 1, *, ceil_mode: bool = False,
                       count_include_pad: bool = True, divisor_override: int | None = None, axes: Ints | None = None,
                       nan_policy: NanPolicy = "propagate", out: AnyArray | None = None) -> AnyArray:
-    """The gradient of `avg_pool`: each `dy`, divided, goes to every input of its window.
+    """The gradient of `avg_pool`: each `dy`, divided, is added to every input of its window.
 
     Parameters
     ----------
     dy : array of the pool's output shape
         The gradient with respect to the result; a floating dtype.
     input_shape : sequence of int, or the input itself
-        With `nan_policy="omit"` the input is needed.
+        With `nan_policy="omit"` the input itself is required.
     kernel_size, stride, padding, dilation, ceil_mode, count_include_pad, divisor_override, axes, nan_policy
-        Those of the pool.
+        As for the pool.
     out : array of the input's shape, optional
         Where to write the result.
 
@@ -188,7 +188,7 @@ def sum_pool_backward(dy: ArrayLike, input_shape: Ints | AnyArray, kernel_size: 
 def sum_pool_backward(dy: Operand, input_shape: Ints | AnyArray, kernel_size: Ints, stride: Ints | None = None,
                       padding: Padding = 0, dilation: Ints = 1, *, ceil_mode: bool = False, axes: Ints | None = None,
                       nan_policy: NanPolicy = "propagate", out: AnyArray | None = None) -> AnyArray:
-    """The gradient of `sum_pool`: each `dy` goes to every input of its window; see `avg_pool_backward`.
+    """The gradient of `sum_pool`: each `dy` is added to every input of its window; see `avg_pool_backward`.
 
     Examples
     --------

@@ -20,7 +20,7 @@ def _this_python() -> str:
 def _no_module(folder: pathlib.Path) -> str:
     built = sorted(file.name for file in folder.glob("_core*.so"))
     if not built:
-        return f"the compiled module is not in {folder}: install it again by `{_PIP}`"
+        return f"the compiled module is not in {folder}: install it again with `{_PIP}`"
     return f"the compiled module is for another Python ({', '.join(built)}), but this is {_this_python()}: `{_PIP}` installs the one that fits"
 
 
@@ -34,7 +34,7 @@ def _reason(error: ImportError, folder: pathlib.Path) -> str:
         has = " ".join(platform.libc_ver()).strip() or "another C library"
         return f"this build needs {wanted[1].replace('_', ' ').replace('GLIBC', 'glibc')} or newer, but the system has {has}: build it from source"
     if missing := re.search(r"(\S+): cannot open shared object file", text):
-        return f"the library {missing[1]} is missing, which this build uses: install it, or the wheel, which needs none, by `{_PIP}`"
+        return f"the library {missing[1]} is missing, which this build uses: install it, or the wheel, which needs no libraries, with `{_PIP}`"
     if re.search(r"wrong ELF class|invalid ELF header|file too short|cannot open", text):
         return (
             f"the compiled module is damaged or for another processor, and this is {_this_python()}: `{_PIP}` ({text})"
@@ -44,9 +44,9 @@ def _reason(error: ImportError, folder: pathlib.Path) -> str:
             f"the compiled module and the libraries beside it are not of one build ({symbol[1]} is missing): `{_PIP}`"
         )
     if needed := re.search(r"compiled for processors with (\S+)", text):
-        return f"this build is for processors with {needed[1]}, which this {platform.machine()} has not: install the wheel, which runs on all of them, by `{_PIP}`"
+        return f"this build is for processors with {needed[1]}, which this {platform.machine()} does not have: install the wheel, which runs on all of them, with `{_PIP}`"
     if other := re.search(r"compiled for Oriel (\S+), but runs with (\S+) of (.+)", text):
-        return f"two Oriels are in this process: the package is of {other[1]}, but {other[3]} with {other[2]} was loaded before: use one of them, or the wheel, which keeps its own, by `{_PIP}`"
+        return f"two versions of Oriel are in this process: the package is of {other[1]}, but {other[3]} with {other[2]} was loaded before: use one of them, or the wheel, which contains its own library, with `{_PIP}`"
     return f"the compiled module cannot be loaded: {text}"
 
 
@@ -65,5 +65,5 @@ def _other_distribution() -> str:
 
 
 def explain(error: ImportError, folder: pathlib.Path) -> str:
-    """What to tell if importing the compiled module of the package in `folder` failed so."""
+    """The text of the error if importing the compiled module of the package in `folder` failed like this."""
     return f"oriel cannot be imported: {_reason(error, folder)}{_other_distribution()}"

@@ -1,7 +1,7 @@
 """Pooling of tensors that are divided among the ranks of MPI: layers of PyTorch and pools of NumPy arrays.
 
-Needs mpi4py 4 and an MPI; the modules need PyTorch. `oriel.torch.distributed` offers the same over process groups of
-PyTorch, without MPI. Run with `mpirun -n 4 python program.py`; with one rank a layer is the undivided one.
+Needs mpi4py 4 and an MPI; the modules need PyTorch. `oriel.torch.distributed` has the same layers for process groups of
+PyTorch, without MPI. Run with `mpirun -n 4 python program.py`; with one rank a layer equals the undivided one.
 
 >>> import torch
 >>> from mpi4py import MPI

@@ -1,9 +1,9 @@
-"""A backend for ONNX models that are made of pooling operators.
+"""A backend for ONNX models that consist of pooling operators.
 
-`oriel.onnx.Backend` is a subclass of `onnx.backend.base.Backend`: `prepare`, `run_model` and `run_node` work as
-everywhere. It runs AveragePool, MaxPool, LpPool, GlobalAveragePool, GlobalMaxPool, GlobalLpPool and MaxUnpool of every
-version that ONNX has had, one or many of them in a graph. It is no runtime for networks: a node of another kind (Conv,
-Relu …) is refused by name.
+`oriel.onnx.Backend` is a subclass of `onnx.backend.base.Backend`: `prepare`, `run_model` and `run_node` work as in
+every backend. It runs AveragePool, MaxPool, LpPool, GlobalAveragePool, GlobalMaxPool, GlobalLpPool and MaxUnpool of
+every version of ONNX, one or many of them in a graph. It is not a runtime for networks: another node (Conv, Relu …) is
+an error that names it.
 """
 
 from __future__ import annotations
@@ -61,17 +61,17 @@ class BackendRep(onnx.backend.base.BackendRep):
         Parameters
         ----------
         inputs : sequence of array, mapping from names to arrays, or array
-            What the graph's inputs are, but for those that the model itself gives values for.
+            The graph's inputs, except those that the model itself has values for.
 
         Returns
         -------
         tuple of numpy.ndarray
-            Named as the outputs are.
+            With the names of the outputs.
 
         Raises
         ------
         ValueError, TypeError
-            For inputs that are not those the graph declares, and for what a node cannot do.
+            For inputs other than those that the graph declares, and for arguments that a node does not support.
         """
         values: dict[str, NDArray[Any]] = {**self._constants, **self._named(inputs)}
         for node in self._nodes:
@@ -131,7 +131,7 @@ class Backend(onnx.backend.base.Backend):
 
     @classmethod
     def is_compatible(cls, model: onnx.ModelProto, device: str = "CPU", **kwargs: object) -> bool:
-        """Whether `prepare` takes the model."""
+        """Whether `prepare` accepts the model."""
         if not cls.supports_device(device):
             return False
         try:
@@ -147,9 +147,9 @@ class Backend(onnx.backend.base.Backend):
         Raises
         ------
         ValueError
-            For a node that is no pooling operator, which is named, and for a device that is not the CPU.
+            For a node that is not a pooling operator, whose name is in the text, and for a device other than the CPU.
         onnx.checker.ValidationError
-            For a model that is none.
+            For an invalid model.
         """
         _check_device(cls, device)
         super().prepare(model, device, **kwargs)
@@ -164,7 +164,7 @@ class Backend(onnx.backend.base.Backend):
         outputs_info: Sequence[tuple[np.dtype[Any], tuple[int, ...]]] | None = None,
         **kwargs: Any,
     ) -> tuple[NDArray[Any], ...]:
-        """The outputs of one node; `opset_version` says which version of the operator it is, by default the newest."""
+        """The outputs of one node; `opset_version` selects the version of the operator, by default the newest."""
         _check_device(cls, device)
         super().run_node(node, inputs, device, outputs_info, **kwargs)
         given: Any = inputs
@@ -251,7 +251,7 @@ def _list(attributes: dict[str, Any], name: str, count: int, default: int | None
 def _pool_of(
     op: Op, x: NDArray[Any], attributes: dict[str, Any], count_include_pad: bool = True, norm: float | None = None
 ) -> _core.Pool:
-    """The pool of a node with windows. AveragePool leaves padding out of the divisor unless told otherwise."""
+    """The pool of a node with windows. AveragePool excludes padding from the divisor by default."""
     dims = x.ndim - 2
     if dims == 0:
         raise ValueError(f"the input must have 3 or more axes, but has shape {x.shape}")

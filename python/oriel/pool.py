@@ -26,7 +26,7 @@ __all__ = ["Pool", "check_nan_policy", "refuse_kernel"]
 
 
 class _Whole:
-    """The kernel of a global pool: that of a `Pool` which is given none. None itself is a mistake."""
+    """The kernel of a global pool, i.e. of a `Pool` without a kernel. None itself is an error."""
 
     def __repr__(self) -> str:
         return "<everything>"
@@ -51,11 +51,11 @@ def check_nan_policy(nan_policy: str) -> bool:
 
 
 class Pool:
-    """What a pool does to any array: its reduction, its windows, its axes.
+    """A pool for any array: its reduction, its windows, its axes.
 
     The functions of this package (`max_pool`, `adaptive_avg_pool`, …) make such an object for each call. Making it once
-    is quicker, and it also has the gradients of adaptive and global pools. Instances are immutable, hashable and equal
-    where they say the same.
+    is faster, and it also has the gradients of adaptive and global pools. Instances are immutable and hashable, and
+    equal if their arguments mean the same.
 
     Parameters
     ----------
@@ -65,13 +65,13 @@ class Pool:
         As for `max_pool`. If neither `kernel_size` nor `output_size` is given, the pool is global: one window over
         everything.
     output_size : int or sequence of int, optional
-        Makes the pool adaptive: that many windows share each axis evenly.
+        Makes the pool adaptive: this number of windows splits each axis evenly.
     axes : int or sequence of int, optional
         The pooled axes, negative ones counted from the end; all axes if not given.
     ceil_mode : bool
-        Whether a partial last window counts (S1).
+        Whether to keep a partial last window (S1).
     count_include_pad, divisor_override
-        What averages divide by (S5).
+        The divisor of averages (S5).
     norm_type : float
         The p of Lp pooling, at least 1 or infinity.
     nan_policy : {"propagate", "omit"}
@@ -112,7 +112,7 @@ class Pool:
                                                      check_nan_policy(nan_policy), 0))
 
     def __setattr__(self, name: str, value: object) -> None:
-        raise AttributeError(f"Pool: instances are immutable, but {name} was to be set")
+        raise AttributeError(f"Pool: instances are immutable, but {name} was assigned")
 
     @overload
     def __call__(self, x: ArrayT, *, out: ArrayT | None = None) -> ArrayT: ...
@@ -121,7 +121,7 @@ class Pool:
     def __call__(self, x: ArrayLike, *, out: NDArray[Any] | None = None) -> NDArray[Any]: ...
 
     def __call__(self, x: Operand, *, out: AnyArray | None = None) -> AnyArray:
-        """The pool of `x`, an array of `x`'s kind and dtype; written into `out` where one is given."""
+        """The pool of `x`, an array of `x`'s kind and dtype; written into `out` if given."""
         return _core.forward(self._core, x, out)
 
     @overload
@@ -138,10 +138,10 @@ class Pool:
 
     def with_indices(self, x: Operand, *, space: IndexSpace = "plane", index_dtype: IndexDtype = "int64",
                      out: tuple[AnyArray, AnyArray] | None = None) -> tuple[AnyArray, AnyArray]:
-        """The pool of `x` and indices of where each maximum or minimum came from.
+        """The pool of `x`, and the index of each maximum or minimum.
 
-        `space` says what indices count (S10): places of the pooled `"plane"` (PyTorch), of the whole `"tensor"` (ONNX),
-        or taps of the `"window"`. They are of `"int64"`; those of the window may also be of `"int32"` or, where it has at
+        `space` selects what indices count (S10): elements of the pooled `"plane"` (PyTorch), of the whole `"tensor"`
+        (ONNX), or taps of the `"window"`. Their dtype is `"int64"`; for the window it may also be `"int32"` or, for at
         most 255 taps, `"uint8"`. `out` is a tuple of two arrays.
         """
         return _core.forward_indices(self._core, x, space, out, index_dtype)
@@ -159,7 +159,7 @@ class Pool:
                  indices: Operand | None = None, space: IndexSpace = "plane", out: AnyArray | None = None) -> AnyArray:
         """The gradient with respect to the input, given `dy`, that of the result (S9).
 
-        Sums and averages need `input_shape` alone; max and min need `x`, or `indices` and `input_shape`; Lp needs `x`.
+        Sums and averages need only `input_shape`; max and min need `x`, or `indices` and `input_shape`; Lp needs `x`.
         """
         if indices is not None:
             like: Any = x

@@ -1,5 +1,5 @@
-"""Pools with windows of one size and step: `max_pool`, `min_pool`, `avg_pool`, `sum_pool`, `lp_pool`, and their inverse
-`max_unpool`.
+"""Pools with windows of one size and stride: `max_pool`, `min_pool`, `avg_pool`, `sum_pool`, `lp_pool`, and their
+inverse `max_unpool`.
 """
 
 from __future__ import annotations
@@ -79,28 +79,28 @@ def max_pool(x: Operand, kernel_size: Ints, stride: Ints | None = None, padding:
              ceil_mode: bool = False, return_indices: bool | IndexSpace = False, index_dtype: IndexDtype = "int64",
              axes: Ints | None = None, nan_policy: NanPolicy = "propagate",
              out: AnyArray | tuple[AnyArray, AnyArray] | None = None) -> AnyArray | tuple[AnyArray, AnyArray]:
-    """The largest element of each window; windows lie `stride` apart, by default `kernel_size`.
+    """The largest element of each window; windows are `stride` apart, by default `kernel_size`.
 
     Parameters
     ----------
     x : array of shape (…)
-        A NumPy array, a CPU tensor of PyTorch or JAX, anything with DLPack or `__array__`; read without copying,
-        whatever its strides. (Arrays of the other byte order are converted, and so are fields of packed records.)
+        A NumPy array, a CPU tensor of PyTorch or JAX, or anything with DLPack or `__array__`; read without copying,
+        whatever its strides. (Arrays of the other byte order and fields of packed records are converted.)
     kernel_size : int or sequence of int
         Taps of a window along each pooled axis: one number for all of them, or a sequence of one for each.
     stride : int or sequence of int, optional
         Step of the window; `kernel_size` if not given.
     padding : int, sequence of int, sequence of (before, after), "valid", "same" or "same_lower"
-        Places added around the input. They hold no value: a window there has fewer taps.
+        Elements of padding before and after the input. They have no value: a window with padding has fewer taps.
     dilation : int or sequence of int
-        Distance of taps.
+        Distance between taps.
     ceil_mode : bool
-        Whether a partial last window counts (S1).
+        Whether to keep a partial last window (S1).
     return_indices : bool or {"plane", "tensor", "window"}
-        Also return where each result came from; True: flat in the pooled axes, as PyTorch counts (S10).
+        Also return the index of each result; True: flat in the pooled axes, as in PyTorch (S10).
     index_dtype : {"int64", "int32", "uint8"}
-        The dtype of indices; those of the `"window"` may be of int32 or, where it has at most 255 taps, of uint8, in which
-        255 says that a window has no tap.
+        The dtype of indices; those of the `"window"` may be int32 or, for at most 255 taps, uint8, in which 255 means
+        that a window has no tap.
     axes : int or sequence of int, optional
         The pooled axes, negative ones counted from the end; all axes if not given, as in SciPy and scikit-image. Name
         them if others are for a batch or channels, e.g. ``axes=(-2, -1)``, or use `max_pool2d`. At most 8 of 16 axes.
@@ -126,7 +126,7 @@ def max_pool(x: Operand, kernel_size: Ints, stride: Ints | None = None, padding:
 
     Notes
     -----
-    The rules are S1-S6 and S10 of docs/semantics.md.
+    The rules are S1-S6 and S10 (`python -m oriel.docs semantics`).
 
     Examples
     --------
@@ -239,7 +239,7 @@ def avg_pool(x: Operand, kernel_size: Ints, stride: Ints | None = None, padding:
     Parameters
     ----------
     count_include_pad : bool
-        Whether padding counts in the divisor (S5). What a partial window of `ceil_mode` hangs over never does.
+        Whether padding counts in the divisor (S5). The part of a `ceil_mode` window beyond the padding never does.
     divisor_override : int, optional
         Divide by this instead.
 
@@ -330,8 +330,8 @@ def lp_pool(x: Operand, norm_type: float, kernel_size: Ints, stride: Ints | None
 
 
 def unpooled_shape(function: str, shape: tuple[int, ...], pool: _core.Pool, output_size: Any) -> tuple[int, ...]:
-    """The shape that `max_unpool` gives: `output_size` (of the pooled axes, or of all), or the least that the windows
-    need.
+    """The shape of the result of `max_unpool`: `output_size` (of the pooled axes, or of all), or the smallest that the
+    windows need.
     """
     axes = pool.resolved_axes(shape)
     if output_size is not None:
@@ -360,16 +360,16 @@ def unpooled_shape(function: str, shape: tuple[int, ...], pool: _core.Pool, outp
 def max_unpool(x: ArrayT, indices: AnyArray, kernel_size: Ints, stride: Ints | None = None, padding: Ints = 0,
                output_size: Ints | None = None, *, axes: Ints | None = None,
                space: Literal["plane", "tensor"] = "plane", out: ArrayT | None = None) -> ArrayT:
-    """Zeros, but each element of `x` at the place that its index names: the partial inverse of `max_pool`.
+    """Zeros with each element of `x` put at its index: the partial inverse of `max_pool`.
 
     Parameters
     ----------
     x : array
-        What `max_pool` returned.
+        The result of `max_pool`.
     indices : array of int64, of x's shape
         The indices that it returned; -1 is skipped.
     kernel_size, stride, padding : int or sequence of int
-        Those of the pool; they give the shape of the result where `output_size` does not.
+        As for the pool; they determine the shape of the result if `output_size` is not given.
     output_size : int or sequence of int, optional
         Extents of the result along the pooled axes, or along all axes.
     axes : int or sequence of int, optional
@@ -382,7 +382,7 @@ def max_unpool(x: ArrayT, indices: AnyArray, kernel_size: Ints, stride: Ints | N
     Returns
     -------
     array
-        Of the kind and dtype of `x`. Where two elements name one place, the later one stays.
+        Of the kind and dtype of `x`. If two elements have the same index, the later one is kept.
 
     Raises
     ------

@@ -1,7 +1,7 @@
 """Oriel's threads for threadpoolctl: after `oriel.threadpool.register()`, `threadpoolctl.threadpool_limits(n)` limits
 them too, and `threadpoolctl.threadpool_info()` lists them.
 
-As everywhere in Oriel, a limit belongs to the thread that sets it, not to the process; what is computed does not depend on it.
+As everywhere in Oriel, a limit applies to the thread that sets it, not to the process, and results do not depend on it.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ __all__ = ["OrielController", "register"]
 
 
 class OrielController(threadpoolctl.LibController):
-    """What threadpoolctl asks and tells."""
+    """The interface to threadpoolctl."""
 
     user_api = "oriel"
     internal_api = "oriel"
@@ -52,7 +52,7 @@ _registered = False
 
 
 def register() -> None:
-    """Makes Oriel known to threadpoolctl. Once is enough; more calls do nothing."""
+    """Registers Oriel with threadpoolctl. Further calls do nothing."""
     global _registered
     if not _registered:
         threadpoolctl.register(OrielController)

@@ -1,10 +1,10 @@
-"""Tile kernels (NKI's programming model in C++) on NumPy, PyTorch and JAX arrays, and what they become on a machine.
+"""Tile kernels (NKI's programming model in C++) for NumPy, PyTorch and JAX arrays, and their programs for a machine.
 
-Each function runs a kernel that was written in Oriel's tile language, with the arithmetic that it has there: every
-instruction computes in float32 and rounds once to its result's dtype. For pools that only have to be right and quick
-there are `oriel.avg_pool` and its likes; use these to develop a kernel, or to compare one with a device.
+Each function runs a kernel that was written in Oriel's tile language, with its arithmetic: every instruction computes
+in float32 and rounds once to its result's dtype. To pool arrays, use `oriel.avg_pool` and the like; use the functions
+here to develop a kernel, or to compare one with a device.
 
-Kernels take arrays [planes, height, width], batch and channels together. Dense arrays are read where they lie; others
+Kernels take arrays [planes, height, width], batch and channels together. Dense arrays are read without copying; others
 are copied first. The result is of the input's kind: a tensor for a tensor, a JAX array for a JAX array.
 
 >>> import numpy as np
@@ -60,14 +60,15 @@ def tensor_avgpool(x: ArrayT, pool_size: int, *, precise: bool = False, machine:
         Of float32, float16, bfloat16, or integers of at most 32 bits: a NumPy array, a CPU tensor of PyTorch or JAX,
         anything with DLPack or `__array__`.
     pool_size : int
-        Height and width of a window, and its step. Rows and columns that fill no window are left out.
+        Height and width of a window, and its step. Rows and columns that do not fill a window are left out.
     precise : bool
-        Keep a window's sum in float32 until it is divided. As in the tutorial it is otherwise rounded to `x`'s dtype
-        first: four float16 of 20000 have the mean infinity.
+        Keep a window's sum in float32 until it is divided. Otherwise it is rounded to `x`'s dtype first, as in the
+        tutorial: four float16 of 20000 have the mean infinity.
     machine : {"native", "trn1", "trn2", "trn3"}
-        Whose limits the kernel must keep. "native" has none.
+        The machine whose limits are checked; "native" has none.
     backend : {"cpu", "interpreter"}
-        The interpreter goes element by element and checks every address and every read; the bits are the same.
+        The interpreter computes element by element and checks every address and every read; its results are
+        bit-identical.
     out : array, optional
         Where to write the result: dense, of `x`'s kind. It must not share memory with `x`.
 
@@ -79,16 +80,16 @@ def tensor_avgpool(x: ArrayT, pool_size: int, *, precise: bool = False, machine:
     Raises
     ------
     ValueError, TypeError
-        For an argument of the wrong value or type, named in the text; and for a kernel that the machine cannot run, the
-        text beginning with the check's id.
+        For an argument of the wrong value or type, named in the text; and for a kernel that the machine cannot run,
+        with a text that begins with the check's id.
 
     See Also
     --------
-    check, report, emit_nki, emit_cuda : What the kernel becomes.
+    check, report, emit_nki, emit_cuda : The kernel's program.
 
     Notes
     -----
-    The kernel is laid beside the tutorial's in docs/tile.md.
+    The tutorial's kernel is beside this one in `python -m oriel.docs tile`.
 
     Examples
     --------
@@ -120,9 +121,9 @@ def avg_pool2d(x: ArrayT, kernel_size: Pair, stride: Pair | None = None, padding
         Of height and width; `stride` is by default `kernel_size`. Padding may also be ((before, after), (before,
         after)).
     ceil_mode : bool
-        Whether a partial last window counts.
+        Whether to keep a partial last window.
     count_include_pad : bool
-        Whether padding counts in the divisor; what a partial window hangs over never does.
+        Whether padding counts in the divisor; the part of a partial window beyond it never does.
     rows : int, optional
         Output rows of a band; by default as many as fit the smallest machine.
     machine, backend, out
@@ -131,7 +132,7 @@ def avg_pool2d(x: ArrayT, kernel_size: Pair, stride: Pair | None = None, padding
     Returns
     -------
     array of shape (planes, oh, ow)
-        With oh = floor((height + before + after - dilation*(kernel_size - 1) - 1) / stride) + 1, and so ow.
+        With oh = floor((height + before + after - dilation*(kernel_size - 1) - 1) / stride) + 1, and likewise ow.
 
     Raises
     ------
@@ -152,7 +153,8 @@ def avg_pool2d(x: ArrayT, kernel_size: Pair, stride: Pair | None = None, padding
 def max_pool2d(x: ArrayT, kernel_size: Pair, stride: Pair | None = None, padding: Padding = 0, dilation: Pair = 1, *,
                ceil_mode: bool = False, rows: int | None = None, machine: Machine = "native", backend: Backend = "cpu",
                out: ArrayT | None = None) -> ArrayT:
-    """The largest element of each window. Parameters, result and errors are those of `avg_pool2d`; a NaN wins.
+    """The largest element of each window. Parameters, result and errors are those of `avg_pool2d`; a NaN makes its
+    windows NaN.
 
     Examples
     --------
@@ -188,8 +190,8 @@ def max_pool2d_with_taps(x: AnyArray, kernel_size: Pair, stride: Pair | None = N
     Returns
     -------
     (array, array of float32)
-        Taps are counted row by row; of equal maxima the first. A window without any tap (padding alone) has -1, and one
-        with a NaN the number of its taps.
+        Taps are counted row by row; the first of equal maxima counts. A window without any tap (only padding) has -1,
+        and one with a NaN the number of its taps.
 
     Examples
     --------
@@ -205,8 +207,8 @@ def max_pool2d_with_taps(x: AnyArray, kernel_size: Pair, stride: Pair | None = N
 def max_pool2d_backward(x: ArrayT, dy: AnyArray, kernel_size: Pair, stride: Pair | None = None, padding: Padding = 0,
                         dilation: Pair = 1, *, ceil_mode: bool = False, rows: int | None = None,
                         machine: Machine = "native", backend: Backend = "cpu", out: ArrayT | None = None) -> ArrayT:
-    """The gradient of `max_pool2d`: each element of `dy` is added where its window's first maximum is. For windows
-    without NaN. Other parameters and errors are those of `avg_pool2d`.
+    """The gradient of `max_pool2d`: each element of `dy` is added at its window's first maximum. For windows without
+    NaN. Other parameters and errors are those of `avg_pool2d`.
 
     Parameters
     ----------
@@ -234,7 +236,7 @@ def max_pool2d_backward(x: ArrayT, dy: AnyArray, kernel_size: Pair, stride: Pair
 
 def adaptive_avg_pool2d(x: ArrayT, output_size: Pair, *, machine: Machine = "native", backend: Backend = "cpu",
                         out: ArrayT | None = None) -> ArrayT:
-    """Means of windows that share the plane evenly: window o covers floor(o*n/size) to ceil((o+1)*n/size).
+    """Means of windows that split the plane evenly: window o covers floor(o*n/size) to ceil((o+1)*n/size).
 
     Parameters
     ----------
@@ -277,16 +279,16 @@ def max_pool3d(x: ArrayT, kernel_size: int, stride: int | None = None, *, machin
 
 @dataclass(frozen=True)
 class Finding:
-    """What a check of a kernel says.
+    """A finding of a check of a kernel.
 
     Attributes
     ----------
     id : str
-        The check: NKI's own name of the error where it has one.
+        The check: NKI's name of the error if it has one.
     is_error : bool
         False for a warning.
     text : str
-        What, the numbers, the mend.
+        What is wrong, the numbers, and how to fix it.
     place : str
         File and line of the kernel's C++.
     """
@@ -299,20 +301,20 @@ class Finding:
 
 def check(kernel: Kernel, x: AnyArray | Sequence[int], *, machine: Machine = "trn2", dtype: DtypeName = "float32",
           **options: object) -> list[Finding]:
-    """Everything that a machine has to say of a kernel, warnings too. Empty: nothing.
+    """The findings of a machine's checks of a kernel, including warnings; empty if there are none.
 
     Parameters
     ----------
     kernel : str or function
         One of this module's kernels, or its name.
     x : array, or tuple of int
-        The input: anything with `shape` and `dtype`, of which nothing else is read, or only a shape.
+        The input: anything with `shape` and `dtype` (nothing else is read), or only a shape.
     machine : {"native", "trn1", "trn2", "trn3"}
-        Whose limits hold.
+        The machine whose limits are checked.
     dtype : str
-        The input's where `x` is only a shape.
+        The input's dtype if `x` is only a shape.
     **options
-        The kernel's own: `pool_size` for `tensor_avgpool`, say.
+        Options of the kernel, e.g. `pool_size` for `tensor_avgpool`.
 
     Returns
     -------
@@ -340,8 +342,8 @@ def check(kernel: Kernel, x: AnyArray | Sequence[int], *, machine: Machine = "tr
 
 def report(kernel: Kernel, x: AnyArray | Sequence[int], *, machine: Machine = "trn2", dtype: DtypeName = "float32",
            **options: object) -> str:
-    """Bytes, instructions, lanes and memory that a kernel takes on a machine, and apart from these a model of its time.
-    Parameters and errors are those of `check`.
+    """Bytes, instructions, lanes and memory of a kernel on a machine, and separately a model of its time. Parameters
+    and errors are those of `check`.
 
     Examples
     --------
@@ -360,7 +362,7 @@ def report(kernel: Kernel, x: AnyArray | Sequence[int], *, machine: Machine = "t
 def emit_nki(kernel: Kernel, x: AnyArray | Sequence[int], *, version: Literal["0.6", "0.1"] = "0.6",
              dtype: DtypeName = "float32", **options: object) -> str:
     """A kernel as a Python module in NKI's language of `version` "0.6" or "0.1". Other parameters and errors are those
-    of `check`. No device has run the text.
+    of `check`. The text has not been run on a device.
 
     Examples
     --------
@@ -375,8 +377,8 @@ def emit_nki(kernel: Kernel, x: AnyArray | Sequence[int], *, version: Literal["0
 
 
 def emit_cuda(kernel: Kernel, x: AnyArray | Sequence[int], *, dtype: DtypeName = "float32", **options: object) -> str:
-    """A kernel as CUDA C++, for nvcc or NVRTC: a `__global__` function and, for nvcc, `launch_NAME` with its grid. The
-    results have the bits of the kernel on a CPU. Parameters and errors are those of `check`.
+    """A kernel as CUDA C++, for nvcc or NVRTC: a `__global__` function and, for nvcc, `launch_NAME` with its grid. Its
+    results are bit-identical to those on a CPU. Parameters and errors are those of `check`.
 
     Examples
     --------
@@ -390,7 +392,7 @@ def emit_cuda(kernel: Kernel, x: AnyArray | Sequence[int], *, dtype: DtypeName =
 
 
 def ir(kernel: Kernel, x: AnyArray | Sequence[int], *, dtype: DtypeName = "float32", **options: object) -> str:
-    """The instructions that a kernel becomes, as text. Parameters and errors are those of `check`.
+    """The instructions of a kernel, as text. Parameters and errors are those of `check`.
 
     Examples
     --------
@@ -403,8 +405,8 @@ def ir(kernel: Kernel, x: AnyArray | Sequence[int], *, dtype: DtypeName = "float
 
 
 def picture(kernel: Kernel, x: AnyArray | Sequence[int], *, dtype: DtypeName = "float32", **options: object) -> str:
-    """How a kernel's first reduction reads its tile: the access pattern, and which output each element goes to.
-    Parameters and errors are those of `check`.
+    """How a kernel's first reduction reads its tile: the access pattern, and the output that each element contributes
+    to. Parameters and errors are those of `check`.
 
     Examples
     --------

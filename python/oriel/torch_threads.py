@@ -1,4 +1,4 @@
-"""How many threads calls of the engine use beside PyTorch, for the parts of the package that have its tensors."""
+"""The number of threads of calls on PyTorch's tensors."""
 
 from __future__ import annotations
 

@@ -64,27 +64,27 @@ def reduce_window(
     operand : array of shape (…)
         A NumPy array, a CPU tensor of PyTorch or JAX, anything with DLPack or `__array__`.
     init_value : number
-        What each window's reduction starts from. It counts once per window; places outside the operand hold no value.
+        The initial value of each window's reduction. It counts once per window; padding has no value.
     computation : {"max", "min", "add"} or callable
-        Or `numpy.maximum`, `numpy.minimum`, `numpy.add`, or the functions of `jax.lax`, `jax.numpy` and `torch` that
-        are called so.
+        Or `numpy.maximum`, `numpy.minimum`, `numpy.add`, or the functions of `jax.lax`, `jax.numpy` and `torch` with
+        these names.
     window_dimensions : sequence of int, one per axis
         Taps of a window.
     window_strides : sequence of int, optional
         Steps of the window, by default 1.
     padding : {"VALID", "SAME", "SAME_LOWER"} or sequence of (before, after)
-        Places added to each axis; negative numbers crop. "SAME" gives ceil(n / stride) windows, the odd place being
-        added after the axis, "SAME_LOWER" before it; as in JAX, n does not know of `base_dilation`.
+        Elements of padding of each axis; negative numbers crop. "SAME" pads for ceil(n / stride) windows, with an odd
+        element after the axis, "SAME_LOWER" before it; as in JAX, n is the extent without `base_dilation`.
     base_dilation : sequence of int, optional
-        Distance at which the operand's elements are laid out, by default 1. Between them there is no value; the operand
-        is copied then.
+        Distance between the operand's elements, by default 1. The gaps have no value; the operand is copied if it is
+        not 1.
     window_dilation : sequence of int, optional
-        Distance of a window's taps, by default 1.
+        Distance between a window's taps, by default 1.
 
     Returns
     -------
     array
-        Of the operand's kind and dtype. Axes on which no window fits have no element.
+        Of the operand's kind and dtype. The result has no elements along axes on which no window fits.
 
     Raises
     ------
@@ -148,7 +148,7 @@ def _op_of(computation: Any) -> _Op:
         name, known = computation, True
     else:
         name = getattr(computation, "__name__", "")
-        # The library counts, too: what a user's own function called `add` does, nobody knows.
+        # The library matters, too: another function called `add` may compute something else.
         library = (getattr(computation, "__module__", None) or "").partition(".")[0]
         known = isinstance(computation, np.ufunc) or library in ("jax", "torch")
     if not known or name not in _OPS:

@@ -198,7 +198,7 @@ IndexSpace read_space(std::string_view function, nb::handle object) {
     if (word == "window") return IndexSpace::window;
   }
   throw Error(
-      fmt::format("{}: the indices must count places of the 'plane', the 'tensor' or the 'window', but are to "
+      fmt::format("{}: the indices must count elements of the 'plane', the 'tensor' or the 'window', but are to "
                   "count {}",
                   function, shown(object)));
 }

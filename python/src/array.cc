@@ -309,7 +309,7 @@ Array from_cuda(std::string_view function, const char* argument, nb::handle obje
     const nb::object capsule = object.attr("__dlpack__")("stream"_a = stream);
     if (!nb::try_cast(capsule, view)) {
       PyErr_Clear();
-      throw TypeFault(fmt::format("{}: {} must be an array, but its __dlpack__ gives none", function, argument));
+      throw TypeFault(fmt::format("{}: {} must be an array, but its __dlpack__ returns none", function, argument));
     }
   } catch (nb::python_error& e) {
     const std::string text = text_of(e.value());

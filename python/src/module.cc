@@ -88,7 +88,7 @@ nb::object forward_indices(const PythonPool& p, nb::handle x_object, nb::handle 
   if (!out.is_none()) {
     if (PyTuple_Check(out.ptr()) == 0 || PyTuple_Size(out.ptr()) != 2) {
       throw TypeFault(
-          fmt::format("{}: out must be a tuple of two arrays (result, indices) where indices are returned, "
+          fmt::format("{}: out must be a tuple of two arrays (result, indices) if indices are returned, "
                       "but is {}",
                       p.function(), nb::cast<std::string>(nb::str(out.type()))));
     }
@@ -298,7 +298,7 @@ std::string representation(const PythonPool& p) {
 }
 
 void bind_pool(nb::module_& m) {
-  nb::class_<PythonPool> pool(m, "Pool", "What a pool does to any tensor: the op, its windows, its axes. Immutable.");
+  nb::class_<PythonPool> pool(m, "Pool", "A pool for tensors of any shape: the op, its windows, its axes. Immutable.");
   pool.def(
       "__init__",
       [](PythonPool* self, nb::handle op, nb::handle kernel_size, nb::handle stride, nb::handle padding,
@@ -350,7 +350,7 @@ void bind_functions(nb::module_& m) {
   m.def("forward_indices", &forward_indices, "pool"_a, "x"_a.none(), "space"_a, "out"_a.none() = nb::none(),
         "index_dtype"_a.none() = "int64");
   m.def("forward_codes", &forward_codes, "pool"_a, "x"_a.none(),
-        "(result, codes): u8 codes of the windows' taps where a gradient from them is the quickest, else None");
+        "(result, codes): u8 codes of the windows' taps if a gradient from them is the fastest, else None");
   m.def("backward", &backward_pool, "pool"_a, "dy"_a.none(), "x"_a.none(), "shape"_a.none(),
         "out"_a.none() = nb::none());
   m.def("backward_indices", &backward_indices, "pool"_a, "dy"_a.none(), "indices"_a.none(), "space"_a, "shape"_a,
@@ -363,7 +363,7 @@ void bind_functions(nb::module_& m) {
         if (n < 0) throw Error(fmt::format("set_threads: n must be >= 0 (0: all), but is {}", n));
         threads_of_this_thread = n;
       },
-      "n"_a, "Threads that calls from this thread use at most; 0: all that the process may use.");
+      "n"_a, "Largest number of threads for calls from this thread; 0: all that the process may use.");
   m.def("get_threads", [] { return threads_of_this_thread; });
   m.def("default_threads", &default_threads);
   m.def("has_cuda", &has_cuda, "Whether this build pools tensors on CUDA devices.");
@@ -374,7 +374,7 @@ void bind_functions(nb::module_& m) {
 }
 
 void bind_eager(nb::module_& m) {
-  nb::class_<EagerPool> eager(m, "EagerPool", "Pools of ordinary tensors, past a framework's dispatcher.");
+  nb::class_<EagerPool> eager(m, "EagerPool", "Pools ordinary tensors without a framework's dispatcher.");
   eager.def(nb::init<nb::tuple, nb::tuple, nb::dict, nb::str, nb::object>(), "types"_a, "watchers"_a, "scope"_a,
             "level"_a, "threads"_a);
   eager.def(
@@ -392,7 +392,8 @@ void bind_eager(nb::module_& m) {
       "x"_a.none(), "op"_a, "kernel_size"_a.none(), "stride"_a.none(), "padding"_a.none(), "dilation"_a.none(),
       "output_size"_a.none(), "axes"_a.none(), "ceil_mode"_a.none(), "count_include_pad"_a.none(), "divisor"_a.none(),
       "norm"_a.none(), "omit_nan"_a, "ndim"_a,
-      "The pool of x, or NotImplemented where something watches, x is not ordinary, or a gradient may be wanted.");
+      "The pool of x, or NotImplemented if something intercepts calls, x is not ordinary, or a gradient may be "
+      "needed.");
 }
 
 void bind_errors() {

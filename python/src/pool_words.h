@@ -41,7 +41,7 @@ inline Pool from_words(std::span<const index_t> words) {
     if (most >= 0 && (word < 0 || word > most)) throw Error("pool words: a word is out of its range");
     return word;
   };
-  if (next(-1) != kPoolWordsFormat) throw Error("pool words: they are of another version of oriel");
+  if (next(-1) != kPoolWordsFormat) throw Error("pool words: they come from another version of oriel");
   Pool pool;
   pool.op = static_cast<Op>(next(static_cast<index_t>(Op::lp)));
   pool.windows.kind = static_cast<WindowKind>(next(static_cast<index_t>(WindowKind::global)));

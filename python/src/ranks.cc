@@ -228,10 +228,11 @@ void bind_numbers(nb::class_<RankPool>& pool) {
   pool.def_prop_ro("output_cuts", [](const RankPool& p) { return bounds_of(p.plan().outputs()); });
   pool.def_prop_ro(
       "gradient", [](RankPool& p) { return std::string(distributed::name(p.local().gradient())); },
-      "The pass that moves least for the gradient.");
+      "The gradient pass that sends least.");
   pool.def(
       "has", [](RankPool& p, const std::string& word) { return p.local().has(parse_pass(word)); }, "pass_"_a);
-  pool.def("exchange", &exchange, "pass_"_a, "rank"_a, "Who sends which box to whom, by the plan, for any rank.");
+  pool.def("exchange", &exchange, "pass_"_a, "rank"_a,
+           "Which boxes a rank sends to and receives from others, for any rank.");
   pool.def("traffic", &traffic, "pass_"_a, "(messages sent, messages received, bytes sent, bytes received).");
 }
 
@@ -256,7 +257,7 @@ void bind_ranks(nb::module_& m, Options (*options)()) {
       "finish", [options](RankPool& p, const std::string& word) { p.finish(word, options()); }, "pass_"_a,
       "Computes the rest from the messages that were received.");
   pool.def("globalise", &RankPool::globalise, "indices"_a, "space"_a,
-           "Turns places that count taps of the window into indices of another space, in place.");
+           "Converts indices from taps of the window to another space, overwriting them.");
   m.def("dtype_of", [](nb::handle x) { return std::string(name(read_array("pool", "x", x, true).view.dtype)); });
 }
 

@@ -245,10 +245,10 @@ void bind_tile(nb::module_& m) {
   m.def("tile_run", &run_kernel, "function"_a, "kernel"_a, "arrays"_a, "options"_a, "machine"_a, "backend"_a,
         "out"_a.none(), "A shipped kernel's results on arrays.");
   m.def("tile_text", &kernel_text, "part"_a, "function"_a, "kernel"_a, "dtype"_a, "shape"_a, "options"_a, "variant"_a,
-        "What a shipped kernel becomes: part ir, picture, cuda, report (of the machine `variant`) or nki (that "
+        "A shipped kernel as text: part ir, picture, cuda, report (of the machine `variant`) or nki (that "
         "version).");
   m.def("tile_findings", &kernel_findings, "function"_a, "kernel"_a, "dtype"_a, "shape"_a, "options"_a, "machine"_a,
-        "What the checks say: (id, is_error, text, place).");
+        "The findings of the checks: (id, is_error, text, line of the source).");
 }
 
 }  // namespace oriel::python

@@ -37,7 +37,7 @@ namespace {
 
 constexpr Strategy<FoldJob> kFolds[] = {
     {"search", &can_seek, &seeking_pays, &run_seek,
-     "magnitudes and NaN left out, of 64 taps or more beside each other: a window is looked through"},
+     "magnitudes and NaN left out, of 64 taps or more beside each other: each window is searched"},
     {"channels", &can_columns, &columns_pay, &run_columns, "16 lanes or more side by side fill vectors of every type"},
     {"split", &can_chunks, &chunks_pay, &run_chunks, "one window of thousands of taps is work for all threads"},
     {"global", &can_global, &always, &run_global,
@@ -50,10 +50,11 @@ constexpr Strategy<FoldJob> kFolds[] = {
     {"planes", &can_planes, &planes_pay, &run_planes,
      "dense rows, at most 8 taps: 112 wide 2x2 is 1.05 copies, rows 1.6"},
     {"running", &can_running, &running_pays, &run_running,
-     "integer sums of long windows that overlap: 31x31 of bytes took 2.5 times as long by powers of two"},
+     "integer sums of long windows that overlap: 31x31 of bytes took 2.5 times as long with powers of two"},
     {"sliding", &can_long, &long_pays, &run_long,
-     "windows of more than 8 taps that overlap: 31x31 took twice as long by rows"},
-    {"axes", &always, &axes_pay, &run_axes, "more than 64 taps across rows, which share them: tap by tap took n k"},
+     "windows of more than 8 taps that overlap: 31x31 took twice as long as rows"},
+    {"axes", &always, &axes_pay, &run_axes,
+     "more than 64 taps across rows, which share partial results: tap by tap took time n k"},
     {"rows", &always, &always, &run_rows, "any reduction, layout and window"},
 };
 
@@ -61,8 +62,9 @@ constexpr Strategy<FoldJob> kArgmaxFolds[] = {
     {"registers", &can_codes, &always, &run_codes,
      "floats by AVX-512, 2 or 3 taps along rows, or vectors of lanes: 3x3 s2 1.3 copies, in boxes 2.3"},
     {"boxes", &can_places, &always, &run_places, "at most 8 taps along each of up to 3 axes"},
-    {"search", &can_seek, &seeking_pays, &run_seek, "64 taps or more beside each other: a window is looked through"},
-    {"axes", &always, &axes_pay, &run_axes, "more than 64 taps across rows, which share them: tap by tap took n k"},
+    {"search", &can_seek, &seeking_pays, &run_seek, "64 taps or more beside each other: each window is searched"},
+    {"axes", &always, &axes_pay, &run_axes,
+     "more than 64 taps across rows, which share partial results: tap by tap took time n k"},
     {"rows", &always, &always, &run_rows, "any layout and window"},
 };
 
@@ -70,9 +72,9 @@ constexpr Strategy<Gradient> kSumGradients[] = {
     {"disjoint", &can_disjoint, &disjoint_fills_vectors, &run_disjoint,
      "windows that share no input, over dense rows or 8 lanes or more: dx is written once"},
     {"mirrored", &can_mirror, &mirror_pays, &run_mirror,
-     "windows that step by one: the gradient is itself a sum, over mirrored windows"},
+     "windows with stride 1: the gradient is itself a sum, over mirrored windows"},
     {"transposed", &can_turn, &turning_pays, &run_turned_gradient,
-     "many small planes with short rows: planes lie side by side meanwhile"},
+     "many small planes with short rows: planes are put side by side meanwhile"},
     {"adjoint_rows", &can_add_rows, &always, &run_added_rows,
      "each input adds the shares of at most eight windows that read it, row by row"},
     {"shares", &always, &always, &run_shares,
@@ -81,16 +83,16 @@ constexpr Strategy<Gradient> kSumGradients[] = {
 
 constexpr Strategy<Gradient> kExtremumGradients[] = {
     {"recomputed", &can_recompute, &recomputing_pays_first, &run_recomputed,
-     "large tensors, 2 or 3 taps: codes are computed a few planes at a time, and followed"},
+     "large tensors, 2 or 3 taps: codes are computed a few planes at a time, then used"},
     {"disjoint", &can_disjoint, &disjoint_fills_vectors, &run_disjoint,
      "windows that share no input, over dense rows or 8 lanes or more: dx is written once"},
     {"transposed", &can_turn, &turning_pays, &run_turned_gradient,
-     "many small planes with short rows: planes lie side by side meanwhile"},
+     "many small planes with short rows: planes are put side by side meanwhile"},
     {"boxes", &can_gather, &always, &run_gather,
      "floats, at most 8 taps along each of up to 3 axes: each input gathers from the windows whose extremum it is"},
     {"disjoint", &can_disjoint, &always, &run_disjoint, "other windows that share no input"},
     {"recomputed", &can_recompute, &always, &run_recomputed,
-     "other windows of at most 255 taps: codes are computed and followed"},
+     "other windows of at most 255 taps: codes are computed, then used"},
     {"indices", &always, &always, &run_by_indices,
      "any window: indices are computed, and each output added to its input"},
 };
@@ -134,7 +136,8 @@ const Names* names_in(std::string_view text, const char* what) {
     const std::string_view name = text.substr(0, text.find(','));
     text.remove_prefix(std::min(text.size(), name.size() + 1));
     if (std::find(all.begin(), all.end(), name) == all.end()) {
-      throw Error(fmt::format("{}: {} is no strategy; allowed: {}", what, detail::quoted(name), fmt::join(all, ", ")));
+      throw Error(
+          fmt::format("{}: {} is not a strategy; allowed: {}", what, detail::quoted(name), fmt::join(all, ", ")));
     }
     names.emplace(name);
   }

@@ -84,7 +84,7 @@ Format format_of(const std::string& path) {
   const std::string ending = ending_of(path);
   throw Error(
       fmt::format("{}: {}; allowed: {}", path,
-                  ending.empty() ? "the name has no ending" : fmt::format("the ending '{}' is not known", ending),
+                  ending.empty() ? "the name has no extension" : fmt::format("the extension '{}' is unknown", ending),
                   kAllowedEndings));
 }
 
@@ -99,7 +99,7 @@ InputPath split_input_path(const std::string& path) {
   const char* const end = path.data() + path.size();
   const auto [at, error] = std::from_chars(path.data() + colon + 1, end, page);
   if (error != std::errc() || at != end || page < 1)
-    throw Error(fmt::format("{}: '{}' is no page; allowed: numbers from 1 to {}", path, path.substr(colon + 1),
+    throw Error(fmt::format("{}: '{}' is not a page; allowed: numbers from 1 to {}", path, path.substr(colon + 1),
                             std::numeric_limits<int>::max()));
   return {path.substr(0, colon), "", page};
 }

@@ -42,7 +42,7 @@ std::vector<std::string> datasets_of(hid_t file) {
 }
 
 std::string list(std::vector<std::string> names) {
-  if (names.empty()) return "it has no dataset at all";
+  if (names.empty()) return "it has no dataset";
   const bool more = names.size() > kMostListed;
   if (more) names.resize(kMostListed);
   return fmt::format("allowed: {}{}", fmt::join(names, ", "), more ? ", …" : "");
@@ -56,7 +56,7 @@ unsigned long file_number(hid_t file, const std::string& path) {
   return H5Oget_info_by_name(file, path.c_str(), &info, H5P_DEFAULT) < 0 ? 0 : info.fileno;
 }
 
-// What stands at a path; in_the_way: something that is no group stands before its end; elsewhere: a group before its
+// What stands at a path; in_the_way: something that is not a group stands before its end; elsewhere: a group before its
 // end lies in another file.
 Found find(hid_t file, const std::string& path, bool for_writing = false) {
   for (std::size_t end = 1; end != std::string::npos;) {
@@ -119,14 +119,14 @@ class Hdf5In : public VolumeIn {
     if (wanted.empty()) {
       const std::vector<std::string> names = datasets_of(file_.get());
       if (names.size() != 1)
-        throw Error(fmt::format("{0}: which dataset is meant? Say {0}:/NAME; {1}", path.file, list(names)));
+        throw Error(fmt::format("{0}: which dataset is meant? Use {0}:/NAME; {1}", path.file, list(names)));
       wanted = names[0];
     }
     const Found found = find(file_.get(), wanted);
     if (found != Found::dataset) {
       const char* const what = found == Found::nothing || found == Found::in_the_way ? "has no dataset '{}'"
-                               : found == Found::group                               ? "'{}' is a group, no dataset"
-                                                                                     : "'{}' is no dataset";
+                               : found == Found::group                               ? "'{}' is a group, not a dataset"
+                                                                                     : "'{}' is not a dataset";
       throw Error(fmt::format("{}: {}; {}", path.file, fmt::format(fmt::runtime(what), wanted),
                               list(datasets_of(file_.get()))));
     }
@@ -158,7 +158,7 @@ class Hdf5In : public VolumeIn {
                               words_of(stored.get())));
     }
     if (asked && *asked != *known) {
-      throw Error(fmt::format("{}: the dataset holds {}, but {} was asked for; allowed: {}", name_, oriel::name(*known),
+      throw Error(fmt::format("{}: the dataset holds {}, but {} was requested; allowed: {}", name_, oriel::name(*known),
                               oriel::name(*asked), oriel::name(*known)));
     }
     dtype = *known;
@@ -246,9 +246,9 @@ void check_hdf5_output(const std::string& place, const Hdf5Path& path) {
   throw Error(fmt::format("{}: '{}' {}; allowed: a name that is free, or a dataset's, which is replaced", path.file,
                           path.dataset,
                           found == Found::group        ? "is a group"
-                          : found == Found::in_the_way ? "leads through something that is no group"
+                          : found == Found::in_the_way ? "leads through something that is not a group"
                           : found == Found::elsewhere  ? "leads into another file"
-                                                       : "is no dataset"));
+                                                       : "is not a dataset"));
 }
 
 bool is_same_hdf5_dataset(const std::string& file, const std::string& a, const std::string& b) {

@@ -135,7 +135,7 @@ std::string words_of(hid_t type) {
     case H5T_COMPOUND:
       return "compounds (complex numbers, records)";
     case H5T_ENUM:
-      return "an enumeration that is no boolean";
+      return "an enumeration that is not a boolean";
     case H5T_VLEN:
       return "lists of varying length";
     case H5T_REFERENCE:

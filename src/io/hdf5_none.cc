@@ -6,8 +6,8 @@ namespace {
 
 [[noreturn]] void refuse(const Hdf5Path& path) {
   throw Error(path.file +
-              ": this build of oriel has no HDF5; allowed: .npy, or a build where libhdf5-dev is (and for "
-              "mpirun libhdf5-openmpi-dev or libhdf5-mpich-dev)");
+              ": this build of oriel has no HDF5; allowed: .npy, or a build with libhdf5-dev (and for mpirun "
+              "libhdf5-openmpi-dev or libhdf5-mpich-dev)");
 }
 
 }  // namespace

@@ -85,7 +85,7 @@ Image load(std::span<const std::byte> bytes, const std::string& file, std::optio
   const int pages = vips_image_get_n_pages(first);
   if (!page || *page == 1) return image;
   if (*page > pages)
-    throw Error(fmt::format("{}: has no picture {}; allowed: {}", file, *page,
+    throw Error(fmt::format("{}: has no image {}; allowed: {}", file, *page,
                             pages == 1 ? "1, the only one" : fmt::format("1 to {}", pages)));
   VipsImage* const other = vips_image_new_from_buffer(bytes.data(), bytes.size(), "", "fail_on", VIPS_FAIL_ON_ERROR,
                                                       "page", *page - 1, nullptr);
@@ -147,14 +147,14 @@ void check_picture(const std::string& ending, const std::string& file, const Con
     throw Error(fmt::format("{}: {} holds {}, but the result is {}; allowed for others: .npy, .npz{}", file, ending,
                             deep ? "u8 or u16" : "u8", name(t.dtype), t.dtype == Dtype::u16 ? ", .png, .tiff" : ""));
   if (t.rank() < 2 || t.rank() > 3 || channels < 1 || channels > 4)
-    throw Error(fmt::format("{}: a picture has the shape HxW or HxWxC with C from 1 to 4, but the result has {}", file,
-                            to_string(t.shape)));
+    throw Error(fmt::format("{}: an image must have the shape HxW or HxWxC with C from 1 to 4, but the result has {}",
+                            file, to_string(t.shape)));
   if ((ending == ".jpg" || ending == ".jpeg") && channels % 2 == 0)
     throw Error(fmt::format("{}: JPEG has no alpha, but the result has {} channels; allowed: .png, .tiff, .webp", file,
                             channels));
   for (int i = 0; i < 2; ++i)
     if (t.shape[i] < 1 || t.shape[i] > VIPS_MAX_COORD)
-      throw Error(fmt::format("{}: the picture has the shape {}; allowed: sides from 1 to {}", file, to_string(t.shape),
+      throw Error(fmt::format("{}: the image has the shape {}; allowed: sides from 1 to {}", file, to_string(t.shape),
                               VIPS_MAX_COORD));
 }
 
@@ -169,11 +169,11 @@ Array decode(std::span<const std::byte> bytes, const std::string& file, const Pi
   const Image image = plain_colours(upright(load(bytes, file, asked.page), file), file);
   const Dtype held = dtype_of(image, file);
   if (asked.dtype && *asked.dtype != held)
-    throw Error(fmt::format("{}: the image holds {}, but {} was asked for; allowed: {}", file, name(held),
+    throw Error(fmt::format("{}: the image holds {}, but {} was requested; allowed: {}", file, name(held),
                             name(*asked.dtype), name(held)));
   const index_t area = index_t{vips_image_get_width(image.get())} * vips_image_get_height(image.get());
   if (asked.most_pixels > 0 && area > asked.most_pixels)
-    throw Error(fmt::format("{}: the picture has {}x{} pixels, {} million; allowed: at most {} million", file,
+    throw Error(fmt::format("{}: the image has {}x{} pixels, {} million; allowed: at most {} million", file,
                             vips_image_get_width(image.get()), vips_image_get_height(image.get()), area / 1'000'000,
                             asked.most_pixels / 1'000'000));
   // libvips decodes up to 100 MB of it in memory before it gives pixels, and more in a file of its own.
@@ -181,7 +181,7 @@ Array decode(std::span<const std::byte> bytes, const std::string& file, const Pi
   const auto decoded = static_cast<index_t>(VIPS_IMAGE_SIZEOF_IMAGE(image.get()));
   check_memory(
       file,
-      fmt::format("the picture of {}x{} pixels", vips_image_get_width(image.get()), vips_image_get_height(image.get())),
+      fmt::format("the image of {}x{} pixels", vips_image_get_width(image.get()), vips_image_get_height(image.get())),
       decoded + std::min(decoded, decoded_in_memory) + static_cast<index_t>(bytes.size()));
   std::size_t size = 0;
   void* const pixels = vips_image_write_to_memory(image.get(), &size);
@@ -237,7 +237,7 @@ Array read_image(std::span<const std::byte> bytes, const std::string& file, cons
 std::string pages_note(const Picture& picture, const std::string& path) {
   if (picture.pages <= 1 || picture.page > 0) return "";
   const std::string other = path == "-" ? "" : fmt::format(" ({}:2 is the second)", path);
-  return fmt::format("the first of {} pictures in the file was taken{}", picture.pages, other);
+  return fmt::format("the first of {} images in the file was used{}", picture.pages, other);
 }
 
 bool is_image(std::span<const std::byte> bytes) {

@@ -22,7 +22,7 @@ struct PictureAsked {
 /// needs more than memory_bound is refused before it is decoded. Throws Error naming `file`.
 Array read_image(std::span<const std::byte> bytes, const std::string& file, const PictureAsked& asked = {});
 
-/// What to tell of a file with several pictures if none was named: `the first of 3 pictures in the file was taken`.
+/// What to tell of a file with several pictures if none was named: `the first of 3 images in the file was used`.
 /// Else empty. `path` is the file as it was given.
 std::string pages_note(const Picture& picture, const std::string& path);
 

@@ -20,7 +20,7 @@ constexpr std::array kDescrs = {
     Descr{"u1", Dtype::u8},  Descr{"i2", Dtype::i16}, Descr{"u2", Dtype::u16}, Descr{"i4", Dtype::i32},
     Descr{"u4", Dtype::u32}, Descr{"i8", Dtype::i64}, Descr{"u8", Dtype::u64}, Descr{"b1", Dtype::boolean},
 };
-constexpr std::string_view kAllowedDescrs = "f8 f4 f2 i1 u1 i2 u2 i4 u4 i8 u8 b1, and V2 when bf16 is asked for";
+constexpr std::string_view kAllowedDescrs = "f8 f4 f2 i1 u1 i2 u2 i4 u4 i8 u8 b1, and V2 if bf16 is requested";
 
 using detail::quoted;
 
@@ -126,13 +126,13 @@ class HeaderParser {
     const std::string_view code =
         order == '<' || order == '>' || order == '|' || order == '=' ? descr.substr(1) : descr;
     if (code == "O" || code == "O8")
-      fail(fmt::format("says dtype {}, Python objects; allowed: {}", quoted(descr), kAllowedDescrs));
+      fail(fmt::format("has dtype {}, Python objects; allowed: {}", quoted(descr), kAllowedDescrs));
     header_.dtype = dtype_of_code(code, descr);
     const bool big = order == '>';
     header_.swapped = size_bytes(header_.dtype) > 1 && order != '|' && order != '=' && order != code[0] &&
                       big != (std::endian::native == std::endian::big);
     if (asked_ && header_.dtype != *asked_)
-      throw Error(fmt::format("{}: the file holds {}, but {} was asked for; allowed: {}", file_, name(header_.dtype),
+      throw Error(fmt::format("{}: the file holds {}, but {} was requested; allowed: {}", file_, name(header_.dtype),
                               name(*asked_), name(header_.dtype)));
   }
 
@@ -141,8 +141,8 @@ class HeaderParser {
       if (d.code == code) return d.dtype;
     if (code == "V2" && asked_ == Dtype::bf16) return Dtype::bf16;
     if (code == "V2")
-      fail(fmt::format("says dtype {}, which may be bf16; ask for it (--dtype bf16) to read it so", quoted(descr)));
-    fail(fmt::format("says dtype {}; allowed: {}", quoted(descr), kAllowedDescrs));
+      fail(fmt::format("has dtype {}, which may be bf16; --dtype bf16 reads it as such", quoted(descr)));
+    fail(fmt::format("has dtype {}; allowed: {}", quoted(descr), kAllowedDescrs));
   }
 
   index_t read_extent() {
@@ -157,7 +157,7 @@ class HeaderParser {
         fail(fmt::format("has the extent {}; allowed: 0 to 2^63 - 1", quoted(word_at(begin))));
       value = value * 10 + digit;
     }
-    if (at_ == begin) fail(fmt::format("has {} where an extent belongs; allowed: whole numbers", quoted(word_at(at_))));
+    if (at_ == begin) fail(fmt::format("has {} instead of an extent; allowed: whole numbers", quoted(word_at(at_))));
     if (at_ < text_.size() && text_[at_] == 'L') ++at_;  // a long of Python 2
     return value;
   }

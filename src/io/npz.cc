@@ -67,7 +67,7 @@ zip_int64_t find_entry(zip_t* archive, const std::string& array, const std::stri
   if (count <= 0) throw Error(fmt::format("{}: the .npz archive holds no array", file));
   if (array.empty() && count == 1) return 0;
   if (array.empty())
-    throw Error(fmt::format("{0}: which array is meant? Say {0}:NAME; allowed: {1}", file, list_arrays(archive)));
+    throw Error(fmt::format("{0}: which array is meant? Use {0}:NAME; allowed: {1}", file, list_arrays(archive)));
   for (zip_int64_t i = 0; i < count; ++i)
     if (const std::string name = entry_name(archive, i); name == array || name == array + std::string(kNpyEnding))
       return i;

@@ -58,7 +58,7 @@ WriterLock::WriterLock(const std::string& target, const std::string& file, std::
     descriptor_ = -1;
     if (got == Locked::not_in_time)
       throw NotInTime(fmt::format(
-          "{}: another process has been writing to it for too long (it holds {}); it stays as it is", file, place_));
+          "{}: another process has been writing to it for too long (it holds {}); it was not changed", file, place_));
   }
   watched_.emplace(place_);
 }
@@ -82,7 +82,7 @@ NoWriters::NoWriters(const std::string& target, const std::string& file, std::ch
   if (lock(descriptor_, LOCK_SH, Clock::now() + longest) != Locked::not_in_time) return;
   ::close(descriptor_);
   const char* const what = longest.count() == 0 ? "has it open for writing; allowed: once that has closed it"
-                                                : "has had it open for writing for too long; it stays as it is";
+                                                : "has had it open for writing for too long; it was not changed";
   throw NotInTime(fmt::format("{}: another program {}", file, what));
 }
 

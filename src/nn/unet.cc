@@ -22,7 +22,7 @@ void check_support(const UNetOptions& options) {
     cuda::check_device();
     if (options.arithmetic != Arithmetic::fp32)
       throw Error(
-          fmt::format("unet: networks on CUDA devices run in fp32, but {} was asked for", name(options.arithmetic)));
+          fmt::format("unet: networks on CUDA devices run in fp32, but {} was requested", name(options.arithmetic)));
   } else if (!convolution_supported(options.arithmetic)) {
     throw Error("unet: " + convolution_missing(options.arithmetic));
   }

@@ -115,7 +115,7 @@ view tensor::operator[](std::initializer_list<subscript> list) const {
   }
   if (has_advanced && has_slices)
     throw Failure("err_unsupported_mixing_basic_advanced_tensor_indexing",
-                  "slices and index tensors must not stand in the same brackets; write the slice as an mgrid's axis",
+                  "slices and index tensors must not be in the same brackets; write the slice as an mgrid's axis",
                   where);
   const Selection selection =
       has_advanced ? select_advanced(*this, subscripts, where) : select_basic(*this, subscripts, where);

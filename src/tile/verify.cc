@@ -89,7 +89,7 @@ class Verifier {
     if (!contiguous)
       add("PSTEP",
           fmt::format("partition stride of `{}` must be {}, one partition after the other, but the pattern is "
-                      "{}; the first index must be the first axis, and stand in dimension 0 only",
+                      "{}; the first index must be the first axis, and be in dimension 0 only",
                       t.name, element_count(t.shape) / t.shape[0], to_string(lower(program_, i, access), program_)),
           i);
   }

@@ -34,8 +34,8 @@ def x(tmp_path):
         (npy(DICT % ("<f4", "(2, 2)"), bytes(15)), "x.npy: the .npy file is cut off: shape 2x2 of f32 needs 16 bytes of data, but there are 15"),
         (npy(DICT % ("<f4", "(2, 2)"), bytes(17)), "x.npy: the .npy file is too long"),
         (npy(DICT % ("<f4", "(2, 2)"))[:30], "x.npy: the .npy file is cut off: the header needs"),
-        (npy(DICT % ("|O", "(2, 2)"), bytes(32)), "says dtype '|O', Python objects; allowed: f8 f4 f2"),
-        (npy(DICT % ("<c16", "(2, 2)"), bytes(64)), "says dtype '<c16'; allowed: f8 f4 f2"),
+        (npy(DICT % ("|O", "(2, 2)"), bytes(32)), "has dtype '|O', Python objects; allowed: f8 f4 f2"),
+        (npy(DICT % ("<c16", "(2, 2)"), bytes(64)), "has dtype '<c16'; allowed: f8 f4 f2"),
         (npy(DICT % ("<V2", "(2, 2)"), bytes(8)), "may be bf16; ask for it (--dtype bf16)"),
         (npy(DICT % ("<f4", "(-2, 2)"), bytes(16)), "has the extent '-2'; allowed: >= 0"),
         (npy(DICT % ("<f4", "(4611686018427387904, 4)"), bytes(16)), "allowed: at most 2^63 - 1 bytes"),
@@ -91,11 +91,11 @@ def test_other_files(refusal, tmp_path):
         (["-k", "2", "--divisor", "3"], "divisor is only for avg_pool"),
         (["-k", "2", "--op", "avg", "--divisor", "0"], "--divisor: '0' is not understood; allowed: a whole number >= 1"),
         (["-k", "2", "--op", "lp", "--norm", "0.5"], "--norm: '0.5' is not understood; allowed: a number >= 1, or inf"),
-        (["-k", "2", "--norm", "3"], "--norm: is for --op lp, but the op is max"),
+        (["-k", "2", "--norm", "3"], "--norm: needs --op lp, but the op is max"),
         (["-k", "2", "--nan", "skip"], "--nan: skip not in {propagate,omit}"),
-        (["-k", "2", "--op", "avg", "--indices", "i.npy"], "--indices: is for --op max and min, but the op is avg"),
+        (["-k", "2", "--op", "avg", "--indices", "i.npy"], "--indices: needs --op max or min, but the op is avg"),
         (["-k", "2", "--indices", "y.npy"], "--indices: 'y.npy' is OUT too"),
-        (["-k", "2", "--indices", "i.xyz"], "i.xyz: the ending '.xyz' is not known; allowed: .npy"),
+        (["-k", "2", "--indices", "i.xyz"], "i.xyz: the extension '.xyz' is unknown; allowed: .npy"),
         (["-k", "2", "--global"], "--kernel: cannot be combined with --global; allowed: one of them"),
         (["--output-size", "2", "-d", "2"], "--dilation: cannot be combined with --output-size; allowed: one of them"),
         (["--global", "--output-size", "2"], "--output-size: cannot be combined with --global; allowed: one of them"),
@@ -132,7 +132,7 @@ def test_other_command_lines(refusal, arguments, wanted):
 
 
 def test_wrong_dtype(refusal, x):
-    assert "the file holds f32, but bf16 was asked for; allowed: f32" in refusal("pool", "x.npy", "y.npy", "-k", 2, "--dtype", "bf16")
+    assert "the file holds f32, but bf16 was requested; allowed: f32" in refusal("pool", "x.npy", "y.npy", "-k", 2, "--dtype", "bf16")
 
 
 def test_empty_pooled_axis(refusal, tmp_path):
@@ -142,7 +142,7 @@ def test_empty_pooled_axis(refusal, tmp_path):
 
 def test_what_a_picture_cannot_hold(refusal, x):
     assert "y.png: .png holds u8 or u16, but the result is f32" in refusal("pool", "x.npy", "y.png", "-k", 2)
-    assert "y.xyz: the ending '.xyz' is not known; allowed: .npy, .npz, .png" in refusal("pool", "x.npy", "y.xyz", "-k", 2, code=2)
+    assert "y.xyz: the extension '.xyz' is unknown; allowed: .npy, .npz, .png" in refusal("pool", "x.npy", "y.xyz", "-k", 2, code=2)
 
 
 def test_full_disk(refusal, x):

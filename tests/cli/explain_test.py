@@ -41,7 +41,7 @@ def test_a_ceil_question_at_a_glance(oriel):
     [
         ("max:f32:6:k3s2", "Input 5 is never read: no whole window fits there. ceil would add a partial one and give 3 outputs."),
         ("max:f32:7:k3s2:ceil", "ceil changes nothing here: floor gives 3 outputs too."),
-        ("max:f32:5:k1s3p2:ceil", "ceil rounds up to 4 outputs, but window 3 would start at place 7, beyond the last input: it is dropped."),
+        ("max:f32:5:k1s3p2:ceil", "ceil rounds up to 4 outputs, but window 3 would start at coordinate 7, beyond the last input: it is dropped."),
         ("max:f32:7:k3s2", "Every tail input is read; ceil would change nothing."),
         ("avg:f32:7:k2s1:same", "same padding: 0 before, 1 after."),
         ("sum:f32:20:k2s5", "9 inputs between windows or taps are never read."),
@@ -50,7 +50,7 @@ def test_a_ceil_question_at_a_glance(oriel):
         ("avg:f32:5:k3p1s1", "An average divides by the taps inside the padded input"),
         ("avg:f32:5:k3p1s1:exclude", "An average divides by the taps that are inputs."),
         ("avg:f32:5:k3p1s1:div7", "Every average divides by 7, as given."),
-        ("avg:f32:10:out4", "window o sees inputs floor(o * 10 / 4) to ceil((o + 1) * 10 / 4) - 1"),
+        ("avg:f32:10:out4", "window o reads inputs floor(o * 10 / 4) to ceil((o + 1) * 10 / 4) - 1"),
         ("avg:f32:10:out4", "An average divides by the inputs that it reads."),
         ("max:f32:10:global", "one window over all 10 inputs: 1 output"),
     ],
@@ -103,8 +103,30 @@ def test_json_lists_every_window(oriel):
     problem = json.loads(text_of(oriel, "avg:f32:6:k3s2p1:ceil", "--json"))
     axis = problem["axes"][0]
     assert (axis["inputs"], axis["outputs"]) == (6, 4)
-    assert axis["windows"][3] == {"output": 3, "start": 5, "taps": 3, "inputs": 1, "padding": 1, "beyond": 1, "divisor": 2}
+    assert axis["windows"][3] == {"output": 3, "start": 5, "taps": 3, "inputs": 1, "padding": 1, "beyond": 1, "divisor": 2,
+                                  "input_coordinates": [5], "padding_coordinates": [6], "beyond_coordinates": [7]}
     assert json.loads(oriel("explain", "max:f32:1x1x8x8:k2x2", "--json").stdout)["output_shape"] == [1, 1, 4, 4]
+
+
+def test_json_has_what_a_drawing_needs(oriel):
+    problem = json.loads(text_of(oriel, "avg:f32:20:k2s5p1+0d2:exclude", "--json"))
+    assert (problem["op"], problem["dtype"], problem["padding"], problem["ceil_mode"]) == ("avg", "f32", "given", False)
+    assert problem["headline"] == "avg pool over axis 0: f32 20 -> 4" and not problem["count_include_pad"]
+    assert problem["divisor_rule"] == "An average divides by the taps that are inputs."
+    axis = problem["axes"][0]
+    assert axis["window"] == {"kernel": 2, "stride": 5, "padding_before": 1, "padding_after": 0, "dilation": 2, "span": 3}
+    assert axis["size"][1] == "span = dilation * (kernel - 1) + 1 = 2 * (2 - 1) + 1 = 3"
+    reads = [i for window in axis["windows"] for i in window["input_coordinates"]]
+    assert reads == [1, 4, 6, 9, 11, 14, 16] and axis["windows"][0]["padding_coordinates"] == [-1]
+    assert axis["unread_inputs"] == [i for i in range(20) if i not in reads]
+
+
+def test_json_lists_no_coordinates_of_long_axes(oriel):
+    for name, windows in (("max:f32:100001:k50001s50000", 2), ("max:f32:1000:k101s1p1000", 2900)):
+        axis = json.loads(text_of(oriel, name, "--json"))["axes"][0]
+        assert len(axis["windows"]) == windows and "unread_inputs" not in axis and "input_coordinates" not in axis["windows"][0]
+    axis = json.loads(text_of(oriel, "lpinf:f32:4x10:out3:axes1", "--json"))["axes"][0]
+    assert axis["window"] is None and [window["input_coordinates"] for window in axis["windows"]] == [[0, 1, 2, 3], [3, 4, 5, 6], [6, 7, 8, 9]]
 
 
 def test_the_plan_says_bytes_and_operations(oriel):

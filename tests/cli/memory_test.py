@@ -90,8 +90,8 @@ def test_what_would_suffice_is_said_and_suffices(folder, options):
     out, notes = call(folder, "w.h5", "y.npy", *options, "--memory", f"{lowest + 2}MiB", "--json")
     report = json.loads(out)
     assert report["chunks"] == 64 < report["chunk_reads"]
-    said = re.fullmatch(r"oriel pool: w.h5: in so little memory its chunks are read and decoded up to ([0-9.]+) times; "
-                        r"--memory (\d+)MiB suffices for once\n", notes)
+    said = re.fullmatch(r"oriel pool: w.h5: with so little memory its chunks are read and decoded up to ([0-9.]+) times; "
+                        r"with --memory (\d+)MiB once\n", notes)
     assert said, notes
     assert report["chunk_reads"] <= 64 * float(said[1]) * 1.01
     assert (folder / "y.npy").read_bytes() == (folder / "wanted.npy").read_bytes()

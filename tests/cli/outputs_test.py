@@ -396,10 +396,10 @@ def pages(tmp_path):
 @pytest.mark.parametrize("name", ["pages.tif", "moving.webp"])
 def test_pages(oriel, refusal, pages, tmp_path, name):
     done = oriel("pool", name, "y.npy", "-k", 2)
-    assert done.stdout.decode().endswith(f"; the first of 3 pictures in the file was taken ({name}:2 is the second)\n")
+    assert done.stdout.decode().endswith(f"; the first of 3 images in the file was used ({name}:2 is the second)\n")
     assert oriel("pool", name, "y.npy", "-k", 2, "-q").stdout == b""
     streamed = oriel("pool", name, "-", "-k", 2)
-    assert streamed.stderr.decode() == f"oriel pool: {name}: the first of 3 pictures in the file was taken ({name}:2 is the second)\n"
+    assert streamed.stderr.decode() == f"oriel pool: {name}: the first of 3 images in the file was used ({name}:2 is the second)\n"
     assert oriel("pool", "-", "y.npy", "-k", 2, input=(tmp_path / name).read_bytes()).stdout.endswith(b"in the file was taken\n")
     assert json.loads(oriel("pool", name, "y.npy", "-k", 2, "--json").stdout).items() >= {"page": 1, "pages": 3}.items()
     for page in [1, 2, 3]:
@@ -411,7 +411,7 @@ def test_pages(oriel, refusal, pages, tmp_path, name):
     assert refusal("pool", f"{name}:4", "y.npy", "-k", 2) == f"oriel pool: {name}: has no picture 4; allowed: 1 to 3"
     for wrong in ["0", "-1", "two", "", "99999999999"]:
         assert refusal("pool", f"{name}:{wrong}", "y.npy", "-k", 2) == (
-            f"oriel pool: {name}:{wrong}: '{wrong}' is no page; allowed: numbers from 1 to 2147483647")
+            f"oriel pool: {name}:{wrong}: '{wrong}' is not a page; allowed: numbers from 1 to 2147483647")
 
 
 def test_one_picture_has_one_page(oriel, refusal, tmp_path):
@@ -431,7 +431,7 @@ def test_pages_become_datasets(oriel, pages, hdf5, tmp_path):
 def test_a_page_is_not_written(refusal, x, pages):
     text = refusal("pool", "pages.tif:2", "pages.tif", "-k", 2, code=2)
     assert text.startswith("oriel pool: OUT: 'pages.tif' is IN too; allowed: another file, or --replace-input")
-    assert "pages.tif:2: the ending '.tif:2' is not known" in refusal("pool", "x.npy", "pages.tif:2", "-k", 2, code=2)
+    assert "pages.tif:2: the extension '.tif:2' is unknown" in refusal("pool", "x.npy", "pages.tif:2", "-k", 2, code=2)
 
 
 def test_names_with_colons_are_names(oriel, pages, tmp_path):
@@ -447,7 +447,7 @@ def test_names_with_colons_are_names(oriel, pages, tmp_path):
 def test_an_archive_of_several_arrays_must_be_told_which(oriel, refusal, tmp_path):
     np.savez(tmp_path / "two.npz", first=X, second=Y)
     text = refusal("pool", "two.npz", "y.npy", "-k", 2)
-    assert text == "oriel pool: two.npz: which array is meant? Say two.npz:NAME; allowed: first, second"
+    assert text == "oriel pool: two.npz: which array is meant? Use two.npz:NAME; allowed: first, second"
     text = refusal("pool", "-", "y.npy", "-k", 2, input=(tmp_path / "two.npz").read_bytes())
     assert text.startswith("oriel pool: standard input: which array is meant?") and text.endswith("first, second")
     assert json.loads(oriel("pool", "two.npz:second", "y.npy", "-k", 2, "--json").stdout)["array"] == "second"

@@ -246,8 +246,8 @@ def test_a_stopped_rank_ends_all_at_the_deadline(mpi, tmp_path, stopped):
     ranks.send(signal.SIGSTOP, stopped)
     text = ranks.end()
     assert ranks.process.returncode != 0
-    named = rf"oriel pool: rank {stopped} has not come for [4-9][0-9.]* s: stopped, hanging or slower than --deadline 4s"
-    within = r"oriel pool: a rank does not go on while .*: it is stopped or hangs \(see --deadline\)"  # in a call that all are in
+    named = rf"oriel pool: rank {stopped} has not responded for [4-9][0-9.]* s: stopped, hanging or slower than --deadline 4s"
+    within = r"oriel pool: a rank makes no progress while .*: it is stopped or hangs \(see --deadline\)"  # in a call that all are in
     assert re.search(f"{named}|{within}", text), text
     assert (tmp_path / "y.npy").read_bytes() == b"before"
     assert sorted(p.name for p in tmp_path.iterdir()) == ["x.npy", "y.npy"]

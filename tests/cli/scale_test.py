@@ -97,6 +97,6 @@ def test_the_old_name_says_the_new_one(oriel):
     words = ["max:f32:1x1x64x64:k3x3s2p1", "--grid", "2x2", "--json"]
     old, new = oriel("plan", *words), oriel("scale", *words)
     assert old.stdout == new.stdout and new.stderr == b""
-    assert old.stderr == b"oriel plan: is called oriel scale now; the next release will not know the old name\n"
+    assert old.stderr == b"oriel plan: is now called oriel scale; the next release will not accept the old name\n"
     assert oriel("plan", "--help").stdout == oriel("scale", "--help").stdout
     assert b"plan" not in oriel("--help").stdout and b" plan " not in oriel("completion", "bash").stdout

@@ -106,7 +106,7 @@ TEST_F(CudaErrors, ReductionsOfTheCallersOwn) {
   EXPECT_EQ(error([&] {
               forward<Sum>({.kernel = {3}, .stride = {1}, .axes = {2, 3}}, {.x = x_.view(), .y = y_.view()});
             }),
-            "forward: x must be on the CPU, as a reduction of your own is, but is on a CUDA device");
+            "forward: x must be on the CPU for a reduction of your own, but is on a CUDA device");
 }
 
 // Offsets beyond 2^31, by memory that is only reserved: the last blocks of a grid run, the others are skipped.

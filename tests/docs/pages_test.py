@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-BUILD = Path(os.environ.get("ORIEL_BUILD", ROOT / "build"))
+BUILD = Path(os.environ.get("ORIEL_BUILD", ROOT / "build")).resolve()
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 BINDINGS = {"rust", "r", "octave", "go", "fortran", "julia"}
 DIRECTIVES = {"{toctree}", "{image}"}
@@ -143,8 +143,8 @@ def test_console(text, after, workplace):
     environment = {**os.environ, "NO_COLOR": "1", "COLUMNS": "100",
                    "PATH": f"{BUILD / 'bin'}:{ROOT / '.venv' / 'bin'}:{os.environ['PATH']}"}
     for command, shown in commands(text):
-        result = subprocess.run(["bash", "-c", command], cwd=workplace, capture_output=True, text=True, env=environment)
-        printed = result.stdout + result.stderr
+        result = subprocess.run(["bash", "-c", command], cwd=workplace, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment)
+        printed = result.stdout
         assert matches(shown, printed) if shown.strip() else printed == "", f"$ {command}\n{printed}"
 
 

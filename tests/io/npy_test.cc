@@ -113,10 +113,9 @@ TEST(Npy, bf16_must_be_asked_for) {
   const std::string bytes = file_with(dict_of("<V2", "(1,)"), "\x80\x3f");
   EXPECT_EQ(read_bytes(bytes, Dtype::bf16).view.dtype, Dtype::bf16);
   EXPECT_EQ(read_bytes(file_with(dict_of("|V2", "(1,)"), "\x80\x3f"), Dtype::bf16).view.dtype, Dtype::bf16);
-  EXPECT_EQ(refusal(bytes),
-            "f.npy: the .npy header says dtype '<V2', which may be bf16; ask for it (--dtype bf16) to read it so");
+  EXPECT_EQ(refusal(bytes), "f.npy: the .npy header has dtype '<V2', which may be bf16; --dtype bf16 reads it as such");
   EXPECT_EQ(refusal(file_with(dict_of("<f4", "(1,)"), "abcd"), Dtype::bf16),
-            "f.npy: the file holds f32, but bf16 was asked for; allowed: f32");
+            "f.npy: the file holds f32, but bf16 was requested; allowed: f32");
 }
 
 TEST(Npy, a_stream_in_single_bytes) {
@@ -163,10 +162,10 @@ TEST(BadNpy, every_single_wrong_byte_of_a_header_is_read_or_refused) {
 
 TEST(BadNpy, headers) {
   const std::pair<std::string, const char*> cases[] = {
-      {dict_of("|O", "(1,)"), "says dtype '|O', Python objects"},
-      {dict_of("<c8", "(1,)"), "says dtype '<c8'; allowed: f8 f4 f2"},
-      {dict_of("<U5", "(1,)"), "says dtype '<U5'"},
-      {dict_of("", "(1,)"), "says dtype ''"},
+      {dict_of("|O", "(1,)"), "has dtype '|O', Python objects"},
+      {dict_of("<c8", "(1,)"), "has dtype '<c8'; allowed: f8 f4 f2"},
+      {dict_of("<U5", "(1,)"), "has dtype '<U5'"},
+      {dict_of("", "(1,)"), "has dtype ''"},
       {"{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (1,)}", "describes records"},
       {dict_of("<f4", "(-1,)"), "has the extent '-1'; allowed: >= 0"},
       {dict_of("<f4", "(9223372036854775808,)"), "allowed: 0 to 2^63 - 1"},
@@ -221,7 +220,7 @@ TEST(BadNpy, files) {
   EXPECT_NE(error_of([&] { read_array(scratch.path("")); }).find("a folder; allowed: a file"), std::string::npos);
   write_text(scratch.path("empty.npy"), "");
   EXPECT_NE(error_of([&] { read_array(scratch.path("empty.npy")); }).find("the file is empty"), std::string::npos);
-  EXPECT_NE(error_of([&] { format_of("x.tar"); }).find("x.tar: the ending '.tar' is not known; allowed: .npy"),
+  EXPECT_NE(error_of([&] { format_of("x.tar"); }).find("x.tar: the extension '.tar' is unknown; allowed: .npy"),
             std::string::npos);
 }
 

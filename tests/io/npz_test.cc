@@ -66,7 +66,7 @@ TEST(BadNpz, texts) {
       },
       bytes_of(file), {{"b", values.view}}, "f.npz");
   EXPECT_EQ(error_of([&] { read_npz(bytes_of(two), "", "f.npz"); }),
-            "f.npz: which array is meant? Say f.npz:NAME; allowed: a, b");
+            "f.npz: which array is meant? Use f.npz:NAME; allowed: a, b");
   EXPECT_NE(error_of([&] {
               read_npz(bytes_of("PK nothing"), "", "f.npz");
             }).find("f.npz: not an .npz archive that can be read: "),

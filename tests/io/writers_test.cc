@@ -118,7 +118,7 @@ TEST(NoWriters, waits_for_programs_that_lock_what_they_write) {
   { const NoWriters readers_do_not_matter(path, "a.h5", 0ms); }
   ASSERT_EQ(::flock(other, LOCK_EX), 0);
   EXPECT_EQ(error_of([&] { NoWriters(path, "a.h5", 30ms); }),
-            "a.h5: another program has had it open for writing for too long; it stays as it is");
+            "a.h5: another program has had it open for writing for too long; it was not changed");
   EXPECT_EQ(error_of([&] { NoWriters(path, "a.h5", 0ms); }),
             "a.h5: another program has it open for writing; allowed: once that has closed it");
   ::close(other);
@@ -204,7 +204,7 @@ TEST(InputPath, parts) {
   EXPECT_EQ(split_input_path("a.npz:3").array, "3");
   EXPECT_EQ(split_input_path("a:3/b.png").file, "a:3/b.png");
   EXPECT_EQ(error_of([] { split_input_path("a.tif:1.5"); }),
-            "a.tif:1.5: '1.5' is no page; allowed: numbers from 1 to 2147483647");
+            "a.tif:1.5: '1.5' is not a page; allowed: numbers from 1 to 2147483647");
   for (const char* name : {"a.tif:3", "b.npz:x"}) {
     write_text(scratch.path(name), "there");
     EXPECT_EQ(split_input_path(scratch.path(name)).file, scratch.path(name));

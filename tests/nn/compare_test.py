@@ -119,6 +119,8 @@ def test_bad_input(tmp_path):
     assert "multiples of 16" in compare("--size", 40, "--widths", 4, 4, 4, 4, 4, fails=1)
     assert "int8 not in {fp32,bf16}" in compare("--precision", "int8", fails=2)
     assert "cannot start" in compare("--widths", 4, 4, "--size", 4, "--python", "/no/python", fails=1)
-    assert "engine 'tvm'; allowed" in compare("--widths", 4, 4, "--size", 4, "--others", "tvm", fails=1)
+    assert "engine 'tvm'; allowed" in compare("--widths", 4, 4, "--size", 4, "--engines", "tvm", fails=1)
+    former = compare("--widths", 4, 4, "--size", 4, "--others", "tvm", fails=1)
+    assert "engine 'tvm'; allowed" in former and "--others is now called --engines; the next release will not accept the old name" in former
     (tmp_path / "net.pth").write_bytes(b"PK\x03\x04 and nothing more")
     assert "not a zip archive that can be read" in compare("--weights", tmp_path / "net.pth", fails=1)

@@ -22,7 +22,7 @@ TEST(WithoutCuda, NetworksAreReadAndNotRun) {
   const Weights weights = NaiveUNet{.widths = {4, 8}}.weights();
   EXPECT_FALSE(supports(Arithmetic::fp32, Device::cuda));
   EXPECT_EQ(error_of([&] { UNet(weights, {.device = Device::cuda}); }),
-            "unet: a CUDA device was asked for, but this build runs networks on the CPU only; build with ORIEL_CUDA=ON "
+            "unet: a CUDA device was requested, but this build runs networks on the CPU only; build with ORIEL_CUDA=ON "
             "and nvcc");
 }
 

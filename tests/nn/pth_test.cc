@@ -172,7 +172,7 @@ TEST(Pth, ChecksTheArchive) {
   expect_refused(archive("}"), "holds no tensors");
   expect_refused(archive("]"), "holds no dictionary");
   expect_refused(archive(tensor(storage("0", 4), 0, number(4), number(1))), "one tensor without a name");
-  expect_refused(archive(dict(number(1) + tensor(storage("0", 4), 0, number(4), number(1)))), "name is no text");
+  expect_refused(archive(dict(number(1) + tensor(storage("0", 4), 0, number(4), number(1)))), "name is not a string");
 }
 
 }  // namespace

@@ -59,10 +59,10 @@ TEST(Safetensors, RefusesBrokenHeaders) {
   expect_refused(safetensors(R"({"a":{"dtype":"F32","dtype":"F32"}})", ""), "twice");
   expect_refused(safetensors(R"({"a":1,"a":1})", ""), "has the key 'a' twice");
   expect_refused(safetensors(R"({"a":[[[[[[1]]]]]]})", ""), "nested");
-  expect_refused(safetensors(R"({"a":5})", ""), "tensor 'a': its entry is no object");
+  expect_refused(safetensors(R"({"a":5})", ""), "tensor 'a': its entry is not an object");
   expect_refused(safetensors(R"({"a":{"dtype":"F32","shape":[]}})", ""), "has no data_offsets");
   expect_refused(safetensors(R"({"a":{"dtype":"F32","shape":[],"data_offsets":[0,4],"x":1}})", "1234"), "more than");
-  expect_refused(safetensors(R"({"__metadata__":{"x":1}})", ""), "'x', whose value is no text");
+  expect_refused(safetensors(R"({"__metadata__":{"x":1}})", ""), "'x', whose value is not a string");
   expect_refused(safetensors(R"({"__metadata__":[]})", ""), "no object");
 }
 
@@ -76,7 +76,7 @@ TEST(Safetensors, RefusesLyingLengths) {
 
 TEST(Safetensors, RefusesBadEntries) {
   expect_refused(safetensors(one("\"F8_E4M3\""), kData), "dtype 'F8_E4M3'; allowed: F64, F32");
-  expect_refused(safetensors(one("3"), kData), "dtype is no text");
+  expect_refused(safetensors(one("3"), kData), "dtype is not a string");
   expect_refused(safetensors(one("\"F32\"", "[-2]"), kData), "shape holds -2");
   expect_refused(safetensors(one("\"F32\"", "[2.0]"), kData), "shape holds 2.0");
   expect_refused(safetensors(one("\"F32\"", "2"), kData), "shape must be a list");

@@ -110,7 +110,7 @@ TEST(Strategies, NamesThatAreNoneAreRefused) {
     cpu::force_strategies("rows,quick");
     FAIL() << "taken";
   } catch (const Error& e) {
-    EXPECT_EQ(std::string(e.what()).find("force_strategies: 'quick' is no strategy; allowed: search, channels"), 0U)
+    EXPECT_EQ(std::string(e.what()).find("force_strategies: 'quick' is not a strategy; allowed: search, channels"), 0U)
         << e.what();
   }
   const Problem forward = parse_problem("max:f32:8x64x112x112:k3x3s2p1");

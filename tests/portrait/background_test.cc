@@ -34,7 +34,7 @@ TEST(Background, texts_are_understood) {
 
 TEST(Background, bad_texts_are_named) {
   EXPECT_EQ(error_of([] { parse_background("--background", "#12345"); }),
-            "--background: '#12345' is no colour; allowed: #rgb, #rrggbb, white, black, grey, red, green, blue");
+            "--background: '#12345' is not a colour; allowed: #rgb, #rrggbb, white, black, grey, red, green, blue");
   EXPECT_EQ(error_of([] { parse_background("--background", "#12345g"); }).substr(0, 26), "--background: '#12345g' is");
   EXPECT_EQ(error_of([] { parse_background("--background", "blur:0"); }),
             "--background: the radius of 'blur:0' is not understood; allowed: a number from 1 to 1000");
@@ -42,7 +42,7 @@ TEST(Background, bad_texts_are_named) {
             "--background: the radius of 'b");
   EXPECT_EQ(error_of([] { parse_background("background", "blur:x"); }).substr(0, 27), "background: the radius of '");
   EXPECT_EQ(error_of([] { parse_background("--background", "gradient:#000"); }).substr(0, 45),
-            "--background: 'gradient:#000' is no gradient;");
+            "--background: 'gradient:#000' is not a gradient;");
 }
 
 TEST(Background, a_colour_is_everywhere) {

@@ -116,7 +116,7 @@ TEST(Cut, feather_leaves_the_colours_of_both_as_they_are) {
 
 TEST(Cut, bad_calls_are_named) {
   EXPECT_EQ(error_of([] { cut(Image(4, 4, 4), Planes(1, 4, 4), {}); }),
-            "cut: the picture has 4x4x4 samples and the mask 1x4x4; allowed: HxWx3 and 1xHxW");
+            "cut: the image has 4x4x4 samples and the mask 1x4x4; allowed: HxWx3 and 1xHxW");
   EXPECT_EQ(error_of([] { cut(Image(4, 4, 3), Planes(1, 4, 4), {.edge = {.feather = -1}}); }),
             "--feather: -1 is out of range; allowed: from 0 to 1000");
   EXPECT_EQ(error_of([] { cut(Image(4, 4, 3), Planes(1, 4, 4), {.edge = {.epsilon = 0}}); }),
@@ -205,7 +205,7 @@ TEST(Compose, light_wraps_around_the_edge) {
 TEST(Compose, sizes_must_be_the_same) {
   const Cut none{Planes(1, 2, 2), {}, 1, {}};
   EXPECT_EQ(error_of([&] { compose(Image(2, 2, 3), none, Image(2, 3, 3)); }),
-            "compose: the picture is 2x2x3, its alpha 2x2, the background 2x3; allowed: one size");
+            "compose: the image is 2x2x3, its alpha 2x2, the background 2x3; allowed: one size");
 }
 
 }  // namespace

@@ -14,7 +14,7 @@ def fill(save, count=5):
 def test_every_picture_gets_a_result(portrait, save, load):
     fill(save)
     done = portrait("folder", "in", "out", *KEY)
-    assert done.stdout == b"out: 5 written, 0 were there, 0 without a person, 0 failed\n"
+    assert done.stdout == b"out: 5 written, 0 existed already, 0 without a person, 0 failed\n"
     areas = [(load(f"out/{i}.png")[..., 3] > 127).sum() for i in range(5)]
     assert areas == sorted(areas) and areas[0] > 300
 
@@ -25,7 +25,7 @@ def test_it_goes_on_where_it_was(portrait, save, tmp_path):
     (tmp_path / "out/3.png").unlink()
     (tmp_path / "out/1.png").write_bytes(b"mine")
     done = portrait("folder", "in", "out", *KEY)
-    assert done.stdout == b"out: 1 written, 4 were there, 0 without a person, 0 failed\n"
+    assert done.stdout == b"out: 1 written, 4 existed already, 0 without a person, 0 failed\n"
     assert (tmp_path / "out/1.png").read_bytes() == b"mine"
     portrait("folder", "in", "out", *KEY, "--overwrite")
     assert (tmp_path / "out/1.png").read_bytes() != b"mine"
@@ -39,8 +39,8 @@ def test_former_names_of_options_work_and_say_the_new_ones(portrait, save, tmp_p
     assert (tmp_path / "out/0.png").read_bytes() != b"mine"
     lines = sorted(done.stderr.decode().splitlines())
     assert [line.split(": ", 1)[1] for line in lines] == [
-        "--again is called --overwrite now; the next release will not know the old name",
-        "--least-area is called --min-area now; the next release will not know the old name",
+        "--again is now called --overwrite; the next release will not accept the old name",
+        "--least-area is now called --min-area; the next release will not accept the old name",
     ]
     assert "--again" not in portrait("folder", "--help").stdout.decode()
 
@@ -57,7 +57,7 @@ def test_a_bad_picture_stops_no_other(portrait, save, tmp_path):
     assert "no person found" in said["in/nobody.png"]["error"] and not said["in/nobody.png"]["written"]
     assert sorted(p.name for p in (tmp_path / "out").iterdir()) == ["0.png", "1.png", "2.png"]
     done = portrait("folder", "in", "out", *KEY, code=1)
-    assert done.stdout == b"out: 0 written, 3 were there, 1 without a person, 1 failed\n"
+    assert done.stdout == b"out: 0 written, 3 existed already, 1 without a person, 1 failed\n"
     assert done.stderr.count(b"\n") == 2
 
 
@@ -72,9 +72,9 @@ def test_threads_change_no_byte(portrait, save, tmp_path):
 def test_bad_folders_are_one_line_each(refusal, portrait, save, tmp_path):
     (tmp_path / "empty").mkdir()
     (tmp_path / "out").mkdir()
-    assert "empty: no picture in the folder" in refusal("folder", "empty", "out", *KEY)
+    assert "empty: no image in the folder" in refusal("folder", "empty", "out", *KEY)
     assert "none: cannot read the folder: No such file" in refusal("folder", "none", "out", *KEY)
     save("in/a.png", seen(disc(20, 20)))
-    assert "in: IN and OUT are one folder" in refusal("folder", "in", "in", *KEY)
+    assert "in: IN and OUT are the same folder" in refusal("folder", "in", "in", *KEY)
     save("in/a.jpg", seen(disc(20, 20)))
     assert "in/a.jpg and in/a.png would both become out/a.png" in refusal("folder", "in", "out", *KEY)

@@ -190,14 +190,14 @@ def test_too_many_pixels_are_refused_before_they_are_decoded(refusal, tmp_path):
     (tmp_path / "huge.png").write_bytes(b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(b""))
                                         + chunk(b"IEND", b""))
     text = refusal("image", "huge.png", "out.png", *KEY)
-    assert text == ("oriel-portrait image: huge.png: the picture has 30000x30000 pixels, 900 million; "
+    assert text == ("oriel-portrait image: huge.png: the image has 30000x30000 pixels, 900 million; "
                     "allowed: at most 200 million")
 
 
 def test_no_person_is_said_so(portrait, refusal, save, load):
     save("in.png", seen(np.zeros((60, 80))))
     text = refusal("image", "in.png", "out.png", *KEY)
-    assert text.startswith("oriel-portrait image: in.png: no person found: what looks most like one covers 0 %")
+    assert text.startswith("oriel-portrait image: in.png: no person found: the most likely candidate covers 0 %")
     done = portrait("image", "in.png", "out.png", *KEY, "--no-person", "background", "--background", "red")
     assert b"no person found" in done.stdout
     assert (load("out.png") == (255, 0, 0)).all()
@@ -223,8 +223,8 @@ def test_bad_command_lines_are_one_line_each(refusal, save):
     save("in.png", seen(ALPHA))
     for arguments, text in [
         (("in.png", "out.jpg"), "out.jpg: JPEG holds no transparency; allowed: .png, .webp, .tif, or another --background"),
-        (("in.png", "out.gif"), "out.gif: '.gif' is no picture's ending; allowed: .png, .jpg, .webp, .tif"),
-        (("in.png", "out.png", "--background", "#12"), "--background: '#12' is no colour"),
+        (("in.png", "out.gif"), "out.gif: '.gif' is not an image extension; allowed: .png, .jpg, .webp, .tif"),
+        (("in.png", "out.png", "--background", "#12"), "--background: '#12' is not a colour"),
         (("in.png", "out.png", "--low", "0.9"), "--high: 0.75 is out of range; allowed: from 0.9 to 1"),
         (("in.png", "out.png", "--light-wrap", "2"), "--light-wrap: 2 is out of range; allowed: from 0 to 1"),
         (("in.png", "out.png", "--feather", "-3"), "--feather: -3 is out of range; allowed: from 0 to 1000"),

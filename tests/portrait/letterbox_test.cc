@@ -58,7 +58,7 @@ TEST(Letterbox, sizes_must_be_multiples_of_16) {
   EXPECT_EQ(error_of([] { fit_letterbox(5, 5, 100, 128); }),
             "letterbox: the network's size is 128x100; allowed: multiples of 16");
   EXPECT_EQ(error_of([] { fit_letterbox(5, 0, 128, 128); }),
-            "letterbox: the picture has 0x5 pixels; allowed: at least 1x1");
+            "letterbox: the image has 0x5 pixels; allowed: at least 1x1");
 }
 
 }  // namespace

@@ -64,7 +64,7 @@ def test_a_folder_of_results_that_leads_back(portrait, save, tmp_path):
     before = (tmp_path / "in/a.png").read_bytes()
     done = portrait("folder", "in", "out", *KEY, "--overwrite", code=1)
     assert done.stderr.decode() == "oriel-portrait folder: OUT: 'out/a.png' is IN too; allowed: another file, " + REPLACE + "\n"
-    assert done.stdout == b"out: 1 written, 0 were there, 0 without a person, 1 failed\n"
+    assert done.stdout == b"out: 1 written, 0 existed already, 0 without a person, 1 failed\n"
     assert (tmp_path / "in/a.png").read_bytes() == before
 
 
@@ -89,13 +89,13 @@ def test_pictures_of_a_file(portrait, refusal, several, load, tmp_path, name):
         frames[0].save(tmp_path / name, save_all=True, append_images=frames[1:], lossless=True)
     else:
         several()
-    note = f"the first of 3 pictures in the file was taken ({name}:2 is the second)"
+    note = f"the first of 3 images in the file was used ({name}:2 is the second)"
     assert portrait("image", name, "out.png", *KEY).stdout.decode().endswith(f"; {note}\n")
     assert json.loads(portrait("image", name, "out.png", *KEY, "--json").stdout)["notes"] == [note]
     assert portrait("image", name, "-", *KEY).stderr.decode() == f"oriel-portrait image: {name}; {note}\n"
     for page in [1, 2, 3]:
         done = portrait("image", f"{name}:{page}", "out.png", *KEY)
-        assert b"pictures in the file" not in done.stdout
+        assert b"images in the file" not in done.stdout
         assert load("out.png")[30, 40].tolist() == [PERSON[0] - 20 * (page - 1), 40, 60, 255]
     (tmp_path / "out.png").unlink()
     assert refusal("image", f"{name}:4", "out.png", *KEY).endswith(f"{name}: has no picture 4; allowed: 1 to 3")
@@ -105,7 +105,7 @@ def test_pictures_of_the_background_and_the_mask(portrait, several, save, load, 
     save("in.png", seen(ALPHA))
     several()
     done = portrait("image", "in.png", "out.png", *KEY, "--background", "several.tif", "--fit", "cover")
-    assert b"; --background: the first of 3 pictures in the file was taken (several.tif:2" in done.stdout
+    assert b"; --background: the first of 3 images in the file was used (several.tif:2" in done.stdout
     done = portrait("image", "in.png", "out.png", *KEY, "--background", "several.tif:3")
     assert b"several" not in done.stdout.split(b"->")[1].split(b"(")[-1]
     assert b"--mask: the first of 3" in portrait("image", "in.png", "out.png", "--mask", "several.tif", "--no-person", "keep").stdout
@@ -115,8 +115,8 @@ def test_pictures_of_the_files_of_a_folder(portrait, several, save):
     several("in/a.tif")
     save("in/b.png", seen(ALPHA))
     done = portrait("folder", "in", "out", *KEY)
-    assert done.stdout == (b"out: 2 written, 0 were there, 0 without a person, 0 failed; "
-                           b"1 held several pictures, of which the first was taken\n")
+    assert done.stdout == (b"out: 2 written, 0 existed already, 0 without a person, 0 failed; "
+                           b"1 had several images, of which the first was used\n")
 
 
 def test_names_do_nothing_to_a_terminal(portrait, save, tmp_path):

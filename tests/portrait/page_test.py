@@ -172,7 +172,7 @@ def test_backgrounds_blur_feather_and_light_wrap(visit, url):
     assert choose(page, "Black") == served(url, background="#000000", feather="0")
     assert choose(page, "Sea") == served(url, background="gradient:#d7f0ff,#2c6e8f")
     expect(page.locator("#blur")).to_be_disabled()
-    before = choose(page, "Blur of the old one")
+    before = choose(page, "Blur of the original")
     assert before == served(url, background="blur:20")
     form = {}
     for name, label, value, asked in (("blur", "Blur radius", "60", {"background": "blur:60"}), ("feather", "Feather", "9", {"feather": "9"}),
@@ -189,7 +189,7 @@ def test_backgrounds_blur_feather_and_light_wrap(visit, url):
     with page.expect_response(re.compile("/api/remove")):
         page.set_input_files("#behind-file", [{"name": "wall.png", "mimeType": "image/png", "buffer": plain}])
     said(page, "me.png is done.")
-    expect(page.get_by_role("radio", name="A picture of your own")).to_be_checked()
+    expect(page.get_by_role("radio", name="Your own image")).to_be_checked()
     assert (picture(downloaded(page)[0])[2, 2] == 77).all()
     shot(page, "own-background")
 
@@ -200,11 +200,11 @@ def test_a_colour_of_ones_own(visit, url):
     said(page, "me.png is done.")
     for colour in ("#336699", "#ff8000"):
         with page.expect_response(re.compile("/api/remove")) as reply:
-            page.get_by_label("A colour of your own").last.fill(colour)
+            page.get_by_label("Your own colour").last.fill(colour)
         assert reply.value.status == 200
         said(page, "me.png is done.")
         assert downloaded(page)[0] == served(url, background=colour, feather="0")
-    expect(page.get_by_role("radio", name="A colour of your own")).to_be_checked()
+    expect(page.get_by_role("radio", name="Your own colour")).to_be_checked()
     expect(page.get_by_role("radiogroup", name="Background").get_by_role("radio")).to_have_count(9)
     shot(page, "own-colour")
 
@@ -282,7 +282,7 @@ def test_several_pictures_and_their_progress(visit):
     held = []
     page.route("**/api/remove?*", lambda route: held.append(route))
     upload(page, "a.png", "b.png", "c.png")
-    progress, items = page.get_by_role("progressbar", name="Pictures done"), page.get_by_role("listitem")
+    progress, items = page.get_by_role("progressbar", name="Images done"), page.get_by_role("listitem")
     for done in range(3):
         expect(items).to_have_text([f"{n}.png - " + ("done" if i < done else "works" if i == done else "waits") for i, n in enumerate("abc")])
         expect(progress).to_have_js_property("value", done)
@@ -315,7 +315,7 @@ def test_the_camera(visit, complaints):
     page = visit(permissions=["camera"])
     page.get_by_role("button", name="Camera").click()
     wait_for(page, lambda: page.evaluate("document.querySelector('video').videoWidth > 0"))
-    page.get_by_role("button", name="Take the picture").click()
+    page.get_by_role("button", name="Take a photo").click()
     expect(page.get_by_role("listitem")).to_have_text(re.compile("^camera.png - (done|failed)$"))
     expect(page.locator("#camera")).to_be_hidden()
     complaints[:] = [text for text in complaints if "status of 422" not in text]  # nobody may be in that picture
@@ -328,13 +328,13 @@ def test_errors_are_shown(visit, complaints):
     expect(page.locator("#result")).to_be_hidden()
     shot(page, "error")
     upload(page, "green.png", data=png(seen(np.zeros((40, 50)))))
-    said(page, "green.png: no person found; no_person=background or keep gives a picture all the same")
+    said(page, "green.png: no person found; no_person=background or keep returns an image anyway")
     assert [re.search("status of (...)", text)[1] for text in complaints] == ["400", "422"]
     complaints.clear()
     upload(page, "huge.png", data=PICTURE + bytes(2_000_000))
-    said(page, "huge.png: larger than the 2 MB that this server takes")
+    said(page, "huge.png: larger than the 2 MB that this server accepts")
     upload(page, "notes.txt", data=b"words", kind="text/plain")
-    expect(page.get_by_role("status")).to_contain_text("notes.txt is no picture.")
+    expect(page.get_by_role("status")).to_contain_text("notes.txt is not an image. ")
     upload(page, "me.png")  # and it goes on
     said(page, "me.png is done.")
 
@@ -390,7 +390,7 @@ def test_roles_and_names(visit):
     said(page, "me.png is done.")
     expect(page.get_by_role("heading", level=1)).to_have_text("Oriel portrait")
     expect(page.get_by_role("radiogroup", name="Background").get_by_role("radio")).to_have_count(8)
-    for alt in ("The picture with its new background", "The picture as it was"):
+    for alt in ("The image with its new background", "The original image"):
         expect(page.get_by_role("img", name=alt)).to_be_visible()
     nameless = page.evaluate("""[...document.querySelectorAll("input, button, a, progress, select, img")].filter((e) =>
         !(e.getAttribute("aria-label") || e.alt || (e.labels && [...e.labels].some((l) => l.textContent.trim())) || e.textContent.trim()))

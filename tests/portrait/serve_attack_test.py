@@ -256,7 +256,7 @@ def test_the_hosts_that_it_answers_to():
         for host in ("", "evil.example", "localhost.evil.example", "127.0.0.1.nip.io", "localhost@evil.example", "127.0.0.2",
                      "0.0.0.0", "[::2]", "[::1", "::1", "localhost:80:80", "localhost:x", "localhost, evil", "127.1", "2130706433"):
             code, body = asked(address, Host=host)
-            assert (code, error(body)) == (403, "Host: this server answers as localhost only"), host
+            assert (code, error(body)) == (403, "Host: this server answers to localhost only"), host
         assert raw(address, b"GET / HTTP/1.0\r\n\r\n")[9:12] == b"403"
         assert raw(address, b"GET / HTTP/1.1\r\nHost: localhost\r\nHost: evil.example\r\n\r\n")[9:12] == b"400"
 
@@ -267,7 +267,7 @@ def test_the_hosts_with_an_address_and_further_names():
             assert asked(address, Host=host)[0] == 200, host
         for host in ("foo.local", "127.0.0.3", "example", "x.studio.example"):
             code, body = asked(address, Host=host)
-            assert (code, error(body)) == (403, "Host: this server answers as localhost, 127.0.0.2, studio.example, fe80::1 only"), host
+            assert (code, error(body)) == (403, "Host: this server answers to localhost, 127.0.0.2, studio.example, fe80::1 only"), host
     with serving(host="0.0.0.0") as (server, (_, port)):  # under the address that a client came to
         assert asked(("127.0.0.3", port), Host=f"127.0.0.3:{port}")[0] == 200
         assert asked(("127.0.0.3", port), Host="127.0.0.4")[0] == 403
@@ -354,10 +354,10 @@ def test_errors_speak_of_what_the_client_sent():
     server, url = start()
     try:
         for query, text in (("background=blur:9999", "background: the radius of 'blur:9999' is not understood; allowed: a number from 1 to 1000"),
-                            ("background=%23zz", "background: '#zz' is no colour"), ("background=gradient:red", "background: 'gradient:red' is no gradient"),
-                            ("bgc=%00", "bgc: '?' is no number from 0 to 255"), ("om=%00x", "om: '?x' is neither true nor false"), ("%00=1", "?: no such parameter"),
-                            ("format=%00", "format: '.?' is no picture's ending"), ("a=1&ae=300", "ae: '300' is no number"),
-                            ("feather=%0a", "feather: '?' is no number from 0 to 1000"), ("background=blur:%00", "background: the radius of 'blur:?'")):
+                            ("background=%23zz", "background: '#zz' is not a colour"), ("background=gradient:red", "background: 'gradient:red' is not a gradient"),
+                            ("bgc=%00", "bgc: '?' is not a number from 0 to 255"), ("om=%00x", "om: '?x' is neither true nor false"), ("%00=1", "?: no such parameter"),
+                            ("format=%00", "format: '.?' is not an image extension"), ("a=1&ae=300", "ae: '300' is no number"),
+                            ("feather=%0a", "feather: '?' is not a number from 0 to 1000"), ("background=blur:%00", "background: the radius of 'blur:?'")):
             code, body, _ = ask(url, "/api/remove?" + query, PICTURE, {"Content-Type": "image/png"})
             assert code == 400 and error(body).startswith(text), (query, body)
         assert ask(url, "/api/remove", b"\x93NUMPY", {"Content-Type": "image/png"})[1] == b'{"error":"file: not an image that Oriel reads; allowed: PNG, JPEG, TIFF, WebP"}\n'

@@ -106,10 +106,10 @@ def test_parameters_in_the_address_and_in_the_form(url):
 
 
 @pytest.mark.parametrize("path, text", [
-    ("?format=gif", "'.gif' is no picture's ending"), ("?format=jpg", "JPEG holds no transparency"),
-    ("?bgc=1,2", "bgc: allowed"), ("?bgc=1,2,300", "bgc: '300' is no number from 0 to 255"), ("?om=maybe", "om: 'maybe'"),
-    ("?feather=-1", "feather: '-1'"), ("?light_wrap=101", "light_wrap: '101' is no number from 0 to 100"), ("?background=/etc/passwd", "background: allowed"), ("?color=red", "color: no such"),
-    ("?model=other", "model: 'other' is not here"), ("?no_person=x", "no_person: allowed"), ("?a=1&ab=250&af=3", "ab: greater"),
+    ("?format=gif", "'.gif' is not an image extension"), ("?format=jpg", "JPEG holds no transparency"),
+    ("?bgc=1,2", "bgc: allowed"), ("?bgc=1,2,300", "bgc: '300' is not a number from 0 to 255"), ("?om=maybe", "om: 'maybe'"),
+    ("?feather=-1", "feather: '-1'"), ("?light_wrap=101", "light_wrap: '101' is not a number from 0 to 100"), ("?background=/etc/passwd", "background: allowed"), ("?color=red", "color: no such"),
+    ("?model=other", "model: 'other' does not exist"), ("?no_person=x", "no_person: allowed"), ("?a=1&ab=250&af=3", "ab: greater"),
 ])
 def test_bad_parameters_are_named(url, path, text):
     status, body, _ = ask(url, "/api/remove" + path, png(seen(ALPHA)), {"Content-Type": "image/png"})
@@ -120,7 +120,7 @@ def test_bad_pictures_are_said_so(url):
     status, body, _ = ask(url, "/api/remove", b"no picture", {"Content-Type": "image/png"})
     assert (status, error(body)) == (400, "file: not an image that Oriel reads; allowed: PNG, JPEG, TIFF, WebP")
     status, body, _ = ask(url, "/api/remove", b"", {"Content-Type": "image/png"})
-    assert status == 400 and error(body).startswith("file: no picture came")
+    assert status == 400 and error(body).startswith("file: no image was sent")
     status, body, _ = ask(url, "/api/remove", png(seen(np.zeros((40, 50)))), {"Content-Type": "image/png"})
     assert status == 422 and "no person found" in error(body)
     status, body, _ = ask(url, "/api/remove", png(np.zeros((1200, 1000), np.uint8)), {"Content-Type": "image/png"})
@@ -153,7 +153,7 @@ def test_names_are_of_no_consequence(url):
 
 def test_no_address_is_fetched(url):
     status, body, _ = ask(url, "/api/remove?url=http://localhost/")
-    assert status == 405 and "no address is fetched" in error(body)
+    assert status == 405 and "images are not fetched from addresses" in error(body)
 
 
 def test_other_names_of_this_machine_are_refused(url):

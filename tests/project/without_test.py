@@ -80,8 +80,7 @@ def test_what_stands_in_for_hdf5_refuses(tmp_path):
         tmp_path / "program")
     lines = run(tmp_path / "program", env={**os.environ, "LD_LIBRARY_PATH": str(library)}).stdout.splitlines()
     assert lines[0] == "version ''"
-    assert lines[1:] == ["x.h5: this build of oriel has no HDF5; allowed: .npy, or a build where libhdf5-dev is (and for "
-                         "mpirun libhdf5-openmpi-dev or libhdf5-mpich-dev)"] * 4
+    assert lines[1:] == ["x.h5: this build of oriel has no HDF5; allowed: .npy, or a build with libhdf5-dev (and for mpirun libhdf5-openmpi-dev or libhdf5-mpich-dev)"] * 4
 
 
 @pytest.mark.parametrize("mpi, variables", [("openmpi", {"OMPI_COMM_WORLD_SIZE": "3", "OMPI_COMM_WORLD_RANK": "0"}),

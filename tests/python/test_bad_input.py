@@ -50,7 +50,7 @@ CASES = [
     (lambda: oriel.max_pool(X, 2, ceil_mode="yes", axes=(2, 3)), TypeError, "max_pool: ceil_mode must be True or False, but is 'yes'"),
     (lambda: oriel.max_pool(X, 2, nan_policy="raise", axes=(2, 3)), ValueError, "nan_policy must be 'propagate' or 'omit', but is 'raise'"),
     (lambda: oriel.max_pool(X, 2, return_indices="place", axes=(2, 3)), ValueError,
-     "max_pool: the indices must count places of the 'plane', the 'tensor' or the 'window', but are to count 'place'$"),
+     "max_pool: the indices must count elements of the 'plane', the 'tensor' or the 'window', but are to count 'place'$"),
     (lambda: oriel.avg_pool(X, 2, divisor_override=0, axes=(2, 3)), ValueError, "avg_pool: divisor_override must be >= 1 or None, but is 0"),
     (lambda: oriel.lp_pool(X, 0.5, 2, axes=(2, 3)), ValueError, "lp_pool: norm_type must be >= 1, but is 0.5$"),
     (lambda: oriel.lp_pool(X, "two", 2, axes=(2, 3)), TypeError, "lp_pool: norm_type must be a number, but is 'two'"),

@@ -33,8 +33,8 @@ def bench(tmp_path):
     """The scripts with a page beside them, and a suite of few problems."""
     ignored = shutil.ignore_patterns("__pycache__")
     shutil.copytree(ROOT / "bench", tmp_path / "bench", ignore=ignored)
-    for folder, name in (("scripts", "compare_page.py"), ("docs", "performance.md")):
-        (tmp_path / folder).mkdir()
+    for folder, name in (("scripts", "compare_page.py"), ("docs", "performance.md"), ("docs", "performance-tables.md")):
+        (tmp_path / folder).mkdir(exist_ok=True)
         shutil.copy(ROOT / folder / name, tmp_path / folder)
     (tmp_path / "suite.txt").write_text(SUITE)
     return tmp_path
@@ -85,7 +85,8 @@ def test_measures_summarises_and_writes_the_page(bench):
     for mark in ("<!-- measured: begin -->", "<!-- measured: end -->"):
         side = 0 if "begin" in mark else 1
         assert text.split(mark)[side] == before.split(mark)[side]
-    assert all(f"| `{name}` |" in text for name in names)
+    tables = (bench / "docs" / "performance-tables.md").read_text()
+    assert all(f"| `{name}` |" in tables for name in names)
     assert "Each run by itself" in text and all(f"\n| {number} | backward | 2 |" in text for number in (1, 2))
     drawn = {path.name: path.read_text() for path in (bench / "docs" / "images").iterdir()}
     assert set(drawn) == {f"{name}-{theme}.svg" for name in ("windows", "copy") for theme in ("light", "dark")}

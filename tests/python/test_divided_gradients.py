@@ -46,7 +46,7 @@ def test_a_penalty_on_the_gradient_is_that_of_pytorch(op):
 
 
 @pytest.mark.parametrize("text,make", [
-    ("DistributedLPPool1d: gradients of gradients are there for max, min, avg and sum, but not for lp",
+    ("DistributedLPPool1d: gradients of gradients exist for max, min, avg and sum, but not for lp",
      lambda P_x: layers.DistributedLPPool1d(P_x, 2.0, 2)),
     ("Sequential: gradients of gradients need the layers one by one", lambda P_x: Sequential(DistributedAvgPool1d(P_x, 2))),
 ])

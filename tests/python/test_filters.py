@@ -251,7 +251,7 @@ def test_other_footprints_without_scipy(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "scipy", None)
     with pytest.raises(
         ValueError,
-        match="maximum_filter: footprint must be all true where SciPy, which filters others, is not installed",
+        match="maximum_filter: footprint must be all true if SciPy, which computes other footprints, is not installed",
     ):
         maximum_filter(np.zeros((3, 3)), footprint=[[0, 1]])
 
@@ -287,7 +287,7 @@ def test_cval_of_integers():
             )
     assert maximum_filter(x, 3, cval=np.nan).tolist() == [3, 3, 2]  # no mode reads it
     with pytest.raises(
-        ValueError, match="maximum_filter: cval must be a number where the input has integers, but is nan"
+        ValueError, match="maximum_filter: cval must be a number if the input has integers, but is nan"
     ):
         maximum_filter(x, 3, mode="constant", cval=np.nan)
 

@@ -42,7 +42,7 @@ def sentence(folder, before=""):
 
 
 def test_no_module(broken):
-    assert sentence(broken).startswith(f"the compiled module is not in {broken / 'oriel'}: install it again by `")
+    assert sentence(broken).startswith(f"the compiled module is not in {broken / 'oriel'}: install it again with `")
 
 
 def test_a_module_of_another_python(broken):
@@ -75,8 +75,8 @@ sys.meta_path.insert(0, Finder())
         ("/lib/libc.so.6: version `GLIBC_2.99' not found (required by /x/_core.so)", "this build needs glibc 2.99 or newer, but the system has glibc "),
         ("libtbb.so.12: cannot open shared object file: No such file or directory", "the library libtbb.so.12 is missing, which this build uses"),
         ("/x/_core.so: undefined symbol: _ZN5oriel5ErrorE", "the compiled module and the libraries beside it are not of one build (_ZN5oriel5ErrorE is missing)"),
-        ("compiled for processors with AVX2", f"this build is for processors with AVX2, which this {platform.machine()} has not: install the wheel"),
-        ("compiled for Oriel 0.2.x, but runs with 0.1.0 of /opt/my libs/liboriel.so", "two Oriels are in this process: the package is of 0.2.x, but /opt/my libs/liboriel.so with 0.1.0 was loaded before: use one of them"),
+        ("compiled for processors with AVX2", f"this build is for processors with AVX2, which this {platform.machine()} does not have: install the wheel"),
+        ("compiled for Oriel 0.2.x, but runs with 0.1.0 of /opt/my libs/liboriel.so", "two versions of Oriel are in this process: the package is of 0.2.x, but /opt/my libs/liboriel.so with 0.1.0 was loaded before: use one of them"),
         ("something new", "the compiled module cannot be loaded: something new"),
     ],
 )  # fmt: skip
@@ -109,7 +109,7 @@ def test_a_second_oriel_in_the_process(tmp_path, compiler):
     if any(PACKAGE.glob("liboriel.so*")):
         said = done.stderr.splitlines()[-1]
         assert said.startswith(
-            "ImportError: oriel cannot be imported: two Oriels are in this process: the package is of "
+            "ImportError: oriel cannot be imported: two versions of Oriel are in this process: the package is of "
         )
         assert f"but {library} with 0.1.9 was loaded before: use one of them" in said
     else:

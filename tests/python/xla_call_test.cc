@@ -163,7 +163,7 @@ TEST_F(XlaCall, AttributesHaveTheirTypes) {
 
 TEST_F(XlaCall, WordsAreChecked) {
   EXPECT_EQ(refusal(frame().array("words", {})), "pool words: there must be more words, but they end");
-  EXPECT_EQ(refusal(frame().array("words", {-1})), "pool words: they are of another version of oriel");
+  EXPECT_EQ(refusal(frame().array("words", {-1})), "pool words: they come from another version of oriel");
   std::vector<index_t> long_one = words(Op::max);
   long_one.push_back(0);
   EXPECT_EQ(refusal(frame().array("words", long_one)), "pool words: there are words after the last");

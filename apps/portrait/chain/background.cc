@@ -60,8 +60,9 @@ std::vector<std::string> split(const std::string& text) {
 Background parse_gradient(const std::string& option, const std::string& text, const std::string& values) {
   const std::vector<std::string> parts = split(values);
   if (parts.size() < 2 || parts.size() > 3)
-    throw Error(fmt::format("{}: {} is no gradient; allowed: gradient:COLOUR,COLOUR or gradient:COLOUR,COLOUR,DEGREES",
-                            option, detail::quoted(text)));
+    throw Error(
+        fmt::format("{}: {} is not a gradient; allowed: gradient:COLOUR,COLOUR or gradient:COLOUR,COLOUR,DEGREES",
+                    option, detail::quoted(text)));
   Background b{.kind = Background::Kind::gradient,
                .first = parse_colour(option, parts[0]),
                .second = parse_colour(option, parts[1])};
@@ -153,8 +154,8 @@ Image blur(double radius, const Image& image, const Planes& alpha, int threads) 
 
 Colour parse_colour(const std::string& option, const std::string& text) {
   if (const auto colour = colour_of(text)) return *colour;
-  throw Error(fmt::format("{}: {} is no colour; allowed: #rgb, #rrggbb, white, black, grey, red, green, blue", option,
-                          detail::quoted(text)));
+  throw Error(fmt::format("{}: {} is not a colour; allowed: #rgb, #rrggbb, white, black, grey, red, green, blue",
+                          option, detail::quoted(text)));
 }
 
 Background parse_background(const std::string& option, const std::string& text) {

@@ -73,9 +73,9 @@ class WrappedLight {
 void check_sizes(const Image& image, const Planes& alpha, const Image& other) {
   if (image.channels != 3 || alpha.height != image.height || alpha.width != image.width ||
       other.height != image.height || other.width != image.width)
-    throw Error(
-        fmt::format("compose: the picture is {}x{}x{}, its alpha {}x{}, the background {}x{}; allowed: one size",
-                    image.height, image.width, image.channels, alpha.height, alpha.width, other.height, other.width));
+    throw Error(fmt::format("compose: the image is {}x{}x{}, its alpha {}x{}, the background {}x{}; allowed: one size",
+                            image.height, image.width, image.channels, alpha.height, alpha.width, other.height,
+                            other.width));
 }
 
 }  // namespace

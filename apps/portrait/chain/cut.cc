@@ -109,7 +109,7 @@ void check(const EdgeOptions& o) {
 Cut cut(const Image& image, const Planes& mask, const ChainOptions& o) {
   check(o.edge);
   if (image.channels != 3 || image.area() == 0 || mask.count != 1 || mask.area() == 0)
-    throw Error(fmt::format("cut: the picture has {}x{}x{} samples and the mask {}x{}x{}; allowed: HxWx3 and 1xHxW",
+    throw Error(fmt::format("cut: the image has {}x{}x{} samples and the mask {}x{}x{}; allowed: HxWx3 and 1xHxW",
                             image.height, image.width, image.channels, mask.count, mask.height, mask.width));
   const CleanMask cleaned = clean(mask, o.mask, o.threads);
   Cut result{Planes(1, image.height, image.width), {}, 1, cleaned.person};

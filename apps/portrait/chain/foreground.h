@@ -7,7 +7,7 @@ namespace oriel::portrait {
 
 /// Six planes: the person's local colour (RGB), then the background's. `colours` are 3 planes, `alpha` 1 of their size.
 /// Local averages of what belongs to each for certain, over boxes that grow until they hold some of it (after M. Forte:
-/// Approximate fast foreground colour estimation, 2021); the picture's own colour where there is none in reach.
+/// Approximate fast foreground colour estimation, 2021); the image's own colour if there is none in reach.
 Planes local_colours(const Planes& colours, const Planes& alpha, index_t radius, int threads = 0);
 
 /// A channel of the person alone: what `value` = alpha * result + (1 - alpha) * background is left to be, given local

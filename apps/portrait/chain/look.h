@@ -27,7 +27,7 @@ struct Look {
   index_t channels() const;
 };
 
-/// A finished picture and what was seen; no picture where there is no person and that is to fail.
+/// A finished image and the person that was found; no image if there is no person and that is a failure.
 struct Finished {
   std::optional<Image> picture{};
   Person person{};

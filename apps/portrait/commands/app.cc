@@ -15,7 +15,7 @@ namespace {
 using cli::UsageError, cli::one_line;
 
 constexpr const char* kExamples = R"(Examples:
-  oriel-portrait image me.jpg me.png                              transparent around
+  oriel-portrait image me.jpg me.png                              transparent background
   oriel-portrait image me.jpg blurred.jpg --background blur:25
   oriel-portrait image me.jpg away.jpg --background beach.jpg --fit cover
   oriel-portrait folder staff/ cut/ --background gradient:#fff,#9ab
@@ -49,7 +49,7 @@ void add_former_name(CLI::App& app, const std::string& former, const std::string
   const auto take = [&app, former, name, &value](const T& given) {
     value = given;
     cli::complain("oriel-portrait " + app.get_name(),
-                  former + " is called " + name + " now; the next release will not know the old name", 0);
+                  former + " is now called " + name + "; the next release will not accept the old name", 0);
   };
   app.add_option_function<T>(former, take)->group("");
 }
@@ -60,7 +60,7 @@ void add_former_flag(CLI::App& app, const std::string& former, const std::string
                           value = true;
                           cli::complain(
                               "oriel-portrait " + app.get_name(),
-                              former + " is called " + name + " now; the next release will not know the old name", 0);
+                              former + " is now called " + name + "; the next release will not accept the old name", 0);
                         })
       ->group("");
 }
@@ -68,8 +68,9 @@ void add_former_flag(CLI::App& app, const std::string& former, const std::string
 void add_look(CLI::App& app, Typed& t) {
   const char* const group = "Look";
   Look& look = t.asked.look;
-  app.add_option("-b,--background", t.background,
-                 "transparent (default), a colour, blur, blur:RADIUS, gradient:COLOUR,COLOUR[,DEGREES], or a picture")
+  app.add_option(
+         "-b,--background", t.background,
+         "transparent (default), a colour, blur, blur:RADIUS, gradient:COLOUR,COLOUR[,DEGREES], or an image file")
       ->type_name("WHAT")
       ->group(group);
   app.add_option("--fit", t.fit, "how a background image fills the frame")
@@ -144,10 +145,11 @@ void add_source(CLI::App& app, Typed& t) {
   CLI::Option* const model = app.add_option("-m,--model", t.asked.source.model,
                                             "weights of a U-Net, .safetensors or .pth (default: the demo model)");
   model->type_name("FILE")->group(group);
-  CLI::Option* const mask =
-      app.add_option("--mask", t.asked.source.mask, "a mask of your own, white or opaque where the person is");
+  CLI::Option* const mask = app.add_option("--mask", t.asked.source.mask,
+                                           "mask to use instead of a network's, white or opaque where the person is");
   mask->type_name("FILE")->group(group);
-  CLI::Option* const key = app.add_option("--key", t.key, "cut by colour: that of a screen behind the person");
+  CLI::Option* const key =
+      app.add_option("--key", t.key, "colour of a screen behind the person, to cut by instead of a network's mask");
   key->type_name("COLOUR")->group(group);
   model->excludes(mask)->excludes(key);
   mask->excludes(key);
@@ -171,7 +173,7 @@ void add_rest(CLI::App& app, Typed& t) {
       ->check(CLI::Range(0.001, 100000.0))
       ->capture_default_str();
   app.add_flag("--json", t.asked.json, "print a report as JSON on standard output");
-  app.add_flag("-q,--quiet", t.asked.quiet, "suppress output but errors");
+  app.add_flag("-q,--quiet", t.asked.quiet, "print nothing but errors");
 }
 
 void add_replace_input(CLI::App& app, Typed& t) {
@@ -198,8 +200,8 @@ CLI::App* add_command(CLI::App& app, Typed& t, const char* name, const char* tex
 }
 
 void add_compare(CLI::App& app, Typed& t) {
-  CLI::App& compare =
-      *app.add_subcommand("compare", "A network's blocks and times beside PyTorch's, same weights and image");
+  CLI::App& compare = *app.add_subcommand(
+      "compare", "Compare a network's intermediate values and times with PyTorch's, for the same weights and image");
   CompareOptions& c = t.compare.options;
   compare.add_option("--weights", c.weights, "file of weights (default: random weights of the original network)")
       ->type_name("FILE");
@@ -208,7 +210,7 @@ void add_compare(CLI::App& app, Typed& t) {
   compare.add_option("--size", t.compare_size, "height and width of the image")
       ->check(CLI::Range(1, 16384))
       ->capture_default_str();
-  compare.add_option("-t,--threads", c.threads, "threads of every engine")
+  compare.add_option("-t,--threads", c.threads, "number of threads of every engine")
       ->check(CLI::Range(1, 4096))
       ->capture_default_str();
   compare.add_option("--precision", t.numbers, "number format of the network: fp32 or bf16")
@@ -218,8 +220,11 @@ void add_compare(CLI::App& app, Typed& t) {
   add_former_name(compare, "--numbers", "--precision", t.numbers);
   add_device(compare, t);
   compare.add_flag("--channels-last", t.channels_last, "store activations with channels last, which AMX needs");
-  compare.add_option("--runs", c.runs, "timed runs of each engine")->check(CLI::Range(0, 1000))->capture_default_str();
-  compare.add_option("--others", c.others, "further engines to time: onnxruntime, openvino");
+  compare.add_option("--runs", c.runs, "number of timed runs of each engine")
+      ->check(CLI::Range(0, 1000))
+      ->capture_default_str();
+  compare.add_option("--engines", c.others, "further engines to time: onnxruntime, openvino");
+  add_former_name(compare, "--others", "--engines", c.others);
   compare.add_option("--python", c.python, "Python interpreter with PyTorch")->capture_default_str();
   compare.add_flag("--json", t.compare.json, "print one JSON object");
 }
@@ -227,8 +232,9 @@ void add_compare(CLI::App& app, Typed& t) {
 void add_images(CLI::App& app, Typed& t) {
   const CLI::IsMember formats({"png", "jpg", "webp", "tif"});
 
-  CLI::App& image = *add_command(app, t, "image", "Replace the background of one image");
-  image.add_option("IN", t.image.in, "PNG, JPEG, TIFF or WebP; FILE.tif:2 is its second picture, - standard input")
+  CLI::App& image = *add_command(app, t, "image", "Replace the background of an image");
+  image
+      .add_option("IN", t.image.in, "PNG, JPEG, TIFF or WebP file; FILE.tif:2 is its second image, - is standard input")
       ->type_name("")
       ->required();
   image.add_option("OUT", t.image.out, "output file, written whole or not at all; - is standard output")
@@ -237,7 +243,8 @@ void add_images(CLI::App& app, Typed& t) {
   image.add_option("--format", t.image.format, "format of OUT if its extension is unknown")->check(formats);
   add_replace_input(image, t);
 
-  CLI::App& folder = *add_command(app, t, "folder", "Every image of a folder that has no result yet");
+  CLI::App& folder =
+      *add_command(app, t, "folder", "Replace the background of every image in a folder that has no result yet");
   folder.add_option("IN", t.folder.in, "folder of images")->type_name("")->required();
   folder.add_option("OUT", t.folder.out, "folder for the results; created if it is missing")->type_name("")->required();
   folder.add_option("--format", t.folder.format, "format of the results")->check(formats)->capture_default_str();
@@ -246,25 +253,32 @@ void add_images(CLI::App& app, Typed& t) {
 }
 
 void add_videos(CLI::App& app, Typed& t) {
-  CLI::App& pipe = *add_command(app, t, "pipe", "Raw frames, RGB24, from standard input to standard output");
+  CLI::App& pipe =
+      *add_command(app, t, "pipe",
+                   "Replace the background of raw RGB24 frames from standard input, and write them to standard output");
   pipe.add_option("--size", t.size, "size of the frames (output is RGBA if the background is transparent, else RGB24)")
       ->type_name("WxH")
       ->required();
   add_smoothing(pipe, t);
 
   CLI::App& video = *add_command(app, t, "video", "Replace the background of a video; its sound is kept");
-  video.add_option("IN", t.video.in, "any video that FFmpeg reads")->type_name("")->required();
-  video.add_option("OUT", t.video.out, ".mp4 or .mkv (H.264), .webm (VP9, with alpha for transparent)")
+  video.add_option("IN", t.video.in, "video file, in any format that FFmpeg reads")->type_name("")->required();
+  video
+      .add_option(
+          "OUT", t.video.out,
+          "output file: .mp4, .mov or .mkv (H.264), or .webm (VP9, with alpha if the background is transparent)")
       ->type_name("")
       ->required();
-  video.add_option("--quality", t.video.quality, "the encoder's crf: less is better (default: 20, VP9: 30)")
+  video
+      .add_option("--quality", t.video.quality,
+                  "quality as the encoder's crf, a lower number is better (default: 20, VP9: 30)")
       ->check(CLI::Range(1, 63));
   add_replace_input(video, t);
   add_smoothing(video, t);
 }
 
 void add_serve(CLI::App& app, Typed& t) {
-  CLI::App& serve = *add_command(app, t, "serve", "A web page and an HTTP interface, on this machine");
+  CLI::App& serve = *add_command(app, t, "serve", "Serve a web page and an HTTP interface on this machine");
   serve.add_option("--host", t.serve.host, "address to listen on; 0.0.0.0 listens on all addresses")
       ->capture_default_str();
   serve.add_option("--port", t.serve.port, "port to listen on; 0 chooses a free one")
@@ -289,7 +303,7 @@ void add_serve(CLI::App& app, Typed& t) {
 
 void add_commands(CLI::App& app, Typed& t) {
   app.name("oriel-portrait");
-  app.description("Cuts people out of pictures and videos and puts them before another background.");
+  app.description("Cuts people out of images and videos and replaces the background.");
   app.footer(kExamples);
   app.set_version_flag("-V,--version", version(), "Print the version");
   app.require_subcommand(1);
@@ -342,7 +356,7 @@ void parse_size(const std::string& text, PipeCommand& c) {
   const bool read = std::sscanf(text.c_str(), "%lldx%lld%n", &width, &height, &used) == 2;
   if (!read || static_cast<std::size_t>(used) != text.size() || width < 1 || height < 1 || width > most ||
       height > most)
-    throw Error(fmt::format("--size: {} is no size; allowed: WIDTHxHEIGHT such as 1280x720, sides from 1 to {}",
+    throw Error(fmt::format("--size: {} is not a size; allowed: WIDTHxHEIGHT such as 1280x720, sides from 1 to {}",
                             detail::quoted(text), most));
   c.width = width;
   c.height = height;
@@ -351,8 +365,9 @@ void parse_size(const std::string& text, PipeCommand& c) {
 void check_host(const std::string& option, const std::string& name) {
   const bool address = name.find(':') != std::string::npos && !name.starts_with('[');  // or there is a port
   if (!http::plain_host(address ? "[" + name + "]" : name) || name.find("]:") != std::string::npos)
-    throw Error(fmt::format("{}: {} is neither a name nor an address; allowed: such as studio.example, without a port",
-                            option, detail::quoted(name)));
+    throw Error(
+        fmt::format("{}: {} is neither a name nor an address; allowed: for example studio.example, without a port",
+                    option, detail::quoted(name)));
 }
 
 Command finish(const CLI::App& app, const std::string& command, Typed& t) {
@@ -380,7 +395,7 @@ Command finish(const CLI::App& app, const std::string& command, Typed& t) {
     if (t.no_person.empty()) t.serve.asked.look.no_person = NoPerson::fail;
     if (!t.serve.asked.background_file.empty())
       throw Error(
-          "--background: a picture comes with a request; allowed here: transparent, a colour, blur, a gradient");
+          "--background: an image is sent with each request; allowed here: transparent, a colour, blur, a gradient");
     for (const std::string& name : t.serve.more_hosts) check_host("--allow-host", name);
     return t.serve;
   }

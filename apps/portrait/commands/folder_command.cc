@@ -44,18 +44,18 @@ std::vector<Job> jobs_of(const FolderCommand& c, index_t& skipped) {
   fs::create_directories(c.out, error);
   if (error) throw Error(fmt::format("{}: cannot make the folder: {}", c.out, error.message()));
   if (fs::equivalent(c.in, c.out, error))
-    throw Error(fmt::format("{}: IN and OUT are one folder; allowed: two", c.out));
+    throw Error(fmt::format("{}: IN and OUT are the same folder; allowed: two folders", c.out));
   std::map<std::string, std::string> by_out;
   for (const fs::directory_entry& entry : files) {
     if (!entry.is_regular_file(error) || !is_image_file(entry.path())) continue;
     const std::string out = (fs::path(c.out) / (entry.path().stem().string() + "." + c.format)).string();
     const auto [at, fresh] = by_out.emplace(out, entry.path().string());
     if (!fresh)
-      throw Error(fmt::format("{} and {} would both become {}; allowed: names that differ before their endings",
+      throw Error(fmt::format("{} and {} would both become {}; allowed: names that differ before their extensions",
                               std::min(at->second, entry.path().string()), std::max(at->second, entry.path().string()),
                               out));
   }
-  if (by_out.empty()) throw Error(fmt::format("{}: no picture in the folder; allowed: PNG, JPEG, TIFF, WebP", c.in));
+  if (by_out.empty()) throw Error(fmt::format("{}: no image in the folder; allowed: PNG, JPEG, TIFF, WebP", c.in));
   std::vector<Job> jobs;
   for (const auto& [out, in] : by_out) {
     if (!c.again && fs::exists(out, error))
@@ -96,7 +96,7 @@ class Run {
       if (!person)
         failure = fmt::format("{}: no person found: {}", job.in, why_no_person(done.person, c_.asked.look.chain.mask));
     } catch (const std::bad_alloc&) {
-      failure = fmt::format("{}: there is not enough memory for it", job.in);
+      failure = fmt::format("{}: not enough memory", job.in);
     } catch (const std::exception& e) {
       failure = e.what();
     }
@@ -150,10 +150,9 @@ int run_folder(FolderCommand c) {
   for (std::thread& worker : workers) worker.join();
   if (!c.asked.json && !c.asked.quiet)
     progress.say(fmt::format(
-        "{}: {} written, {} were there, {} without a person, {} failed{}\n", detail::printable(c.out), run.written(),
-        skipped, run.without_person(), run.failed(),
-        run.several() == 0 ? ""
-                           : fmt::format("; {} held several pictures, of which the first was taken", run.several())));
+        "{}: {} written, {} existed already, {} without a person, {} failed{}\n", detail::printable(c.out),
+        run.written(), skipped, run.without_person(), run.failed(),
+        run.several() == 0 ? "" : fmt::format("; {} had several images, of which the first was used", run.several())));
   return run.failed() + run.without_person() > 0 ? cli::kExitFailure : cli::kExitDone;
 }
 

@@ -33,8 +33,8 @@ int run_image(ImageCommand c) {
     progress.say(cli::json_line(said));
   }
   if (!done.written)
-    throw Error(fmt::format("{}: no person found: {}; --no-person background or keep writes a picture all the same",
-                            c.in, why_no_person(done.person, c.asked.look.chain.mask)));
+    throw Error(fmt::format("{}: no person found: {}; --no-person background or keep writes an image anyway", c.in,
+                            why_no_person(done.person, c.asked.look.chain.mask)));
   if (c.asked.json || c.asked.quiet) return cli::kExitDone;
   std::string notes;
   for (const std::string& note : done.notes) notes += "; " + detail::printable(note);

@@ -37,8 +37,7 @@ ImageDone make_image(const std::string& in, const std::string& out, const std::s
 
 std::string why_no_person(const Person& person, const MaskOptions& options) {
   return fmt::format(
-      "what looks most like one covers {:.3g} % of the picture, at confidence {:.2f}; needed: {:.3g} % and "
-      "{:.2f}",
+      "the most likely candidate covers {:.3g} % of the image, with confidence {:.2f}; required: {:.3g} % and {:.2f}",
       person.area * 100, person.confidence, static_cast<double>(options.least_area) * 100, options.least_confidence);
 }
 

@@ -20,7 +20,7 @@ struct Asked {
   std::string background_file;  ///< a picture to read as background; empty: none
   index_t most_pixels = 200'000'000;
   bool replace_input = false;        ///< OUT may be IN
-  std::vector<std::string> notes{};  ///< on what was read beside IN, for people
+  std::vector<std::string> notes{};  ///< on files that were read besides IN, to print
   bool json = false, quiet = false;
 };
 
@@ -68,7 +68,7 @@ struct CompareCommand {
   bool json = false;
 };
 
-/// A text that was asked for: help, the version, a completion script.
+/// A text to print: help, the version, a completion script.
 struct TextCommand {
   std::string text;
 };
@@ -79,10 +79,10 @@ using Command =
 /// The arguments after the program's name as a command. Throws cli::UsageError. Reads and writes no files.
 Command parse_command(const std::vector<std::string>& arguments);
 
-/// Reads the background's picture where one was named. Throws Error.
+/// Reads the background's image if one was named. Throws Error.
 void load_background(Asked& asked);
 
-// Each subcommand: its work, its output, its exit code. They throw Error, or cli::UsageError where options do not fit.
+// Each subcommand: its work, its output, its exit code. They throw Error, or cli::UsageError if options do not fit.
 int run_image(ImageCommand command);
 int run_folder(FolderCommand command);
 int run_pipe(PipeCommand command);

@@ -34,7 +34,7 @@ VideoTarget target_of(const VideoCommand& c, const VideoReader& reader, int thre
 }
 
 std::string ended_early(const Report& r) {
-  return fmt::format("the file ends early: {} of {}{} frames are in it, so the video is not whole", r.count.frames,
+  return fmt::format("the file ends early: {} of {}{} frames are in it, so the video is incomplete", r.count.frames,
                      r.cut.estimate ? "about " : "", r.cut.frames);
 }
 
@@ -74,7 +74,7 @@ int run_video(VideoCommand c) {
     throw cli::UsageError("oriel-portrait video", e.what());
   }
   if (!io::is_regular(c.in))
-    throw Error(fmt::format("{}: no regular file; allowed: a video, or oriel-portrait pipe", c.in));
+    throw Error(fmt::format("{}: not a regular file; allowed: a video, or oriel-portrait pipe", c.in));
   check_output("oriel-portrait video", c.in, c.out, c.asked);
   const int threads = c.asked.look.chain.threads > 0 ? c.asked.look.chain.threads : default_threads();
   load_background(c.asked);
@@ -98,8 +98,8 @@ int run_video(VideoCommand c) {
       });
   if (report.count.frames == 0)
     throw Error(
-        fmt::format("{}: no picture of it could be decoded ({} broken packets); allowed: a video with at least one",
-                    c.in, reader.broken_packets()));
+        fmt::format("{}: no frame of it could be decoded ({} broken packets); allowed: a video with at least one", c.in,
+                    reader.broken_packets()));
   writer.finish();
   report.seconds = watch.in_all();
   report.cut = reader.cut();

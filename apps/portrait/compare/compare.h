@@ -67,7 +67,7 @@ nn::Weights random_weights(const std::vector<index_t>& widths, std::uint64_t see
 /// Error when a file cannot be read, or Python lacks a package, naming it.
 Comparison compare(const CompareOptions& options);
 
-/// For people: differences and copies per block, times, layers, memory.
+/// As text: differences and copies per block, times, layers, memory.
 std::string text_of(const Comparison& comparison);
 /// One JSON object.
 std::string json_of(const Comparison& comparison);

@@ -27,7 +27,7 @@ std::vector<std::uint8_t> bytes_of(const ConstTensor& t) {
   return bytes;
 }
 
-// By its first bytes. What is no picture goes to no decoder: libvips has some for many more formats.
+// By its first bytes. Other files are not passed to a decoder: libvips has some for many more formats.
 void check_image(std::span<const std::byte> bytes, const std::string& file) {
   if (!io::is_image(bytes))
     throw Error(fmt::format("{}: not an image that Oriel reads; allowed: PNG, JPEG, TIFF, WebP", file));
@@ -47,13 +47,13 @@ ImageFile decode_image(std::span<const std::byte> bytes, const std::string& file
   const io::Array array = io::read_image(bytes, file, {.most_pixels = most_pixels, .page = place.page});
   const index_t height = array.view.shape[0], width = array.view.shape[1];
   const index_t channels = array.view.rank() == 3 ? array.view.shape[2] : 1;
-  if (channels > 4) throw Error(fmt::format("{}: the picture has {} channels; allowed: 1 to 4", file, channels));
+  if (channels > 4) throw Error(fmt::format("{}: the image has {} channels; allowed: 1 to 4", file, channels));
   ImageFile picture{.image = Image(height, width, 3),
                     .opacity = {},
                     .meta = array.picture.value_or(io::Picture{}),
                     .first_of_several = false,
                     .notes = {}};
-  if (array.view.dtype == Dtype::u16) picture.notes.emplace_back("16 bits a sample became 8");
+  if (array.view.dtype == Dtype::u16) picture.notes.emplace_back("converted from 16 to 8 bits per sample");
   const std::string pages = io::pages_note(picture.meta, place.file);
   picture.first_of_several = !pages.empty();
   if (!pages.empty()) picture.notes.push_back(pages);
@@ -90,9 +90,9 @@ std::string image_ending(const std::string& path, const std::string& format, ind
                  [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
   const bool jpeg = ending == ".jpg" || ending == ".jpeg";
   if (!jpeg && ending != ".png" && ending != ".webp" && ending != ".tif" && ending != ".tiff")
-    throw Error(fmt::format(
-        "{}: {}; allowed: .png, .jpg, .webp, .tif", path,
-        ending.empty() ? "the name has no ending" : fmt::format("{} is no picture's ending", detail::quoted(ending))));
+    throw Error(fmt::format("{}: {}; allowed: .png, .jpg, .webp, .tif", path,
+                            ending.empty() ? "the name has no extension"
+                                           : fmt::format("{} is not an image extension", detail::quoted(ending))));
   if (jpeg && channels == 4)
     throw Error(
         fmt::format("{}: JPEG holds no transparency; allowed: .png, .webp, .tif, or another --background", path));

@@ -17,10 +17,10 @@ struct ImageFile {
   Planes opacity;                  ///< 1 plane, where the file holds transparency; else empty
   io::Picture meta;                ///< resolution and colour profile, which a result is written with
   bool first_of_several = false;   ///< pictures in the file, of which none was named
-  std::vector<std::string> notes;  ///< what was not taken over, for people: `16 bits a sample became 8`
+  std::vector<std::string> notes;  ///< what was lost, to print: `converted from 16 to 8 bits per sample`
 };
 
-/// A PNG, JPEG, TIFF or WebP of at most `most_pixels`; `file` is what errors call it. Throws Error. `place` is where it
+/// A PNG, JPEG, TIFF or WebP of at most `most_pixels`; `file` is its name in errors. Throws Error. `place` is where it
 /// lies, if it is a file, and says which of several pictures is meant.
 ImageFile decode_image(std::span<const std::byte> bytes, const std::string& file, index_t most_pixels,
                        const io::InputPath& place = {"-", ""});
@@ -28,7 +28,7 @@ ImageFile decode_image(std::span<const std::byte> bytes, const std::string& file
 ImageFile read_image_file(const std::string& path, index_t most_pixels);
 
 /// The ending that says how a picture is written: of --format where that is given, else of the path; `.png` for `-`.
-/// Throws Error where there is none that pictures have, or where it holds no transparency though `channels` is 4.
+/// Throws Error if there is none that pictures have, or where it holds no transparency though `channels` is 4.
 std::string image_ending(const std::string& path, const std::string& format, index_t channels);
 
 /// The bytes of a file with that ending. Throws Error.

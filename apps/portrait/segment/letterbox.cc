@@ -20,8 +20,7 @@ index_t scaled(index_t side, index_t full, index_t canvas) {
 
 Letterbox fit_letterbox(index_t image_height, index_t image_width, index_t height, index_t width) {
   if (image_height < 1 || image_width < 1)
-    throw Error(
-        fmt::format("letterbox: the picture has {}x{} pixels; allowed: at least 1x1", image_width, image_height));
+    throw Error(fmt::format("letterbox: the image has {}x{} pixels; allowed: at least 1x1", image_width, image_height));
   if (height < kMultiple || width < kMultiple || height % kMultiple != 0 || width % kMultiple != 0)
     throw Error(
         fmt::format("letterbox: the network's size is {}x{}; allowed: multiples of {}", width, height, kMultiple));

@@ -17,7 +17,7 @@ namespace {
 
 constexpr index_t kMostMaskPixels = 200'000'000;
 
-// A mask from a file: transparency where it has any, else brightness.
+// A mask from a file: transparency if it has any, else brightness.
 Planes mask_of(const ImageFile& file) {
   if (file.opacity.area() > 0) return file.opacity;
   Planes mask(1, file.image.height, file.image.width);
@@ -81,7 +81,7 @@ std::string demo_model() {
   for (const std::filesystem::path& place :
        {installed, std::filesystem::path(ORIEL_PORTRAIT_SOURCE) / "portrait_demo.safetensors"})
     if (std::filesystem::is_regular_file(place, none)) return place.string();
-  throw Error("--model: the demo model is not there; allowed: a weights file, or --mask or --key in its place");
+  throw Error("--model: the demo model was not found; allowed: a weights file, or --mask or --key instead");
 }
 
 }  // namespace oriel::portrait

@@ -14,7 +14,7 @@ struct MaskSource {
   std::string mask;             ///< a picture, 255 (or opaque) where the person is
   std::optional<Colour> key{};  ///< the colour of a screen behind the person
   int threads = 0;              ///< of a network
-  bool fast = false;            ///< bfloat16 where the CPU has it
+  bool fast = false;            ///< bfloat16 if the CPU has it
   bool reproducible = false;    ///< algorithms by a fixed rule rather than by trial: every run gives the same bits
   Device device = Device::cpu;  ///< that a network runs on
 };
@@ -23,7 +23,7 @@ struct MaskSource {
 struct NamedSegmenter {
   Segmenter run;
   std::string name;
-  std::vector<std::string> notes{};  ///< on the file that it was read from, for people
+  std::vector<std::string> notes{};  ///< on the file that it was read from, to print
 };
 
 /// Reads the mask or the weights once. Throws Error.

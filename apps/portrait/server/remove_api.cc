@@ -31,7 +31,7 @@ int number(const std::string& name, const std::string& text, int most) {
   int value = 0;
   const auto [at, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || at != text.data() + text.size() || value < 0 || value > most)
-    throw Error(fmt::format("{}: {} is no number from 0 to {}", name, detail::quoted(text), most));
+    throw Error(fmt::format("{}: {} is not a number from 0 to {}", name, detail::quoted(text), most));
   return value;
 }
 
@@ -70,8 +70,8 @@ void choose_background(const Parameters& p, bool has_background, Look& look) {
     look.background = parse_background("background", at->second);
     if (look.background.kind == Background::Kind::picture)
       throw Error(
-          "background: allowed: transparent, a colour, blur:RADIUS, gradient:COLOUR,COLOUR; a picture is sent as "
-          "the part background_file");
+          "background: allowed: transparent, a colour, blur:RADIUS, gradient:COLOUR,COLOUR; an image is sent as the "
+          "part background_file");
   }
   if (!has_background) return;
   look.background = {.kind = Background::Kind::picture};
@@ -133,7 +133,7 @@ RemoveReply RemoveApi::remove(const RemoveRequest& request) {
   } catch (const Error& e) {
     return refusal(400, e.what());
   } catch (const std::bad_alloc&) {
-    return refusal(503, "there is not enough memory for it");
+    return refusal(503, "not enough memory");
   } catch (const std::exception& e) {
     return refusal(500, e.what());
   }
@@ -141,10 +141,11 @@ RemoveReply RemoveApi::remove(const RemoveRequest& request) {
 
 RemoveReply RemoveApi::work(const RemoveRequest& request) {
   if (request.picture.empty())
-    return refusal(400, "file: no picture came; allowed: a part called file, or the picture as the body");
+    return refusal(400, "file: no image was sent; allowed: a part called file, or the image as the body");
   const Parameters& p = request.parameters;
   if (const auto at = p.find("model"); at != p.end() && !at->second.empty() && at->second != segmenter_.name)
-    return refusal(400, fmt::format("model: {} is not here; allowed: {}", detail::quoted(at->second), segmenter_.name));
+    return refusal(400,
+                   fmt::format("model: {} does not exist; allowed: {}", detail::quoted(at->second), segmenter_.name));
   Look look = look_of(look_, p, !request.background.empty());
   const auto format = p.find("format");
   const std::string ending =
@@ -154,7 +155,7 @@ RemoveReply RemoveApi::work(const RemoveRequest& request) {
         decode_image(bytes_of(request.background), "background_file", most_pixels_).image);
   const ImageFile file = decode_image(bytes_of(request.picture), "file", most_pixels_);
   const Finished done = finish(file.image, segmenter_.run(file.image), look, file.opacity);
-  if (!done.picture) return refusal(422, "no person found; no_person=background or keep gives a picture all the same");
+  if (!done.picture) return refusal(422, "no person found; no_person=background or keep returns an image anyway");
   const std::vector<std::byte> bytes = encode_image(*done.picture, ending, "the result", file.meta);
   return {.status = 200,
           .type = type_of(ending),

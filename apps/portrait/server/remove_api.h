@@ -11,7 +11,7 @@
 
 namespace oriel::portrait {
 
-/// What a request says: parameters by name, the picture, a background where one was sent.
+/// What a request says: parameters by name, the picture, a background if one was sent.
 struct RemoveRequest {
   std::map<std::string, std::string> parameters;
   std::string_view picture, background;

@@ -54,7 +54,7 @@ Reply page() {
 
 std::optional<Reply> Site::admit(const Head& head) const {
   if (!rule_.allows(head.host, head.came_to))
-    return refusal(403, fmt::format("Host: this server answers as {} only", rule_.names()));
+    return refusal(403, fmt::format("Host: this server answers to {} only", rule_.names()));
   if (!rule_.allows_origin(head.origin, head.host))
     return refusal(403, fmt::format("Origin: {} is another site, whose pages may not use this server; allowed: its "
                                     "own page, and programs that send no Origin",
@@ -65,9 +65,9 @@ std::optional<Reply> Site::admit(const Head& head) const {
   if (get && head.path == "/api/models") return models();
   if (get && head.path == "/api/openapi.json") return Reply{.body = kOpenapi};
   if (get && head.path == "/api/remove")
-    return refusal(405, "GET: no address is fetched; allowed: POST with the picture");
+    return refusal(405, "GET: images are not fetched from addresses; allowed: POST with the image");
   if (head.method == "POST" && head.path == "/api/remove") return std::nullopt;
-  return refusal(404, "there is nothing here");
+  return refusal(404, "not found");
 }
 
 Reply Site::work(const Head& head, std::string_view body) {
@@ -76,7 +76,7 @@ Reply Site::work(const Head& head, std::string_view body) {
   } catch (const Error& e) {
     return refusal(400, e.what());
   } catch (const std::bad_alloc&) {
-    return refusal(503, "there is not enough memory for it");
+    return refusal(503, "not enough memory");
   }
 }
 

@@ -47,7 +47,7 @@ inline int av_check(int result, const std::string& file, std::string_view what) 
 
 template <class T>
 T* av_there(T* object, const std::string& file) {
-  if (object == nullptr) throw Error(fmt::format("{}: there is not enough memory for it", file));
+  if (object == nullptr) throw Error(fmt::format("{}: not enough memory", file));
   return object;
 }
 

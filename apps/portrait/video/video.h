@@ -33,7 +33,7 @@ struct VideoCut {
 /// A video being read. Broken packets are skipped and counted.
 class VideoReader {
  public:
-  /// Throws Error for a file that is no video or holds no moving pictures.
+  /// Throws Error for a file that is not a video or has no video stream.
   VideoReader(const std::string& path, index_t most_pixels, int threads);
 
   /// The next frame, upright, RGB; sound that lies before it goes into the queue of those streams that were asked for.
@@ -79,7 +79,7 @@ class VideoReader {
   std::vector<int> kept_;
   SoundQueue queue_;
   index_t broken_ = 0;
-  index_t packets_ = 0;  // of the moving pictures
+  index_t packets_ = 0;  // of the video stream
   double last_end_ = 0;  // seconds, of any stream
   bool ended_ = false;
 };

@@ -50,7 +50,7 @@ void VideoReader::open_decoder(index_t most_pixels, int threads) {
   const AVCodec* decoder = nullptr;
   const int found = av_find_best_stream(format_.get(), AVMEDIA_TYPE_VIDEO, -1, -1, &decoder, 0);
   if (found < 0 || (format_->streams[found]->disposition & AV_DISPOSITION_ATTACHED_PIC) != 0)
-    throw Error(fmt::format("{}: there are no moving pictures in it; allowed: a video", path_));
+    throw Error(fmt::format("{}: it has no video stream; allowed: a video", path_));
   stream_ = format_->streams[found];
   codec_.reset(av_there(avcodec_alloc_context3(decoder), path_));
   av_check(avcodec_parameters_to_context(codec_.get(), stream_->codecpar), path_, "read the video");
@@ -60,10 +60,9 @@ void VideoReader::open_decoder(index_t most_pixels, int threads) {
   raw_height_ = codec_->height;
   raw_width_ = codec_->width;
   if (raw_height_ < 1 || raw_width_ < 1)
-    throw Error(
-        fmt::format("{}: its pictures have {}x{} pixels; allowed: at least 1x1", path_, raw_width_, raw_height_));
+    throw Error(fmt::format("{}: its frames have {}x{} pixels; allowed: at least 1x1", path_, raw_width_, raw_height_));
   if (raw_height_ * raw_width_ > most_pixels)
-    throw Error(fmt::format("{}: its pictures have {}x{} pixels; allowed: at most {} million", path_, raw_width_,
+    throw Error(fmt::format("{}: its frames have {}x{} pixels; allowed: at most {} million", path_, raw_width_,
                             raw_height_, most_pixels / 1'000'000));
   space_ = codec_->colorspace;
   if (space_ == AVCOL_SPC_UNSPECIFIED || space_ == AVCOL_SPC_RGB)
@@ -158,7 +157,7 @@ void VideoReader::convert(Image& image) {
                                      static_cast<AVPixelFormat>(frame_->format), static_cast<int>(raw_width_),
                                      static_cast<int>(raw_height_), AV_PIX_FMT_RGB24,
                                      SWS_BILINEAR | SWS_FULL_CHR_H_INT | SWS_ACCURATE_RND, nullptr, nullptr, nullptr));
-  if (!scaler_) throw Error(fmt::format("{}: its pictures are of a kind that cannot be made RGB", path_));
+  if (!scaler_) throw Error(fmt::format("{}: its frames have a pixel format that cannot be converted to RGB", path_));
   const bool full = frame_->color_range == AVCOL_RANGE_JPEG;
   constexpr int one = 1 << 16;
   sws_setColorspaceDetails(scaler_.get(), sws_getCoefficients(space_), full ? 1 : 0, sws_getCoefficients(space_), 1, 0,
@@ -167,7 +166,7 @@ void VideoReader::convert(Image& image) {
   std::uint8_t* const to[] = {image.bytes.data()};
   const int pitch[] = {static_cast<int>(3 * raw_width_)};
   av_check(sws_scale(scaler_.get(), frame_->data, frame_->linesize, 0, frame_->height, to, pitch), path_,
-           "convert a picture");
+           "convert a frame");
 }
 
 bool VideoReader::read(Frame& frame) {

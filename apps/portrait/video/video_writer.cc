@@ -46,7 +46,7 @@ std::string video_format(const std::string& path, bool alpha) {
   if (ending == ".webm") return "webm";
   if (ending == ".mkv") return "matroska";
   if (ending != ".mp4" && ending != ".mov")
-    throw Error(fmt::format("{}: '{}' is no video's ending; allowed: .mp4, .mov, .mkv, .webm", path, ending));
+    throw Error(fmt::format("{}: '{}' is not a video extension; allowed: .mp4, .mov, .mkv, .webm", path, ending));
   if (alpha)
     throw Error(fmt::format("{}: H.264 in {} holds no transparency; allowed: .webm, .mkv, or another --background",
                             path, ending.substr(1)));
@@ -64,7 +64,7 @@ VideoWriter::VideoWriter(const VideoTarget& target, VideoReader& reader, std::ve
   format_.reset(made);
   open_encoder(reader);
   if (codec_->width != target.width || codec_->height != target.height)
-    notes.emplace_back("sides are even in H.264: the last row or column was repeated");
+    notes.emplace_back("H.264 needs even sides: the last row or column was repeated");
   copy_sound_streams(reader, notes);
   av_check(avio_open(&format_->pb, url.c_str(), AVIO_FLAG_WRITE), target.path, "write the video");
   av_check(avformat_write_header(format_.get(), nullptr), target.path, "write the video");
@@ -114,7 +114,7 @@ void VideoWriter::copy_sound_streams(VideoReader& reader, std::vector<std::strin
   std::vector<int> kept;
   for (const AVStream* const from : reader.sound()) {
     if (avformat_query_codec(format_->oformat, from->codecpar->codec_id, FF_COMPLIANCE_NORMAL) != 1) {
-      notes.push_back(fmt::format("sound in {} does not fit into {} and was left out; .mkv takes it",
+      notes.push_back(fmt::format("sound in {} was left out, since {} does not support it; .mkv does",
                                   avcodec_get_name(from->codecpar->codec_id), format_->oformat->name));
       continue;
     }
@@ -147,11 +147,11 @@ void VideoWriter::write_sound() {
 }
 
 void VideoWriter::encode(const AVFrame* frame) {
-  av_check(avcodec_send_frame(codec_.get(), frame), target_.path, "encode a picture");
+  av_check(avcodec_send_frame(codec_.get(), frame), target_.path, "encode a frame");
   for (;;) {
     const int got = avcodec_receive_packet(codec_.get(), packet_.get());
     if (got == AVERROR(EAGAIN) || got == AVERROR_EOF) return;
-    av_check(got, target_.path, "encode a picture");
+    av_check(got, target_.path, "encode a frame");
     av_packet_rescale_ts(packet_.get(), codec_->time_base, stream_->time_base);
     packet_->stream_index = stream_->index;
     mux(*packet_);
@@ -179,11 +179,11 @@ void VideoWriter::write(const Frame& frame) {
   frame_->height = codec_->height;
   frame_->colorspace = codec_->colorspace;
   frame_->color_range = codec_->color_range;
-  av_check(av_frame_get_buffer(frame_.get(), 0), target_.path, "encode a picture");
+  av_check(av_frame_get_buffer(frame_.get(), 0), target_.path, "encode a frame");
   const std::uint8_t* const from[] = {image.bytes.data()};
   const int pitch[] = {static_cast<int>(image.width * image.channels)};
   av_check(sws_scale(scaler_.get(), from, pitch, 0, codec_->height, frame_->data, frame_->linesize), target_.path,
-           "convert a picture");
+           "convert a frame");
   frame_->pts = frame.time;
   encode(frame_.get());
 }

@@ -9,7 +9,7 @@
 
 namespace oriel::distributed {
 
-/// An MPI_Comm, whatever type that is: a number or a pointer.
+/// An MPI_Comm of any type: a number or a pointer.
 class Communicator {
  public:
   template <class Handle>
@@ -25,20 +25,20 @@ class Communicator {
   std::size_t bytes_;
 };
 
-/// How messages travel: by persistent requests from rank to rank; by one neighbourhood collective of a distributed
-/// graph; through memory that ranks of a node share, and by persistent requests between nodes.
+/// How messages are sent: with persistent requests from rank to rank; with one neighbourhood collective of a
+/// distributed graph; through shared memory within a node and persistent requests between nodes.
 enum class MpiMethod : std::uint8_t { persistent, neighbourhood, shared_memory };
 
-/// Every rank gives the same ones, but for the deadline.
+/// Options, which must be the same on every rank, except the deadline.
 struct MpiOptions {
   MpiMethod method = MpiMethod::persistent;
-  std::vector<Pass> passes{};  ///< that will be used; empty: forward, and the pool's gradient where it has one
-  double deadline = 600;       ///< seconds after which a rank that waits in vain throws Error
-  index_t most_bytes = index_t{1} << 30;  ///< of one MPI message, 1 to 2^31 - 1; longer ones travel in several
-  int most_sharers = 0;                   ///< ranks of a node that share memory at most; 0: all
+  std::vector<Pass> passes{};             ///< to be used; empty: forward, and the pool's gradient if it has one
+  double deadline = 600;                  ///< seconds that a rank waits for others before it throws Error
+  index_t most_bytes = index_t{1} << 30;  ///< of one MPI message, 1 to 2^31 - 1; longer ones are split
+  int most_sharers = 0;                   ///< largest number of ranks of a node that share memory; 0: all
 };
 
-/// An MPI call failed: which, MPI's words, the code, and with whom (-1 where that is not known).
+/// A failed MPI call: the text names it and has MPI's message; its error code, and the other rank (-1 if unknown).
 class ORIEL_API MpiError : public Error {
  public:
   MpiError(const std::string& text, int error_code, index_t other) : Error(text), code(error_code), peer(other) {}
@@ -47,12 +47,12 @@ class ORIEL_API MpiError : public Error {
 };
 
 /// The pool of this rank of `comm`, whose rank r owns part r of both partitions. Collective: every rank of `comm` calls
-/// it. The communicator is duplicated, so other messages never meet these; MPI must be initialised and, where several
-/// threads use MPI at once, with MPI_THREAD_MULTIPLE.
+/// it. The communicator is duplicated, so other messages cannot be confused with these. MPI must be initialised, with
+/// MPI_THREAD_MULTIPLE if several threads use MPI at once.
 ///
-/// Throws Error, the same on every rank, when the problems, partitions, options or versions of the ranks differ, when
-/// the partitions do not fit the problem or the communicator; MpiError when MPI fails. Nobody waits longer than the
-/// deadline: a rank that died makes the others throw Error then, unless mpirun has ended them before.
+/// Throws Error, the same on every rank, if the problems, partitions, options or versions of the ranks differ, or the
+/// partitions do not fit the problem or the communicator; MpiError if MPI fails. No rank waits longer than the
+/// deadline: if a rank dies, the others throw Error then, unless mpirun has ended them before.
 ///
 /// Example: auto p = make_mpi_pool(problem, inputs, centred_outputs(problem, inputs), MPI_COMM_WORLD); p.forward(x, y);
 ORIEL_API DistributedPool make_mpi_pool(const Problem& problem, const Partition& inputs, const Partition& outputs,

@@ -21,7 +21,7 @@ T element_of(double value) {
 
 namespace nki {
 
-/// What a kernel is specialised for, of a tensor.
+/// What a kernel is specialised for: a tensor's dtype and shape.
 struct meta {
   Dtype dtype = Dtype::f32;
   Extents shape;

@@ -1,12 +1,12 @@
-// What the tile language throws for a program that it refuses.
+// The exception that the tile language throws for an invalid program.
 #pragma once
 
 #include "oriel/types.h"
 
 namespace oriel::tile {
 
-/// Where a function was called, by a default argument `const Where& where = Where::current()`. It is
-/// std::source_location, which clang 14 has not.
+/// The source line of a call, passed as a default argument `const Where& where = Where::current()`:
+/// std::source_location, which clang 14 does not have.
 struct Where {
   const char* path = "";
   int line_number = 0;
@@ -28,9 +28,9 @@ struct Place {
 /// `kernel.cc:12`.
 ORIEL_API std::string to_string(const Place& place);
 
-/// A tile program that cannot be recorded or run. `what()` reads, with the line where the kernel's source has one,
-/// `err_num_partition_exceed_arch_limit: number of partitions 256 exceed … [kernel.cc:12]`; the id is NKI's own where
-/// its error page has one (SDK 2.26, nki.errors), and a short one of Oriel's otherwise (AP5, SBUF1, …).
+/// A tile program that cannot be recorded or run. `what()` is, with the line of the kernel's source if it is known,
+/// `err_num_partition_exceed_arch_limit: number of partitions 256 exceed … [kernel.cc:12]`; the id is NKI's if NKI's
+/// error page has one (SDK 2.26, nki.errors), and otherwise a short one of Oriel (AP5, SBUF1, …).
 class ORIEL_API Failure : public Error {
  public:
   Failure(std::string id, const std::string& text, const Place& where);

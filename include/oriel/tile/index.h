@@ -1,5 +1,5 @@
 // Indices of the tile language: affine expressions of mgrid's and arange's axes, of loops' counters and of
-// program ids; what stands in the brackets of a tensor; masks. The words are those of neuronxcc.nki.language.
+// program ids; the contents of a tensor's brackets; masks. The names are those of neuronxcc.nki.language.
 #pragma once
 
 #include <array>
@@ -10,9 +10,9 @@
 
 namespace oriel::tile::nl {
 
-/// An integer that is known when the kernel is specialised, or an index tensor: one integer for each place of an
-/// iteration space, base + sum of step[axis] * i[axis]. It has neither a C++ value nor a truth value, so a condition
-/// on it does not compile.
+/// An integer that is known when the kernel is specialised, or an index tensor: one integer for each point of an
+/// iteration space, base + sum of step[axis] * i[axis]. It has neither a C++ value nor a truth value, so a condition on
+/// it does not compile.
 class index {
  public:
   index() = default;
@@ -21,10 +21,10 @@ class index {
   index(Affine base, Values extents, Values steps, const Where& where)
       : base_(std::move(base)), extents_(std::move(extents)), steps_(std::move(steps)), where_(where) {}
 
-  /// True for what mgrid and arange give; false for integers, loop counters and program ids.
+  /// True for indices from mgrid and arange; false for integers, loop counters and program ids.
   bool advanced() const { return !extents_.empty(); }
   const Affine& base() const { return base_; }
-  const Values& extents() const { return extents_; }  // of the iteration space; 1 where it is broadcast
+  const Values& extents() const { return extents_; }  // of the iteration space; 1 if it is broadcast
   const Values& steps() const { return steps_; }
   const Where& where() const { return where_; }
 
@@ -42,7 +42,7 @@ ORIEL_API index operator*(const index& a, const index& b);
 /// Not affine, so not an index: throws Failure err_unsupported_expression_in_mask.
 ORIEL_API index operator%(const index& a, index_t b);
 
-/// Which places of an iteration space an instruction works on: a conjunction of comparisons of indices.
+/// The points of an iteration space that an instruction works on: a conjunction of comparisons of indices.
 class mask {
  public:
   mask() = default;
@@ -65,7 +65,7 @@ struct slice {
   index_t end = 0;
   index_t step = 1;
 };
-/// `nl.ds(start, size)`: a slice of `size` elements from an index on.
+/// `nl.ds(start, size)`: a slice of `size` elements that begins at an index.
 struct ds {
   index start;
   index_t size;
@@ -78,7 +78,7 @@ inline constexpr colon_t all{};
 struct new_axis_t {};
 inline constexpr new_axis_t None{};
 
-/// What may stand in the brackets of a tensor, with the line where it does.
+/// A subscript in the brackets of a tensor, with its source line.
 class subscript {
  public:
   enum class Kind : std::uint8_t { scalar, slice, whole, advanced };
@@ -129,7 +129,7 @@ struct mgrid : std::array<index, sizeof...(Spans)> {
 template <class... Spans>
 mgrid(Spans...) -> mgrid<Spans...>;
 
-/// `nl.arange(n)`, which must be given its place among the axes: `nl::arange(128)[{nl::all, nl::None}]`.
+/// `nl.arange(n)`, whose position among the axes must be given: `nl::arange(128)[{nl::all, nl::None}]`.
 class arange {
  public:
   struct axis {

@@ -27,14 +27,14 @@ struct Affine {
 
   Affine() = default;
   Affine(index_t value) : constant(value) {}
-  /// Its value where variable v has the value counters[v].
+  /// Its value if variable v has the value counters[v].
   ORIEL_API index_t at(std::span<const index_t> counters) const;
   friend bool operator==(const Affine&, const Affine&) = default;
 };
 ORIEL_API Affine operator+(const Affine& a, const Affine& b);
 ORIEL_API Affine operator*(index_t factor, const Affine& a);
 
-/// The memory of a tensor: HBM that is the caller's or the kernel's, or the on-chip SBUF of 128 partitions.
+/// The memory of a tensor: HBM of the caller or of the kernel, or the on-chip SBUF of 128 partitions.
 enum class Space : std::uint8_t { hbm, shared_hbm, sbuf };
 
 struct TensorInfo {
@@ -44,7 +44,7 @@ struct TensorInfo {
   Space space = Space::sbuf;
   int parameter = -1;  // which argument; -1: none
   int output = -1;     // which result; -1: none
-  int depth = 0;       // loops around the place where it is made
+  int depth = 0;       // number of loops around its definition
   Place where;
 
   bool on_chip() const { return space == Space::sbuf; }
@@ -119,7 +119,7 @@ struct Counter {
 };
 
 /// One instruction. Its iteration axes are `counts`; the last `reduced` of them are folded, in row-major order. A max8
-/// folds all free axes; its eight results follow the place that `dst` says.
+/// folds all free axes; its eight results are stored from `dst` on.
 struct Instruction {
   Opcode opcode = Opcode::end;
   Alu alu = Alu::add, alu1 = Alu::add;  // alu1: the second of a scan
@@ -138,7 +138,7 @@ struct Instruction {
 /// A kernel specialised for shapes, dtypes and constants.
 struct Program {
   std::string name;
-  std::string constants;  // as the call gave them, for people
+  std::string constants;  // of the call, as text to read
   std::vector<TensorInfo> tensors;
   std::vector<Counter> counters;
   std::vector<int> grid;  // counters of the grid's axes
@@ -154,7 +154,7 @@ struct Step {
   index_t count = 0;
   friend bool operator==(const Step&, const Step&) = default;
 };
-/// What the hardware needs to know of an operand: where it starts, and its axes, the partition axis first.
+/// What the hardware needs for an operand: its offset and its axes, the partition axis first.
 struct Pattern {
   Affine offset;
   std::vector<Step> steps;
@@ -162,8 +162,8 @@ struct Pattern {
 /// The access pattern of an operand of `instruction`: its affine indices composed with the tensor's dense layout.
 /// Source: NKI's access patterns (nki-aps, SDK 2.30), tensor.ap().
 ORIEL_API Pattern lower(const Program& program, const Instruction& instruction, const Access& access);
-/// The same with axes of one element left out and neighbours joined where one stride continues the other; the first
-/// axis stays, and axes that are folded are not joined with others.
+/// The same without axes of one element, and with neighbouring axes joined if one stride continues the other; the first
+/// axis is kept, and axes that are folded are not joined with others.
 ORIEL_API Pattern merged(const Program& program, const Instruction& instruction, const Access& access);
 /// `[[36,2],[12,3],[2,3],[6,2],[1,2]]`.
 ORIEL_API std::string to_string(const Pattern& pattern, const Program& program);
@@ -172,7 +172,7 @@ ORIEL_API std::string to_string(const Affine& affine, const Program& program);
 ORIEL_API std::string to_string(const Program& program);
 ORIEL_API std::string to_string(const Program& program, const Instruction& instruction);
 
-/// The part [begin, end) of each iteration axis that a mask leaves, for given counters; empty parts are {0, 0}.
+/// The part [begin, end) of each iteration axis that a mask keeps, for given counters; empty parts are {0, 0}.
 struct Trimmed {
   Values begin, end;
   bool empty = false;

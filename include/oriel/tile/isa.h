@@ -1,4 +1,4 @@
-// Instructions that the tile language has besides nl's functions. The words are those of NKI's nki.isa.
+// Further instructions of the tile language, besides the functions of nl. The names are those of NKI's nki.isa.
 #pragma once
 
 #include <utility>
@@ -17,7 +17,7 @@ struct dma_options {
   tensor dst, src;
   nl::mask mask{};
 };
-/// Moves a part of HBM or SBUF to another of the same shape, converting to its dtype; across partitions too.
+/// Copies a part of HBM or SBUF to another part of the same shape, converting to its dtype; also across partitions.
 ORIEL_API void dma_copy(const dma_options& options, const where_t& where = where_t::current());
 
 struct scan_options {
@@ -26,8 +26,9 @@ struct scan_options {
   Alu op0, op1;
   std::optional<Dtype> dtype{};  // of the result; data0's otherwise
 };
-/// Along the free axis result[i] = (data0[i] op0 result[i - 1]) op1 data1[i], with `initial` before the first; what is
-/// passed on stays f32. op0 and op1 are of add, subtract, multiply, divide, max, min and the comparisons.
+/// Along the free axis result[i] = (data0[i] op0 result[i - 1]) op1 data1[i], with `initial` before the first; the
+/// value passed to the next element is kept in f32. op0 and op1 are of add, subtract, multiply, divide, max, min and
+/// the comparisons.
 ORIEL_API tensor tensor_tensor_scan(const scan_options& options, const where_t& where = where_t::current());
 
 /// The 8 largest of each partition's 8 to 16384 elements, descending: [P, …] -> [P, 8]. A NaN counts as the largest.

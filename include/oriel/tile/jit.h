@@ -1,6 +1,6 @@
 // Kernels. `nki::jit(name, function)` makes a kernel of a C++ function whose parameters are nl::tensor and
-// compile-time constants; calling it records the function for the arguments' shapes, dtypes and constants (once, then
-// the program is kept), checks the program and runs it.
+// compile-time constants; a call records the function for the arguments' shapes, dtypes and constants (the first time;
+// the program is then reused), checks the program and runs it.
 //
 //   inline const auto double_it = nki::jit("double_it", [](nl::tensor x) {
 //     auto out = nl::ndarray({4, 8}, {.dtype = x.dtype(), .buffer = nl::shared_hbm});
@@ -9,7 +9,8 @@
 //   });
 //   nki::array y = double_it(x);
 //
-// Constants are arithmetic types, enumerations, std::string, or any type with a `to_string` that tells values apart.
+// Constants are arithmetic types, enumerations, std::string, or any type with a `to_string` that differs for different
+// values.
 #pragma once
 
 #include <functional>
@@ -27,7 +28,7 @@ namespace oriel::tile {
 /// How a program is run.
 enum class Backend : std::uint8_t {
   cpu,          // vectorised
-  interpreter,  // the meaning: element by element, every address and every read checked
+  interpreter,  // the definition: element by element, every address and every read checked
 };
 using Sink = std::function<void(const std::string& line)>;
 
@@ -79,7 +80,7 @@ class specialised {
 
   const Program& program() const { return program_; }
   std::string ir() const { return to_string(program_); }
-  /// Everything that the checks say, warnings too.
+  /// All findings of the checks, including warnings.
   ORIEL_API std::vector<Finding> findings() const;
   tile::Report report() const { return tile::report(program_, machine_); }
   std::string emit_nki(nki_version version = nki_version::v0_6) const { return tile::emit_nki(program_, version); }
@@ -93,9 +94,9 @@ class specialised {
 /// How a kernel is launched.
 struct launch {
   Values grid{};                  // of an SPMD launch
-  nki::machine machine = native;  // whose limits hold
+  nki::machine machine = native;  // whose limits are checked
   Backend backend = Backend::cpu;
-  Sink print{};                // gets device_print's lines
+  Sink print{};                // receives device_print's lines
   std::vector<Tensor> into{};  // dense results; empty: new arrays
 };
 
@@ -104,7 +105,7 @@ class kernel {
  public:
   kernel(std::string name, F function) : shared_(std::make_shared<shared>(std::move(name), std::move(function))) {}
 
-  /// Runs the kernel. Tensors are nki::array or ConstTensor. Returns an array, or a vector of them when the function
+  /// Runs the kernel. Tensors are nki::array or ConstTensor. Returns an array, or a vector of arrays if the function
   /// returns one. Throws Failure.
   template <class... Args>
   auto operator()(const Args&... args) const {
@@ -126,7 +127,7 @@ class kernel {
       return results;
   }
 
-  /// In another kernel, on its tensors: the function itself, as a part of that kernel. Throws Failure for a grid.
+  /// Inside another kernel, on its tensors: calls the function as a part of that kernel. Throws Failure for a grid.
   template <class... Args>
   requires(std::derived_from<Args, nl::tensor> || ...) auto operator()(const Args&... args) const {
     if (!launch_.grid.empty())
@@ -137,19 +138,19 @@ class kernel {
     return shared_->function(args...);
   }
 
-  /// `kernel[{4, 2}](x)`: as many programs as the grid has places, told apart by nl::program_id.
+  /// `kernel[{4, 2}](x)`: one program for each point of the grid, distinguished by nl::program_id.
   kernel operator[](std::initializer_list<index_t> grid) const {
     kernel k = *this;
     k.launch_.grid = grid;
     return k;
   }
-  /// The kernel launched in another way.
+  /// The kernel with other launch options.
   kernel with(const launch& how) const {
     kernel k = *this;
     k.launch_ = how;
     return k;
   }
-  /// The kernel writing its results there; a call then returns nothing of use. They must be dense.
+  /// The kernel, writing its results to these tensors, which must be dense; ignore what a call returns then.
   kernel into(const std::vector<Tensor>& results) const {
     kernel k = *this;
     k.launch_.into = results;
@@ -157,12 +158,12 @@ class kernel {
   }
   const launch& how() const { return launch_; }
 
-  /// The kernel's program for these arguments, tensors or their metas, and a machine. Throws Failure for an error.
+  /// The kernel's program for these arguments, tensors or their metas, and a machine. Throws Failure if a check fails.
   template <class... Args>
   specialised specialize(const nki::machine& machine, const Args&... args) const {
     return {*with({.grid = launch_.grid, .machine = machine}).specialisation(args...), machine};
   }
-  /// The program without any check of it; for tools that show what is wrong.
+  /// The program without any check; for tools that show what is wrong.
   template <class... Args>
   Program trace(const Args&... args) const {
     std::vector<meta> inputs;
@@ -250,7 +251,7 @@ kernel<F> jit(std::string name, F function) {
   return {std::move(name), std::move(function)};
 }
 
-/// The kernel interpreted under a machine's limits: `nki::simulate(kernel, nki::trn2)(x, 2)`.
+/// The kernel, run by the interpreter with a machine's limits: `nki::simulate(kernel, nki::trn2)(x, 2)`.
 template <class F>
 kernel<F> simulate(const kernel<F>& k, const machine& target, const Sink& print = {}) {
   return k.with({.grid = k.how().grid, .machine = target, .backend = Backend::interpreter, .print = print});

@@ -1,10 +1,10 @@
 // The tile language, as neuronxcc.nki.language (NKI 0.1, SDK 2.21 to 2.26) has it. Every function records an
-// instruction of the kernel that is being specialised (see jit.h); called elsewhere it throws Failure. Options stand
-// in braces where Python has keywords: nl::sum(x, {.axis = {2, 4}}).
+// instruction of the kernel that is being specialised (see jit.h); outside a kernel it throws Failure. Python's keyword
+// arguments are options in braces: nl::sum(x, {.axis = {2, 4}}).
 //
 // Arithmetic is done in f32 and rounded once to the result's dtype. Results of two tiles have the dtype of NKI's table
 // of promotions: (int, float) -> float, (f16, bf16) -> f32, (i8, u8) -> i16, (i32, u32) -> f32; a C++ integer counts
-// as i32 and a double as f32. A reduction has its operand's dtype unless told otherwise, so the sum of halves is
+// as i32 and a double as f32. A reduction has its operand's dtype unless `dtype` is given, so the sum of halves is
 // rounded to half before it is divided: {.dtype = nl::float32} is the precise form.
 #pragma once
 
@@ -35,7 +35,7 @@ class tensor {
   tensor(Access access, Values counts, std::shared_ptr<const int> handle)
       : access_(std::move(access)), counts_(std::move(counts)), handle_(std::move(handle)) {}
 
-  /// `auto [c, h, w] = x.shape<3>();` Throws Failure when the rank is not N.
+  /// `auto [c, h, w] = x.shape<3>();` Throws Failure if the rank is not N.
   template <int N>
   std::array<int, N> shape(const where_t& where = where_t::current()) const {
     std::array<int, N> sizes{};
@@ -45,16 +45,16 @@ class tensor {
   }
   const Values& shape() const { return counts_; }
   ORIEL_API Dtype dtype() const;
-  /// A part: integers, slices, `nl::all` (missing ones are whole), or index tensors for every dimension, which give
-  /// the shape of their iteration space. Throws Failure for the two mixed, or for more than there are dimensions.
+  /// A part: integers, slices, `nl::all` (missing ones are whole), or index tensors for every dimension; the result has
+  /// the shape of their iteration space. Throws Failure if the two are mixed, or for more subscripts than dimensions.
   ORIEL_API view operator[](std::initializer_list<subscript> subscripts) const;
-  /// This tensor; throws Failure err_annotation_shape_mismatch when it has another shape.
+  /// This tensor; throws Failure err_annotation_shape_mismatch if it has another shape.
   ORIEL_API tensor assert_shape(const Extents& expected, const where_t& where = where_t::current()) const;
   /// This tensor, under that name in listings and messages.
   ORIEL_API tensor named(const std::string& name) const;
 
   const Access& access() const { return access_; }
-  /// Shared by all that name the tensor or a part of it.
+  /// Shared by all objects that refer to the tensor or a part of it.
   const std::shared_ptr<const int>& handle() const { return handle_; }
 
  private:
@@ -69,8 +69,8 @@ class view : public tensor {
  public:
   view(tensor part, const where_t& where) : tensor(std::move(part)), where_(where) {}
   view(const view&) = default;
-  /// Copies, repeating free axes of one element; an intermediate result that nothing else names is computed into its
-  /// place instead (a masked one where its mask is true).
+  /// Copies, repeating free axes of one element; an intermediate result that nothing else refers to is computed
+  /// directly into this part instead (if it is masked, where its mask is true).
   ORIEL_API void operator=(const tensor& value) const;
   ORIEL_API void operator=(tensor&& value) const;
   void operator=(const view& value) const { *this = static_cast<const tensor&>(value); }
@@ -114,7 +114,7 @@ ORIEL_API tensor full(const Extents& shape, double value, const ndarray_options&
                       const where_t& where = where_t::current());
 ORIEL_API tensor zeros(const Extents& shape, const ndarray_options& options = {},
                        const where_t& where = where_t::current());
-/// A tile of integers: the value of an index expression at each place of its iteration space (nisa.iota).
+/// A tile of integers: the value of an index expression at each point of its iteration space (nisa.iota).
 ORIEL_API tensor iota(const index& expression, Dtype dtype = Dtype::i32, const where_t& where = where_t::current());
 
 // Movement ------------------------------------------------------------------------------------------------------------
@@ -123,7 +123,7 @@ struct load_options {
   nl::mask mask{};
   std::optional<Dtype> dtype{};
 };
-/// A tile with the part of an HBM tensor. Where the mask is false the tile stays unwritten.
+/// A tile with a copy of a part of an HBM tensor. Where the mask is false the tile stays unwritten.
 ORIEL_API tensor load(const tensor& source, const load_options& options = {},
                       const where_t& where = where_t::current());
 struct store_options {
@@ -154,7 +154,7 @@ ORIEL_API tensor add(const operand& a, const operand& b, const math_options& opt
 ORIEL_API tensor subtract(const operand& a, const operand& b, const math_options& options = {});
 ORIEL_API tensor multiply(const operand& a, const operand& b, const math_options& options = {});
 ORIEL_API tensor divide(const operand& a, const operand& b, const math_options& options = {});
-/// A NaN of either makes the result NaN; of equal ones (the zeros of either sign) a stays.
+/// A NaN in either makes the result NaN; of equal operands (zeros of either sign) the result is a.
 ORIEL_API tensor maximum(const operand& a, const operand& b, const math_options& options = {});
 ORIEL_API tensor minimum(const operand& a, const operand& b, const math_options& options = {});
 // Comparisons give u8: 1 where true, else 0.
@@ -191,7 +191,7 @@ struct reduce_options {
   axes axis = {};
   std::optional<Dtype> dtype{};
   bool keepdims = false;
-  nl::mask mask{};  // of x's axes: what it leaves out is not folded, and a result of nothing stays unwritten
+  nl::mask mask{};  // of x's axes: what it excludes is not folded; a result of no elements stays unwritten
 };
 /// Folds free axes of a tile in f32, in row-major order of the axes as listed; the partition axis stays.
 ORIEL_API tensor sum(const tensor& x, const reduce_options& options, const where_t& where = where_t::current());
@@ -204,7 +204,7 @@ ORIEL_API tensor mean(const tensor& x, const reduce_options& options, const wher
 // Control -------------------------------------------------------------------------------------------------------------
 
 /// A loop that is recorded once. `for (auto i : nl::affine_range(n))`: iterations are independent, and may not write
-/// the same place of HBM. The counter is an index, which C++ cannot test or use as a number.
+/// the same element of HBM. The counter is an index, which C++ cannot test or use as a number.
 class affine_range {
  public:
   explicit affine_range(index_t n, const where_t& where = where_t::current()) : affine_range(0, n, 1, where) {}
@@ -239,12 +239,12 @@ class sequential_range : public affine_range {
 ORIEL_API std::vector<index_t> static_range(index_t n);
 ORIEL_API std::vector<index_t> static_range(index_t begin, index_t end, index_t step = 1);
 
-/// Which program of the grid this is along `axis`, and how many there are.
+/// The number of this program along `axis` of the grid, and the number of programs there.
 ORIEL_API index program_id(int axis, const where_t& where = where_t::current());
 ORIEL_API index_t num_programs(int axis, const where_t& where = where_t::current());
 ORIEL_API int program_ndim();
 
-/// Gives the text and the tile's values to the sink of the run (Launch::print); without one nothing happens.
+/// Passes the text and the tile's values to the sink of the run (launch::print), if there is one.
 ORIEL_API void device_print(const std::string& text, const tensor& x, const where_t& where = where_t::current());
 
 }  // namespace oriel::tile::nl

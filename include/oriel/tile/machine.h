@@ -25,9 +25,9 @@ struct machine {
 inline constexpr machine trn1{"trn1", 128, 180224, 4, 65535, 32767, 1.12, 272e3};
 inline constexpr machine trn2{"trn2", 128, 212984, 4, 65535, 32767, 0.96, 368e3};
 inline constexpr machine trn3{"trn3", 128, 245752, 4, 65535, 32767, 1.2, 528e3};
-/// No limits: any program that means something runs.
+/// No limits: any program that `verify` accepts runs.
 inline constexpr machine native{"native"};
-/// The machine with that name; throws Error naming the known ones.
+/// The machine with that name; throws Error that names the known ones.
 ORIEL_API const machine& machine_named(std::string_view name);
 
 }  // namespace nki
@@ -36,32 +36,32 @@ ORIEL_API const machine& machine_named(std::string_view name);
 struct Finding {
   std::string id;
   bool is_error = true;  // false: a warning
-  std::string text;      // what, the numbers, the mend
+  std::string text;      // what is wrong, the numbers, and how to fix it
   Place where;
 };
 
-/// What makes a program meaningless on any machine: an index out of bounds (err_tensor_access_out_of_bound), a read of
-/// memory that is never written (err_read_of_unwritten), a result that is not written everywhere
-/// (err_tensor_output_not_written_to), a place of HBM that parallel iterations write twice
-/// (err_unexpected_output_dependencies), partition axes that are not contiguous (PSTEP).
+/// Errors on any machine: an index out of bounds (err_tensor_access_out_of_bound), a read of memory that is never
+/// written (err_read_of_unwritten), a result that is not written everywhere (err_tensor_output_not_written_to), an
+/// element of HBM that parallel iterations write twice (err_unexpected_output_dependencies), partition axes that are
+/// not contiguous (PSTEP).
 ORIEL_API std::vector<Finding> verify(const Program& program);
 
-/// What a machine cannot do: partitions (err_num_partition_exceed_arch_limit), free axes of a pattern (AP5), counts
-/// and strides (AP16), the first partition of a pattern (PSTART), one instruction's operands beyond SBUF (SBUF1); as a
-/// warning the sum of all live tiles beyond it (SBUF2).
+/// Violations of a machine's limits: partitions (err_num_partition_exceed_arch_limit), free axes of a pattern (AP5),
+/// counts and strides (AP16), the first partition of a pattern (PSTART), one instruction's operands beyond SBUF
+/// (SBUF1); as a warning the sum of all live tiles beyond it (SBUF2).
 ORIEL_API std::vector<Finding> check(const Program& program, const nki::machine& machine);
 
 /// Throws Failure for the first error.
 ORIEL_API void require(const std::vector<Finding>& findings);
 
-/// Facts of a program, and what it costs in a model of the machine.
+/// Facts about a program, and its costs in a model of the machine.
 struct Report {
   index_t bytes_in = 0, bytes_out = 0;  // out of HBM, into HBM, all loops run
   index_t dma = 0, compute = 0;         // instructions that run
   index_t dma_in = 0, dma_out = 0;
   index_t lanes = 0;               // most partitions of one instruction
   index_t sbuf_peak = 0;           // bytes a partition
-  std::string peak_at;             // the instruction, with its line
+  std::string peak_at;             // the instruction at the peak, with its line
   std::vector<std::string> alive;  // tiles there
   // The model: AWS's cost formulas of SDK 2.26 and its DMA guide; no device has confirmed them.
   double vector_cycles = 0, vector_us = 0, dma_us = 0;
@@ -70,8 +70,8 @@ ORIEL_API Report report(const Program& program, const nki::machine& machine);
 /// The report as text, facts apart from the model.
 ORIEL_API std::string to_string(const Report& report, const Program& program, const nki::machine& machine);
 
-/// A picture of how an instruction reads its first operand: the axes of its pattern, from the longest step to the
-/// shortest, and one partition's elements with a letter for the output that each goes to.
+/// A drawing of how an instruction reads its first operand: the axes of its pattern, from the longest step to the
+/// shortest, and one partition's elements with a letter for the output that each contributes to.
 ORIEL_API std::string draw(const Program& program, const Instruction& instruction);
 
 }  // namespace oriel::tile

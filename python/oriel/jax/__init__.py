@@ -9,14 +9,14 @@
 
 The calls are primitives of JAX that are lowered to handlers of XLA's foreign function interface: `jit`, `vmap`, `jvp`,
 `linearize`, `grad` of any order, `jax.checkpoint` and `shard_map` over axes that are not pooled work; an array whose
-batch is spread over devices is pooled where it is. `jax.export` must be told that the handlers (their names are in
-`EXPORTED_CALLS`) will be there where the program runs, which is after `import oriel.jax`:
+batch is sharded over devices is pooled without gathering it. `jax.export` needs to know that the handlers (their names
+are in `EXPORTED_CALLS`) exist where the program runs, i.e. that it imports `oriel.jax`:
 
     calls = [jax.export.DisabledSafetyCheck.custom_call(name) for name in oriel.jax.EXPORTED_CALLS]
     jax.export.export(f, disabled_checks=calls)
 
-Results have the bits of the functions of `oriel` for arrays. They run on CPU devices, and on CUDA devices
-where the package was built with that backend (`-C cmake.define.ORIEL_CUDA=ON`), on the stream that XLA gives.
+Results are bit-identical to those of the functions of `oriel` for arrays. They run on CPU devices, and on CUDA devices
+if the package was built with that backend (`-C cmake.define.ORIEL_CUDA=ON`), on XLA's stream.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Pools without a window size: global ones, and adaptive ones whose windows share the input."""
+"""Pools without a window size: global ones, and adaptive ones whose windows split the input."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def global_max_pool(
     keepdims: bool = True,
     data_format: DataFormat = "channels_last",
 ) -> jax.Array:
-    """The largest element of all.
+    """The largest of all elements.
 
     Parameters
     ----------
@@ -78,9 +78,9 @@ def global_max_pool(
     axes : int or sequence of int, optional
         The pooled axes; by default all but the first (batch) and the channels.
     keepdims : bool
-        Whether pooled axes stay, with extent 1.
+        Whether to keep the pooled axes, with extent 1.
     data_format : {"channels_last", "channels_first"}
-        Which axis the channels are where `axes` are not given: the last or the second.
+        The axis of the channels if `axes` are not given: the last or the second.
 
     Returns
     -------
@@ -109,7 +109,7 @@ def global_min_pool(
     keepdims: bool = True,
     data_format: DataFormat = "channels_last",
 ) -> jax.Array:
-    """The smallest element of all; see `global_max_pool`.
+    """The smallest of all elements; see `global_max_pool`.
 
     Examples
     --------
@@ -193,17 +193,17 @@ def _adaptive_pool(
 def adaptive_avg_pool(
     inputs: ArrayLike, output_size: Sequence[int], *, data_format: DataFormat = "channels_last"
 ) -> jax.Array:
-    """The mean of each of `output_size` windows that share the input evenly.
+    """The mean of each of `output_size` windows that split the input evenly.
 
     Parameters
     ----------
     inputs : array of shape (…, window dims…, channels)
-        Any number of batch axes, also none.
+        Any number of batch axes, or none.
     output_size : sequence of int
-        Outputs along each pooled axis; output o of m along n inputs sees those from floor(o n / m) to
-        ceil((o + 1) n / m) (S1).
+        Outputs along each pooled axis; output o of m along n inputs reads those from floor(o n / m) to ceil((o + 1) n /
+        m) (S1).
     data_format : {"channels_last", "channels_first"}
-        Whether the channels are the last axis or stand before the pooled axes.
+        Whether the channels are the last axis, or before the pooled axes.
 
     Returns
     -------
@@ -228,7 +228,7 @@ def adaptive_avg_pool(
 def adaptive_max_pool(
     inputs: ArrayLike, output_size: Sequence[int], *, data_format: DataFormat = "channels_last"
 ) -> jax.Array:
-    """The largest element of each of `output_size` windows that share the input evenly; see `adaptive_avg_pool`.
+    """The largest element of each of `output_size` windows that split the input evenly; see `adaptive_avg_pool`.
 
     Examples
     --------

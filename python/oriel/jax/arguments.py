@@ -78,7 +78,7 @@ def read_norm(function: str, norm_type: Any) -> float:
 
 
 def read_ints(function: str, argument: str, values: Any, count: int | None = None) -> tuple[int, ...]:
-    """A tuple of ints >= 1; where `count` is given, of that many values, of which one int stands for all."""
+    """A tuple of ints >= 1; if `count` is given, that many values, or one int for all."""
     if count is not None and not isinstance(values, (str, bytes)) and not hasattr(values, "__iter__"):
         values = (_read_int(function, argument, values, values),) * count
     if isinstance(values, (str, bytes)) or not hasattr(values, "__iter__"):
@@ -125,7 +125,8 @@ def spatial_axes(function: str, x: jax.Array, count: int, data_format: DataForma
 
 
 def pooled_sizes(x: jax.Array, axes: Sequence[int]) -> tuple[int, ...]:
-    """The shape of x, but 1 where it is not pooled: a pool is the same for every batch, of unknown extent too."""
+    """The shape of x, with 1 for axes that are not pooled: a pool is the same for every batch, also of unknown
+    extent."""
     sizes = [1] * x.ndim
     for axis in axes:
         sizes[axis] = x.shape[axis]
@@ -135,7 +136,7 @@ def pooled_sizes(x: jax.Array, axes: Sequence[int]) -> tuple[int, ...]:
 def crop(
     x: jax.Array, axes: Sequence[int], pairs: Sequence[tuple[int, int]]
 ) -> tuple[jax.Array, tuple[tuple[int, int], ...]]:
-    """x without what negative padding takes away, and the padding that is left."""
+    """x cropped by negative padding, and the rest of the padding."""
     for axis, (before, after) in zip(axes, pairs):
         if before < 0 or after < 0:
             n = x.shape[axis]

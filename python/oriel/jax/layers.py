@@ -51,9 +51,9 @@ class MaxPool2D(_Pool2D):
     pool_shape : int or (int, int)
         Height and width of a window.
     strides : int or (int, int)
-        Its steps, by default 1.
+        Steps of the window, by default 1.
     padding : "valid", "same", "same_lower" or ((int, int), (int, int))
-        In any case of letters; or what is added before and after the height and the width.
+        In any letter case; or the padding before and after the height and the width.
 
     Raises
     ------
@@ -62,7 +62,7 @@ class MaxPool2D(_Pool2D):
 
     Notes
     -----
-    Instances are immutable, equal where they say the same, and registered as nodes of JAX's trees: they may stand among
+    Instances are immutable, equal if their arguments are, and registered as nodes of JAX's trees: they may be among
     parameters, be arguments of jitted functions, or be jitted themselves.
 
     Examples

@@ -35,7 +35,7 @@ _PRIMITIVES = {"max": select_p, "min": select_p, "avg": sum_pool_p, "sum": sum_p
 
 
 def pool_as(x: jax.Array, spec: PoolSpec) -> jax.Array:
-    """The pool of x that `spec` says."""
+    """The pool of x that `spec` describes."""
     return _PRIMITIVES[spec.op].bind(x, spec=spec)
 
 
@@ -140,19 +140,20 @@ def max_pool(
     Parameters
     ----------
     inputs : array of shape (…, window dims…, channels)
-        Any number of batch axes, also none; any real dtype of 8 to 64 bits.
+        Any number of batch axes, or none; any real dtype of 8 to 64 bits.
     window_shape : sequence of int
-        Taps of a window along each pooled axis; as many axes before the channels are pooled as it has values.
+        Taps of a window along each pooled axis; the pooled axes are the last ones before the channels, as many as there
+        are values.
     strides : sequence of int, optional
         Step of the window, by default 1 along each axis.
     padding : "VALID", "SAME", "SAME_LOWER" or a sequence of (before, after)
-        Places added around the input, which hold no value; negative ones take inputs away.
+        Elements of padding before and after the input, which have no value; negative padding crops the input.
     dilation : int or sequence of int
-        Distance of taps.
+        Distance between taps.
     data_format : {"channels_last", "channels_first"}
-        Whether the channels are the last axis or stand before the pooled axes.
+        Whether the channels are the last axis, or before the pooled axes.
     return_indices : bool or {"plane", "window"}
-        Also return where each maximum was; True: flat in the pooled axes (S10). Their dtype is int32, or int64 with
+        Also return the index of each maximum; True: flat in the pooled axes (S10). Their dtype is int32, or int64 with
         `jax_enable_x64`.
 
     Returns
@@ -164,12 +165,13 @@ def max_pool(
     Raises
     ------
     ValueError, TypeError
-        For an argument of the wrong value or type, named in the text. A window that does not fit is such a value, while
+        For an argument of the wrong value or type, named in the text. A window that does not fit is an error, while
         flax returns an empty array.
 
     Notes
     -----
-    The rules are S1-S4, S6, S9 and S10 of docs/semantics.md; the results are those of `oriel.max_pool`, bit for bit.
+    The rules are S1-S4, S6, S9 and S10 (`python -m oriel.docs semantics`); the results are those of `oriel.max_pool`,
+    bit for bit.
     `jit`, `vmap`, `jvp`, `grad` of any order, `shard_map` and `export` work. The derivative belongs to the first of
     equal maxima.
 
@@ -243,7 +245,8 @@ def min_pool(
     data_format: DataFormat = "channels_last",
     return_indices: bool | IndexSpace = False,
 ) -> jax.Array | tuple[jax.Array, jax.Array]:
-    """The smallest element of each window, as `flax.linen`'s. Parameters, result and errors are those of `max_pool`.
+    """The smallest element of each window, as `flax.linen.min_pool`. Parameters, result and errors are those of
+    `max_pool`.
 
     Examples
     --------
@@ -273,8 +276,8 @@ def avg_pool(
     Parameters
     ----------
     count_include_pad : bool
-        Whether padding counts in the divisor. Where it does not, a window without any tap gives 0 (S6), while flax
-        gives NaN.
+        Whether padding counts in the divisor. If not, the result of a window without any tap is 0 (S6), while flax
+        returns NaN.
 
     Notes
     -----

@@ -70,25 +70,26 @@ def reduce_window(
 ) -> Any:
     """A reduction over windows along any axes, as `jax.lax.reduce_window`.
 
-    Maxima, minima and sums of one array are computed by Oriel; everything else is handed to `jax.lax.reduce_window`:
-    other computations, several operands, complex numbers, results without elements, more than 8 axes with windows, bad
-    arguments (which raise what they raise there).
+    Maxima, minima and sums of one array are computed by Oriel; everything else is passed to `jax.lax.reduce_window`:
+    other computations, several operands, complex numbers, results without elements, more than 8 axes with windows,
+    invalid arguments (which raise the same errors as there).
 
     Parameters
     ----------
     operand : array
-        Of any shape; on Oriel of any real dtype of 8 to 64 bits.
+        Of any shape; Oriel computes any real dtype of 8 to 64 bits.
     init_value : scalar
-        Any value. It takes part in each result once; that of a window without a tap is `init_value`. The identity of
-        the computation (-inf, inf, 0) costs nothing.
+        Any value. It is combined with each result once; the result of a window without a tap is `init_value`. The
+        identity of the computation (-inf, inf, 0) costs nothing.
     computation : callable
-        On Oriel `jax.lax.max`, `jax.lax.min`, `jax.lax.add` or `jax.numpy.maximum`, `minimum`, `add`.
+        Oriel computes `jax.lax.max`, `jax.lax.min`, `jax.lax.add` and `jax.numpy.maximum`, `minimum`, `add`.
     window_dimensions, window_strides, window_dilation : sequence of int
-        Taps, steps (default 1) and distance of taps (default 1) of the windows, one for each axis.
+        Taps, steps (default 1) and distance between taps (default 1) of the windows, one for each axis.
     padding : "VALID", "SAME", "SAME_LOWER" or a sequence of (before, after)
-        Negative padding takes elements away.
+        Negative padding crops the operand.
     base_dilation : sequence of int, optional
-        Distance of the operand's elements, default 1; the holes hold no value. The operand is copied where it is not 1.
+        Distance between the operand's elements, default 1; the gaps have no value. The operand is copied if it is not
+        1.
 
     Returns
     -------
@@ -102,9 +103,10 @@ def reduce_window(
 
     Notes
     -----
-    Integer sums wrap, as those of XLA do and unlike those of `sum_pool`. Float sums follow S8 of docs/semantics.md, so
-    they are the same everywhere, and near those of XLA. Differentiable to any order where the result is; with an
-    `init_value` that is no identity the derivative of a maximum is that of `jax.lax.max(result, init_value)`.
+    Integer sums wrap, as those of XLA do and unlike those of `sum_pool`. Float sums follow S8
+    (`python -m oriel.docs semantics`), so they are the same everywhere, and near those of XLA. Differentiable to any
+    order where the result is; with an `init_value` that is not the identity the derivative of a maximum is that of
+    `jax.lax.max(result, init_value)`.
 
     Examples
     --------
@@ -158,7 +160,7 @@ def _identity(op: str, dtype: np.dtype) -> Any:
 def _read_window(
     shape: tuple[Any, ...], window: Any, strides: Any, padding: Any, base_dilation: Any, window_dilation: Any
 ) -> Any:
-    """The lists as tuples of ints, padding as pairs; None where they are none of Oriel's (jax.lax tells why)."""
+    """The lists as tuples of ints, padding as pairs; None if Oriel does not support them (jax.lax raises the error)."""
     rank = len(shape)
     try:
         lists = [
@@ -191,7 +193,7 @@ def _reduce(
     base: tuple[int, ...],
     dilation: tuple[int, ...],
 ) -> Any:
-    """The reduction by Oriel; None where it is none of Oriel's."""
+    """The reduction by Oriel; None if Oriel does not support it."""
     if x.dtype not in POOLED_DTYPES or (op == "sum" and x.dtype == np.bool_) or jnp.shape(init_value) != ():
         return None
     identity = _is_identity(init_value, op, x.dtype)

@@ -1,7 +1,7 @@
 """Keras 3 layers for pooling, with the names, arguments and results of `keras.layers`, computed by Oriel on CPUs.
 
 On the PyTorch and JAX backends layers run through `oriel.torch` and `oriel.jax`: they can be compiled and
-differentiated as those say. On TensorFlow they run as `tf.numpy_function` with a gradient of its own: no XLA
+differentiated as described there. On TensorFlow they run as `tf.numpy_function` with a custom gradient: no XLA
 (`jit_compile`), no second derivative, and a saved graph runs only in the process that made it; saving a Keras model and
 loading it is fine. On the NumPy backend they call `oriel`. A program that loads a saved model imports `oriel.keras`
 first.

@@ -1,4 +1,4 @@
-"""Layers with a given number of windows that share the input evenly: `AdaptiveMaxPooling2D` and its kin."""
+"""Layers with a given number of windows that split the input evenly: `AdaptiveMaxPooling2D` and similar ones."""
 
 from __future__ import annotations
 
@@ -51,7 +51,8 @@ class AdaptiveMaxPooling2D(AdaptivePooling):
     Parameters
     ----------
     output_size : int or tuple of int
-        Windows along each axis: window o of m over n elements holds those from floor(o n / m) to ceil((o + 1) n / m).
+        Number of windows along each axis: window o of m over n elements contains those from floor(o n / m) to ceil((o +
+        1) n / m).
     data_format : {"channels_last", "channels_first"}, optional
         Inputs are (batch, height, width, channels) or (batch, channels, height, width); the default is that of Keras.
 

@@ -1,4 +1,4 @@
-"""One pool on a tensor of whichever backend Keras uses."""
+"""One pool on a tensor of the backend that Keras uses."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class LayerPool:
 
 
 def apply(pool: LayerPool, x: Any) -> Any:
-    """The pool of `x`; the pooled axes stay, with one element where the pool is global."""
+    """The pool of `x`; the pooled axes are kept, with one element each if the pool is global."""
     backend = keras.config.backend()
     if backend not in _BACKENDS:
         raise ValueError(f"oriel.keras: the backend must be torch, jax, tensorflow or numpy, but is {backend}")

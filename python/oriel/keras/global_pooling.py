@@ -1,4 +1,4 @@
-"""Layers with one window over everything: `GlobalMaxPooling2D` and its kin."""
+"""Layers with one window over everything: `GlobalMaxPooling2D` and similar ones."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class GlobalMaxPooling2D(GlobalPooling):
     data_format : {"channels_last", "channels_first"}, optional
         Inputs are (batch, height, width, channels) or (batch, channels, height, width); the default is that of Keras.
     keepdims : bool
-        Whether the pooled axes stay, with one element each.
+        Whether to keep the pooled axes, with one element each.
 
     Examples
     --------
@@ -87,7 +87,7 @@ class GlobalMaxPooling3D(GlobalPooling):
 
 @keras.saving.register_keras_serializable(package="oriel")
 class GlobalAveragePooling1D(GlobalPooling):
-    """The mean over the steps, as `keras.layers.GlobalAveragePooling1D`; steps that a mask leaves out do not count."""
+    """The mean over the steps, as `keras.layers.GlobalAveragePooling1D`; steps that a mask excludes do not count."""
 
     _op, _ndim = "avg", 1
 
@@ -106,7 +106,7 @@ class GlobalAveragePooling1D(GlobalPooling):
         return y if self.keepdims else ops.squeeze(y, steps)
 
     def compute_mask(self, inputs: Any, mask: Any = None) -> None:
-        """The steps are gone, and with them the mask."""
+        """None: the result has no steps that a mask could apply to."""
         return None
 
 

@@ -1,4 +1,4 @@
-"""Layers whose windows have one size and step: `MaxPooling2D` and its kin."""
+"""Layers whose windows have one size and stride: `MaxPooling2D` and similar ones."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def standard_data_format(layer: str, data_format: DataFormat | None) -> DataForm
 
 
 class PoolingLayer(keras.layers.Layer):
-    """What all layers share. `pool` says what one computes."""
+    """Base of all layers. `pool` is what one computes."""
 
     _op: Op
     _ndim: int = 0
@@ -74,7 +74,7 @@ class PoolingLayer(keras.layers.Layer):
         return apply(self.pool, inputs)
 
     def compute_output_shape(self, input_shape: tuple[int | None, ...]) -> tuple[int | None, ...]:
-        """The shape of the result (S1); None where that of the input is not known."""
+        """The shape of the result (S1); None if the input's is not known."""
         return output_shape(self.pool, tuple(input_shape))
 
     def get_config(self) -> dict[str, Any]:
@@ -148,8 +148,8 @@ class MaxPooling2D(WindowPooling):
     strides : int or tuple of int, optional
         Step of the window; `pool_size` if not given.
     padding : {"valid", "same"}
-        No padding, or as much that there are ceil(n / stride) windows, the odd place after. Padding holds no value:
-        averages do not count it.
+        No padding, or as much as gives ceil(n / stride) windows, with an odd element after the input. Padding has no
+        value: averages do not count it.
     data_format : {"channels_last", "channels_first"}, optional
         Inputs are (batch, height, width, channels) or (batch, channels, height, width); the default is that of Keras.
     name : str, optional
@@ -162,7 +162,7 @@ class MaxPooling2D(WindowPooling):
 
     Notes
     -----
-    The rules are S1 to S4 of docs/semantics.md. A gradient goes to the first of equal maxima.
+    The rules are S1-S4 (`python -m oriel.docs semantics`). A gradient goes to the first of equal maxima.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Pools of tensors that are divided among ranks, whatever carries the messages.
+"""Pools of tensors that are divided among ranks, for any transport of messages.
 
-`oriel.mpi` offers them over mpi4py, `oriel.torch.distributed` over process groups of PyTorch.
+`oriel.mpi` uses mpi4py, `oriel.torch.distributed` process groups of PyTorch.
 """

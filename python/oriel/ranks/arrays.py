@@ -28,12 +28,12 @@ class DistributedPool:
     norm_type : float
         The p of 'lp'.
     output_partition : None, 'centred', 'balanced' or sequence of sequences of int
-        Who makes which outputs; see `DistributedMaxPool2d`.
+        Which rank computes which outputs; see `DistributedMaxPool2d`.
 
     Raises
     ------
     TypeError, ValueError
-        On every rank, the same: for bad arguments of one rank, or on which ranks differ.
+        The same error on every rank: for invalid arguments of one rank, or arguments that differ between ranks.
 
     Examples
     --------
@@ -75,12 +75,13 @@ class DistributedPool:
     ) -> tuple[NDArray[ScalarT], NDArray[np.int64]]: ...
 
     def forward(self, x: NDArray[Any], *, return_indices: bool = False) -> Any:
-        """This rank's outputs, x being its inputs; for max and min with int64 indices in the undivided plane as well.
+        """This rank's outputs, given its inputs x; for max and min optionally with int64 indices in the undivided
+        plane.
 
         Raises
         ------
         TypeError, ValueError
-            On every rank, the same: for parts that do not fit together, or that one rank finds wrong.
+            The same error on every rank: for parts that do not fit together, or that are invalid on one rank.
         """
         bound = self._bind(x)
         wants = meet(self._divided.grid.link, "forward of DistributedPool", [return_indices, not return_indices])
@@ -103,7 +104,7 @@ class DistributedPool:
         Raises
         ------
         TypeError, ValueError
-            On every rank, the same: also for a `dy` that is not of the shape and dtype of the rank's outputs.
+            The same error on every rank: also for a `dy` without the shape and dtype of the rank's outputs.
         """
         bound = self._bind(x)
         error: Exception | None = None
@@ -125,10 +126,11 @@ class DistributedPool:
 
     @property
     def ranges(self) -> Ranges | None:
-        """After a call: what this rank owns and what it makes, as (begin, end) along each axis of the whole arrays."""
+        """After a call: the inputs that this rank owns and the outputs that it computes, as (begin, end) along each
+        axis of the whole arrays."""
         return self._divided.ranges
 
     @property
     def traffic(self) -> dict[str, tuple[int, int, int, int]]:
-        """Of each pass that was run on parts like the last ones: messages sent, received, bytes sent, received."""
+        """For each pass that was run on parts like the last ones: messages sent, received, bytes sent, received."""
         return self._divided.traffic

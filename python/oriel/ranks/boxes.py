@@ -1,4 +1,4 @@
-"""Boxes of divided tensors, as (begin, end) along each axis, and how they travel."""
+"""Boxes of divided tensors, as (begin, end) along each axis, and how they are sent."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def intersection(a: Box, b: Box) -> Box:
 
 
 def within(box: Box, outer: Box) -> tuple[slice, ...]:
-    """Where `box`, which is not empty, lies in an array that holds `outer`."""
+    """The position of `box`, which is not empty, in an array that contains `outer`."""
     return tuple(slice(begin - o[0], end - o[0]) for (begin, end), o in zip(box, outer))
 
 
@@ -51,7 +51,7 @@ def whole(shape: Sequence[int]) -> Box:
 
 
 class Fetch:
-    """Copies a box of a divided tensor to each rank that wants it; one message for each pair of ranks at most."""
+    """Copies a box of a divided tensor to each rank that needs it, with at most one message for each pair of ranks."""
     def __init__(self, link: Link, owned: Box, wanted: Box, send: Sequence[tuple[int, Box]],
                  receive: Sequence[tuple[int, Box]], item_bytes: int) -> None:
         self._owned, self._wanted = owned, wanted

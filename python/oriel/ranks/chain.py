@@ -1,7 +1,7 @@
 """A chain of divided pools that shares one wide halo: `Sequential`.
 
-A rank fetches, once, all inputs that its part of the last result goes back to, and makes what it needs of the results
-in between itself. With gradients it fetches as many more as the gradient of its own inputs depends on, and, backward,
+A rank fetches, once, all inputs that its part of the last result depends on, and computes itself what it needs of the
+results in between. With gradients it fetches as many more as the gradient of its own inputs depends on, and, backward,
 the gradients of the results that its inputs reach. A stage is run by a `LocalPool` that owns all it needs.
 """
 
@@ -145,8 +145,9 @@ def _kinds(layers: Sequence[Any]) -> list[str]:
 class Sequential(Module):
     """Divided pools one after another that share one wide halo: one message for each neighbour, not one for each layer.
 
-    The results and gradients have the bits of the layers one by one, divided likewise. What lies near the cuts is
-    computed by several ranks, so it pays for small windows on large parts. All ranks make it and call it together.
+    Results and gradients are bit-identical to those of the layers one by one, with the same division. Elements near the
+    cuts are computed by several ranks, so it pays for small windows on large parts. All ranks must create it and call
+    it together.
 
     Parameters
     ----------
@@ -156,7 +157,7 @@ class Sequential(Module):
     Raises
     ------
     TypeError, ValueError
-        On every rank, the same: for other modules, layers over unlike grids, and as the layers do.
+        The same error on every rank: for other modules, layers over different grids, and as the layers do.
 
     Examples
     --------
@@ -192,12 +193,13 @@ class Sequential(Module):
 
     @property
     def ranges(self) -> tuple[Box, Box] | None:
-        """After a call: what this rank owns and what it makes, as (begin, end) along each axis of the whole tensors."""
+        """After a call: the inputs that this rank owns and the outputs that it computes, as (begin, end) along each
+        axis of the whole tensors."""
         return None if self._current is None else (self._current.inputs, self._current.outputs)
 
     @property
     def traffic(self) -> dict[str, tuple[int, int, int, int]]:
-        """Of the last call and its backward: messages sent, received, bytes sent, received."""
+        """For the last call and its backward: messages sent, received, bytes sent, received."""
         if self._current is None:
             return {}
         result = {"forward": self._current.fetch.traffic}

@@ -28,7 +28,7 @@ def anchor(wanted: bool, wants: bool) -> Tensor | None:
 
 
 class DividedPoolFunction(Function):
-    """x -> y, and its indices in the plane where `indexed`."""
+    """x -> y, and its indices in the plane if `indexed`."""
     @staticmethod
     def forward(ctx: Any, x: Tensor, anchor: Tensor | None, bound: Bound, indexed: bool, recorded: bool) -> Any:
         y = torch.empty(bound.output_shape, dtype=x.dtype)
@@ -98,7 +98,7 @@ class _Gradient(Function):
 def _tangent(bound: Bound, t: Tensor, kept: Tensor | None) -> Tensor:
     """The derivative of y in the direction t of x, which is also that of <dx, t> by dy."""
     if bound.op == "lp":
-        raise RuntimeError(f"{bound.function}: gradients of gradients are there for max, min, avg and sum, but not for lp")
+        raise RuntimeError(f"{bound.function}: gradients of gradients exist for max, min, avg and sum, but not for lp")
     wanted, fixed = join_gradient(bound, "second derivative", t, None)
     if bound.local.gradient == "backward_indices":
         assert kept is not None

@@ -39,7 +39,7 @@ def full_grid(function: str, grid: Sequence[int], rank: int) -> tuple[int, ...]:
 
 
 def cuts_of_shapes(function: str, shapes: Sequence[Sequence[int]], grid: Sequence[int]) -> list[list[int]]:
-    """The bounds along each axis from the shapes of all parts, by rank. ValueError where they make no grid."""
+    """The bounds along each axis from the shapes of all parts, by rank. ValueError if they do not form a grid."""
     cuts = []
     after = math.prod(grid)
     for axis, parts in enumerate(grid):
@@ -65,7 +65,7 @@ class Bound:
         self.function = function
         self.op = op
         self.pooled = pooled  # axes, the last ones
-        self.fetch: Any = None  # carries what lies at places, once that was asked for
+        self.fetch: Any = None  # fetches the elements at indices; made at the first use
         self._tag = link.new_tag()
         self._channels: dict[str, Channel] = {}
         self.input_shape: tuple[int, ...] = tuple(end - begin for begin, end in local.inputs)
@@ -82,7 +82,7 @@ class Bound:
         return bool(wanted)
 
     def run(self, word: str, **arrays: Any) -> None:
-        """One pass on arrays x, y, indices, dy, dx; the messages travel while what needs none is computed."""
+        """One pass on arrays x, y, indices, dy, dx; while messages are sent, everything that needs none is computed."""
         channel = self._channels.get(word)
         if channel is None:
             channel = self.link.open(self._tag + _PASSES.index(word), *self.local.buffers(word))
@@ -101,14 +101,14 @@ class Bound:
 
 
 def check_recording(function: str, wanted: int, refused: int) -> None:
-    """ValueError where some ranks want a gradient and others cannot record it."""
+    """ValueError if some ranks need a gradient and others cannot record it."""
     if wanted and refused:
-        raise ValueError(f"{function}: all ranks must record gradients where one does, but on some torch.no_grad is "
+        raise ValueError(f"{function}: all ranks must record gradients if one does, but on some torch.no_grad is "
                          "active, create_graph is missing, or the input is of integers")
 
 
 class DividedPool:
-    """A pool on the ranks of a grid, for tensors of any shape. All ranks make it and call it together."""
+    """A pool on the ranks of a grid, for tensors of any shape. All ranks create it and call it together."""
     def __init__(self, function: str, P_x: GridLike, arguments: Sequence[Any], nan_policy: NanPolicy, ndim: int,
                  output_partition: OutputPartition) -> None:
         self.function = function
@@ -160,7 +160,8 @@ class DividedPool:
 
     @property
     def ranges(self) -> Ranges | None:
-        """What this rank owns and makes, after a call, as (begin, end) along each axis of the whole tensors."""
+        """The inputs that this rank owns and the outputs that it computes, after a call, as (begin, end) along each
+        axis of the whole tensors."""
         return None if self._current is None else (self._current.local.inputs, self._current.local.outputs)
 
     @property

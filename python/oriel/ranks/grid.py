@@ -1,8 +1,8 @@
-"""Ranks in a Cartesian grid, and how they find out that they agree.
+"""Ranks in a Cartesian grid, and how they check that they agree.
 
 A link carries messages: it has `rank`, `size`, `largest(ints)`, `gathered(value)` and `new_tag()`, which all ranks call
 together, `open(tag, send, receive)`, whose channels have `start` and `finish`, and `deadline`, the seconds that a rank
-waits for others. Any object of that kind will do as a communicator.
+waits for others. Any such object can be used as a communicator.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ _T = TypeVar("_T")
 
 
 class Channel(Protocol):
-    """The messages of one pass, exchanged again and again."""
+    """The messages of one pass, exchanged any number of times."""
 
     def start(self) -> None:
-        """What was packed leaves."""
+        """Sends what was packed."""
         ...
 
     def finish(self) -> None:
-        """Waits until all has come and gone."""
+        """Waits until everything was received and sent."""
         ...
 
 
@@ -91,27 +91,28 @@ def _connect(communicator: Any) -> tuple[Link, tuple[int, ...] | None]:
 
 
 class Grid:
-    """The ranks of a communicator in a Cartesian grid, numbered in row-major order. All ranks make it together.
+    """The ranks of a communicator in a Cartesian grid, numbered in row-major order. All ranks create it together.
 
     Parameters
     ----------
     communicator : mpi4py.MPI.Comm or torch.distributed.ProcessGroup
         It is duplicated once and not used otherwise.
     shape : sequence of int, optional
-        Ranks along each axis of the tensor. May be left out for a Cartesian communicator of MPI.
+        Ranks along each axis of the tensor. Optional for a Cartesian communicator of MPI.
     deadline : float, optional
-        Seconds after which a rank that waits for another one in vain raises TimeoutError; of all that is done on this
-        communicator, from now on. 600 where nobody says another.
+        Seconds that a rank waits for another one before it raises TimeoutError, for everything on this communicator
+        from now on. 600 if it was never given.
 
     Attributes
     ----------
     rank, size, shape, index
-        This rank, how many there are, the grid, this rank's place in it.
+        This rank, the number of ranks, the grid, this rank's coordinates in it.
 
     Raises
     ------
     TypeError, ValueError
-        On every rank, the same: for a shape that has not as many places as there are ranks, or on which ranks differ.
+        The same error on every rank: for a shape whose product is not the number of ranks, or that differs between
+        ranks.
 
     Examples
     --------
@@ -133,7 +134,7 @@ class Grid:
 
     @staticmethod
     def of(P_x: GridLike) -> Grid:
-        """The grid that `P_x` is: a Grid, a Cartesian communicator, or a communicator and a shape."""
+        """The grid of `P_x`: a Grid, a Cartesian communicator, or a communicator and a shape."""
         if isinstance(P_x, Grid):
             return P_x
         given: Any = P_x
@@ -156,7 +157,7 @@ class Grid:
         return tuple(shape)
 
     def place(self, rank: int) -> tuple[int, ...]:
-        """The place of a rank in the grid."""
+        """The coordinates of a rank in the grid."""
         place: list[int] = []
         for n in reversed(self.shape):
             place.insert(0, rank % n)
@@ -175,8 +176,8 @@ _PLACES = 4  # numbers of each reduction: of one length, so that those of differ
 
 
 def meet(link: Link, occasion: str, values: Sequence[int]) -> list[int]:
-    """The largest of each of at most 4 values over all ranks. RuntimeError on all ranks where they are not at the same
-    occasion: one has gone on to something else, or skipped this."""
+    """The largest of each of at most 4 values over all ranks. RuntimeError on all ranks if they are not at the same
+    step: one is at another step, or skipped this one."""
     code = _digest(occasion)
     padding = [0] * (_PLACES - len(values))
     high, low, *most = link.largest([code, -code, *values, *padding])
@@ -206,7 +207,7 @@ def agree(link: Link, function: str, value: Any, error: Exception | None = None)
 
 
 def same_on_all(link: Link, function: str, make: Callable[[], _T]) -> _T:
-    """What `make` gives, which must be the same on all ranks; what it raises on one of them, all raise."""
+    """The result of `make`, which must be the same on all ranks; an error on one of them is raised on all."""
     value: Any = None
     error = None
     try:

@@ -16,7 +16,7 @@ _links: dict[Any, GroupLink] = {}
 
 
 class GroupChannel:
-    """The messages of one pass, exchanged again and again."""
+    """The messages of one pass, exchanged any number of times."""
     def __init__(self, link: GroupLink, group: dist.ProcessGroup, tag: int, send: Sequence[tuple[int, NDArray[Any]]],
                  receive: Sequence[tuple[int, NDArray[Any]]]) -> None:
         self._link = link
@@ -27,7 +27,7 @@ class GroupChannel:
         self._works: list[tuple[str, Any]] = []
 
     def start(self) -> None:
-        """What was packed leaves."""
+        """Sends what was packed."""
         self._link.check()
         self._works = [(f"rank {peer} must send its message",
                         dist.irecv(data, process, group=self._group, tag=self._tag))
@@ -37,7 +37,7 @@ class GroupChannel:
                         for peer, process, data in self._send]
 
     def finish(self) -> None:
-        """Waits until all has come and gone."""
+        """Waits until everything was received and sent."""
         works, self._works = self._works, []
         for duty, work in works:
             self._link.complete(work.wait, duty)
@@ -65,9 +65,9 @@ class GroupLink:
         return _links[group]
 
     def check(self) -> None:
-        """RuntimeError where the ranks have lost one another before."""
+        """RuntimeError if the ranks have lost contact with one another before."""
         if self.failed:
-            raise RuntimeError(f"the ranks of this group have lost one another before: {self.failed}")
+            raise RuntimeError(f"the ranks of this group have lost contact with one another: {self.failed}")
 
     def complete(self, wait: Callable[[timedelta], Any], duty: str) -> None:
         """Waits by `wait`, which gloo ends by a RuntimeError: TimeoutError at the deadline, or ConnectionError."""

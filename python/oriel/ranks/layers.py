@@ -38,8 +38,8 @@ Padding = int | Sequence[int] | Sequence[tuple[int, int]] | PaddingWord
 
 
 def bind_tensor(divided: DividedPool, input: Any, place: str = "") -> tuple[Bound, Tensor | None, bool]:
-    """The pool for parts like `input`; what to differentiate by where only other ranks' inputs require grad; whether
-    any does. `place` is where the ranks meet, unless it is the pool's own."""
+    """The pool for parts like `input`; what to differentiate by if only other ranks' inputs require grad; whether any
+    does. `place` names the step at which ranks synchronise, by default the pool's own."""
     shape, dtype, error = (), None, None
     try:
         if not isinstance(input, Tensor):
@@ -59,7 +59,7 @@ def is_layer(module: Any) -> TypeGuard[_Layer]:
 
 
 class _Layer(Module):
-    """What all layers share: the agreement of ranks, the call."""
+    """Base of all layers: the agreement of ranks, the call."""
 
     _op: Op
     _ndim: int = 0
@@ -78,7 +78,8 @@ class _Layer(Module):
 
     @property
     def ranges(self) -> Ranges | None:
-        """After a call: what this rank owns and what it makes, as (begin, end) along each axis of the whole tensors."""
+        """After a call: the inputs that this rank owns and the outputs that it computes, as (begin, end) along each
+        axis of the whole tensors."""
         return self.divided.ranges
 
     def extra_repr(self) -> str:
@@ -91,7 +92,7 @@ class _Layer(Module):
         Raises
         ------
         TypeError, ValueError
-            On every rank, the same: for parts that do not fit together, or that one rank finds wrong.
+            The same error on every rank: for parts that do not fit together, or that are invalid on one rank.
         """
         bound, fixed, recorded = bind_tensor(self.divided, input)
         return DividedPoolFunction.apply(input, fixed, bound, self.return_indices, recorded)
@@ -139,8 +140,8 @@ class _Norm(_Layer):
 
 _DOC = """{what} of each window over the last {axes}, of a tensor that is divided over the grid `P_x`.
 
-    The results are the bits of `oriel.torch.{plain}` on the undivided tensor; so are the gradients. All ranks make the
-    layer, call it and go backward together.
+    Results and gradients are bit-identical to those of `oriel.torch.{plain}` on the undivided tensor. All ranks must
+    create the layer, call it and run backward together.
 
     Parameters
     ----------
@@ -152,14 +153,14 @@ _DOC = """{what} of each window over the last {axes}, of a tensor that is divide
     nan_policy : str
         'propagate' or 'omit' (S3).
     output_partition : None, 'centred', 'balanced' or sequence of sequences of int, keyword only
-        Who makes which outputs. None and 'centred': the owner of the input at the window's centre; 'balanced': parts
-        whose sizes differ by one at most, as DistDL has them; or the bounds of the parts along each axis, from 0 to the
-        extent of the result.
+        Which rank computes which outputs. None and 'centred': the owner of the input at the window's centre;
+        'balanced': parts whose sizes differ by at most one, as in DistDL; or the bounds of the parts along each axis,
+        from 0 to the extent of the result.
 
     Raises
     ------
     TypeError, ValueError
-        On every rank, the same: for bad arguments of one rank, or on which ranks differ.
+        The same error on every rank: for invalid arguments of one rank, or arguments that differ between ranks.
 
     Examples
     --------
@@ -181,7 +182,7 @@ _Kind = TypeVar("_Kind", bound=_Layer)
 
 
 def _documented(layer: type[_Kind]) -> type[_Kind]:
-    """The class, with what its documentation says about it."""
+    """The class, with its documentation."""
     op, ndim, name = layer._op, layer._ndim, layer.__name__
     layer.__doc__ = _DOC.format(
         what=_WHAT[op], axes=("axis", "two axes", "three axes")[ndim - 1], plain=name.removeprefix("Distributed"),

@@ -27,7 +27,7 @@ def grid_of(communicator: MPI.Comm) -> tuple[int, ...] | None:
 
 
 def _wait(done: Callable[[], bool], seconds: float) -> bool:
-    """Whether it was done in time. Gives way to others, unlike MPI's own waiting: ranks may share few cores."""
+    """Whether it was done in time. Yields the processor, unlike MPI's own waiting: ranks may share few cores."""
     for _ in range(_SPINS):
         if done():
             return True
@@ -41,7 +41,7 @@ def _wait(done: Callable[[], bool], seconds: float) -> bool:
 
 
 class MpiChannel:
-    """The messages of one pass, exchanged again and again."""
+    """The messages of one pass, exchanged any number of times."""
     def __init__(self, link: MpiLink, communicator: MPI.Comm, tag: int, send: Sequence[tuple[int, NDArray[Any]]],
                  receive: Sequence[tuple[int, NDArray[Any]]]) -> None:
         self._link = link
@@ -55,13 +55,13 @@ class MpiChannel:
                     self._duties.append(f"rank {peer} must {duty}")
 
     def start(self) -> None:
-        """What was packed leaves."""
+        """Sends what was packed."""
         self._link.check()
         if self._requests:
             MPI.Prequest.Startall(self._requests)
 
     def finish(self) -> None:
-        """Waits until all has come and gone."""
+        """Waits until everything was received and sent."""
         if self._requests:
             self._link.complete(self._requests, self._missing)
 
@@ -103,9 +103,9 @@ class MpiLink:
         return link
 
     def check(self) -> None:
-        """RuntimeError where the ranks have lost one another before."""
+        """RuntimeError if the ranks have lost contact with one another before."""
         if self.failed:
-            raise RuntimeError(f"the ranks of this communicator have lost one another before: {self.failed}")
+            raise RuntimeError(f"the ranks of this communicator have lost contact with one another: {self.failed}")
 
     def complete(self, requests: Sequence[Any], missing: Callable[[], str], *memory: Any) -> None:
         """Waits for requests that use this memory. TimeoutError at the deadline; what is under way then is kept."""

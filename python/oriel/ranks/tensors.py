@@ -1,4 +1,4 @@
-"""Dividing a tensor, putting it together, dividing it again, bit by bit; the numbers of a halo."""
+"""Dividing a tensor, gathering it, dividing it differently, without changing a bit; the numbers of a halo."""
 
 from __future__ import annotations
 
@@ -95,23 +95,23 @@ def scatter(P_x: GridLike, x: None = None, cuts: Cuts = "balanced", root: int = 
 
 
 def scatter(P_x: GridLike, x: Any = None, cuts: Cuts = "balanced", root: int = 0) -> Any:
-    """This rank's part of the array that rank `root` gives. All ranks call it together.
+    """This rank's part of an array on rank `root`. All ranks must call it together.
 
     Parameters
     ----------
     P_x : mpi4py.MPI.Cartcomm, (communicator, shape) or Grid
         Ranks along each axis; leading 1s may be left out.
     x : numpy.ndarray or torch.Tensor
-        Looked at on rank `root` only. Gradients do not follow.
+        Read on rank `root` only. Not differentiable.
     cuts : 'balanced' or sequence of sequences of int
         Bounds of the parts along each axis, ascending from 0 to the extent; equal ones make an empty part.
     root : int
-        Who has it.
+        The rank that has the array.
 
     Raises
     ------
     TypeError, ValueError
-        On every rank, the same.
+        The same error on every rank.
 
     Examples
     --------
@@ -162,21 +162,21 @@ def _cuts_of_parts(function: str, grid: Grid, part: Any) -> tuple[NDArray[Any], 
 
 
 def gather(P_x: GridLike, part: PartT, root: int = 0) -> PartT | None:
-    """The whole array on rank `root`, of which every rank gives its part; None on the others. All call it together.
+    """The whole array on rank `root`, from the parts of all ranks; None on the others. All ranks must call it together.
 
     Parameters
     ----------
     P_x : mpi4py.MPI.Cartcomm, (communicator, shape) or Grid
         As for `scatter`.
     part : numpy.ndarray or torch.Tensor
-        This rank's part. Gradients do not follow.
+        This rank's part. Not differentiable.
     root : int
-        Who gets it.
+        The rank that receives the array.
 
     Raises
     ------
     TypeError, ValueError
-        On every rank, the same: for parts that do not make an array, too.
+        The same error on every rank: also for parts that do not form an array.
 
     Examples
     --------
@@ -195,21 +195,21 @@ def gather(P_x: GridLike, part: PartT, root: int = 0) -> PartT | None:
 
 
 def repartition(P_x: GridLike, part: PartT, cuts: Cuts = "balanced") -> PartT:
-    """This rank's part of the same array divided again. All ranks call it together.
+    """This rank's part of the same array with another division. All ranks must call it together.
 
     Parameters
     ----------
     P_x : mpi4py.MPI.Cartcomm, (communicator, shape) or Grid
         As for `scatter`.
     part : numpy.ndarray or torch.Tensor
-        This rank's part as it is divided now. Gradients do not follow.
+        This rank's part in the present division. Not differentiable.
     cuts : 'balanced' or sequence of sequences of int
-        How it is to be divided; as for `scatter`.
+        The new division; as for `scatter`.
 
     Raises
     ------
     TypeError, ValueError
-        On every rank, the same.
+        The same error on every rank.
 
     Examples
     --------
@@ -227,8 +227,8 @@ def repartition(P_x: GridLike, part: PartT, cuts: Cuts = "balanced") -> PartT:
 
 
 class Halo(NamedTuple):
-    """What a rank needs of a divided tensor for its part of a pool; ranges are (begin, end) along each axis, of the
-    whole tensor."""
+    """The elements of a divided tensor that a rank needs for its part of a pool; ranges are (begin, end) along each
+    axis of the whole tensor."""
 
     halo_shape: tuple[tuple[int, int], ...]  # elements of others before and after its own, along each axis
     inputs: tuple[tuple[int, int], ...]  # what it owns
@@ -242,14 +242,14 @@ class Halo(NamedTuple):
 def halo_shape(shape: Sequence[int], grid: Sequence[int], rank: int, kernel_size: Ints, stride: Ints | None = None,
                padding: Padding = 0, dilation: Ints = 1, *, ceil_mode: bool = False, cuts: Cuts = "balanced",
                output_partition: OutputPartition = None) -> Halo:
-    """The halo of one rank, by arithmetic alone: nothing is sent, and any rank may ask for any other.
+    """The halo of one rank, by arithmetic alone: nothing is sent, and any rank can compute any other's.
 
     Parameters
     ----------
     shape, grid : sequence of int
         The whole tensor, and the ranks along each of its axes.
     rank : int
-        Whose halo.
+        The rank whose halo is computed.
     kernel_size, stride, padding, dilation, ceil_mode
         As for `oriel.torch.max_pool`: of 3 to 5 axes, the first two are batch and channels, and the others are pooled.
     cuts : 'balanced' or sequence of sequences of int

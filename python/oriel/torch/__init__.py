@@ -1,9 +1,9 @@
 """Pooling for PyTorch with the names and arguments of `torch.nn` and `torch.nn.functional`, on Oriel's engine.
 
 Functions and modules have gradients (any order), work under `torch.compile`, `torch.export`, `torch.func.vmap` and
-`torch.func.grad`, keep the channels-last memory formats and are deterministic. They take CPU tensors; a tensor's dtype
-is that of the result, under autocast too. Operators are registered as `torch.ops.oriel.*`; models with them can be
-exported to ONNX, to AOTInductor and, after `decompositions`, to everything that reads operators of PyTorch.
+`torch.func.grad`, keep the channels-last memory formats and are deterministic. They take CPU tensors; the result has
+the tensor's dtype, also under autocast. Operators are registered as `torch.ops.oriel.*`; models with them can be
+exported to ONNX, to AOTInductor and, after `decompositions`, to every format for PyTorch's own operators.
 
 >>> import torch
 >>> import oriel.torch

@@ -1,6 +1,6 @@
 """The arguments of a pool as its operators take them, and the shape of its result for symbolic sizes.
 
-Everywhere in this package `pool` stands for the thirteen arguments of `oriel._core.Pool`, in its order, as a tuple; the
+Everywhere in this package `pool` means the thirteen arguments of `oriel._core.Pool`, in its order, as a tuple; the
 operators take them resolved: axes counted from the end, lists with one value per pooled axis. No list is empty (an
 exporter may write an empty one as None): `windows` says which of them count. These functions also run inside
 `torch.compile`, where numbers may be symbolic and nothing may be asked of the extension module.
@@ -58,7 +58,7 @@ def _int_list(function: str, argument: str, value: Any) -> list[Any]:
 
 
 def _padding_lists(function: str, padding: Any) -> tuple[list[Any], list[Any], str]:
-    """Places before, places after, and the word for `windows`."""
+    """Padding before, padding after, and the word for `windows`."""
     if isinstance(padding, str):
         word = padding.lower()
         words = {"valid": PADDED, "same": "same", "same_upper": "same", "same_lower": "same_lower"}
@@ -193,7 +193,7 @@ def output_shape(shape: Sequence[Any], *arguments: Any) -> list[Any]:
     Raises
     ------
     ValueError
-        As the engine does, where all numbers are plain; where some are symbolic, for windows that do not fit alone.
+        As the engine does, if all numbers are plain; if some are symbolic, only for windows that do not fit.
     """
     op, axes, kernel_size, stride, pad_lo, pad_hi, dilation, output_size, windows, ceil_mode, *_ = arguments
     lists = (shape, kernel_size, stride, pad_lo, pad_hi, dilation, output_size)

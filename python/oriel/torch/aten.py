@@ -1,7 +1,7 @@
 """The operators in terms of PyTorch's own, for exporters to formats that have no operator of Oriel.
 
-Values are those of the rules but for the order in which sums are added, which is PyTorch's. What has no such form
-(averages that leave NaN out, adaptive sums, integers that are averaged) is `NotImplemented`.
+Values follow the rules, except for the order in which sums are added, which is PyTorch's. Pools without such a form
+(averages that leave NaN out, adaptive sums, averages of integers) are `NotImplemented`.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ __all__ = ["decompositions", "pool", "pool_with_indices", "translate", "unpool"]
 def decompositions() -> dict[Any, Callable[..., Any]]:
     """PyTorch's table of decompositions for exported programs, with those of Oriel's operators into PyTorch's.
 
-    Whatever reads the program then (`torch.onnx.export`, ExecuTorch, AOTInductor for C++) needs nothing of Oriel, and
-    runs the pools of its own. `torch.onnx.export` of a model, rather than of an exported program, does this by itself.
+    A tool that reads the program then (`torch.onnx.export`, ExecuTorch, AOTInductor for C++) does not need Oriel, and
+    runs its own pools. `torch.onnx.export` of a model, rather than of an exported program, applies this itself.
 
     Examples
     --------
@@ -42,12 +42,12 @@ def decompositions() -> dict[Any, Callable[..., Any]]:
 
 
 def translate(operator: Any, arguments: tuple[Any, ...]) -> Any:
-    """What `decompositions` makes of a call, for `torch.onnx.export`.
+    """A call as `decompositions` translates it, for `torch.onnx.export`.
 
     Raises
     ------
     ValueError
-        If there is no such form. In a program of `torch.export`, which is refused later, a warning says so.
+        If there is no such form. In a program of `torch.export`, for which the error comes later, a warning says so.
     """
     by_operator = {operators.pool: pool, operators.pool_with_indices: pool_with_indices, operators.unpool: unpool}
     result = by_operator[operator](*arguments)
@@ -56,7 +56,7 @@ def translate(operator: Any, arguments: tuple[Any, ...]) -> Any:
     x, op = arguments[:2]
     sentence = (
         f"{function_name(op, 0)}: this pool of {str(x.dtype).removeprefix('torch.')} values cannot be exported to "
-        "ONNX: PyTorch's operators do not express it (docs/python.md lists what they do)")
+        "ONNX: PyTorch's operators do not express it (`python -m oriel.docs python` lists what they do)")
     if torch._C._is_tracing():
         raise ValueError(sentence)
     warnings.warn(sentence, stacklevel=2)  # an error would make the exporter try another way, and be forgotten
@@ -258,7 +258,7 @@ def pool_with_indices(x: Tensor, op: str, axes: Sequence[int], kernel_size: Sequ
 
 
 def unpool(y: Tensor, indices: Tensor, output_size: Sequence[Any], axes: Sequence[int]) -> Tensor:
-    """`oriel::unpool` in operators of PyTorch; which of two elements with one index stays is not defined there."""
+    """`oriel::unpool` in operators of PyTorch; which of two elements with one index is kept is not defined there."""
     order, inverse = _axes_last(y.dim(), axes)
     values, places = (t.permute(order).flatten(-len(axes)) for t in (y, indices))
     sizes = [output_size[axis] for axis in axes]

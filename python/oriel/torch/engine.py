@@ -30,7 +30,7 @@ def memory_format(channels_last: bool, rank: int) -> torch.memory_format:
 
 
 def is_channels_last(x: Tensor) -> bool:
-    """Whether results of `x` lie in memory channels last: PyTorch's rule for the strides of tensors of rank 4 and 5."""
+    """Whether results of `x` are channels last in memory: PyTorch's rule for the strides of tensors of rank 4 and 5."""
     return suggest_memory_format(x) != torch.contiguous_format
 
 
@@ -43,7 +43,7 @@ def forward(pool: _core.Pool, x: Tensor) -> Tensor:
 
 
 def forward_indices(pool: _core.Pool, x: Tensor) -> tuple[Tensor, Tensor]:
-    """The pool of `x`, and where in the plane of the pooled axes each result was."""
+    """The pool of `x`, and each result's index in the plane of the pooled axes."""
     if _torch_threads() == ALL_THREADS:
         return _core.forward_indices(pool, x, "plane")
     with as_many_threads_as_torch():
@@ -51,8 +51,8 @@ def forward_indices(pool: _core.Pool, x: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def forward_codes(pool: _core.Pool, x: Tensor) -> tuple[Tensor, Tensor | None]:
-    """The pool of `x`, and uint8 codes of the taps that windows chose, where a gradient is quicker by them than from
-    `x`, else None."""
+    """The pool of `x`, and uint8 codes of the taps that windows chose if a gradient is faster with them than from `x`,
+    else None."""
     if _torch_threads() == ALL_THREADS:
         return _core.forward_codes(pool, x)
     with as_many_threads_as_torch():
@@ -60,7 +60,7 @@ def forward_codes(pool: _core.Pool, x: Tensor) -> tuple[Tensor, Tensor | None]:
 
 
 def result_unlike(dy: Tensor, shape: Sequence[int], channels_last: bool) -> Tensor | None:
-    """A tensor for the gradient of the input where it is not to lie in memory as `dy` does, else None."""
+    """A tensor for the gradient of the input if its memory layout must differ from that of `dy`, else None."""
     if channels_last == is_channels_last(dy):
         return None
     return torch.empty(shape, dtype=dy.dtype, device=dy.device, memory_format=memory_format(channels_last, len(shape)))
@@ -68,7 +68,7 @@ def result_unlike(dy: Tensor, shape: Sequence[int], channels_last: bool) -> Tens
 
 def backward(pool: _core.Pool, dy: Tensor, x: Tensor | None, shape: Sequence[int] | None,
              out: Tensor | None = None) -> Tensor:
-    """The gradient of the input: `x`, or its shape where that is enough. In memory like x or dy, or `out`."""
+    """The gradient of the input: `x`, or its shape if that is enough. With the memory layout of x or dy, or `out`."""
     if _torch_threads() == ALL_THREADS:
         return _backward(pool, dy, x, shape, out)
     with as_many_threads_as_torch():
@@ -76,7 +76,7 @@ def backward(pool: _core.Pool, dy: Tensor, x: Tensor | None, shape: Sequence[int
 
 
 def backward_codes(pool: _core.Pool, dy: Tensor, codes: Tensor, x: Tensor) -> Tensor:
-    """The gradient of `x` by the codes that `forward_codes` gave, in memory like `x`."""
+    """The gradient of `x` with the codes that `forward_codes` returned, with the memory layout of `x`."""
     out = None if x.is_contiguous() and dy.is_contiguous() else torch.empty_like(x)
     if _torch_threads() == ALL_THREADS:
         return _core.backward_indices(pool, dy, codes, "window", x.shape, out)
@@ -85,7 +85,7 @@ def backward_codes(pool: _core.Pool, dy: Tensor, codes: Tensor, x: Tensor) -> Te
 
 
 def unpool(y: Tensor, indices: Tensor, shape: Sequence[int], axes: Sequence[int]) -> Tensor:
-    """Zeros of that shape, but each element of `y` at its index in the plane of the axes."""
+    """Zeros of that shape with each element of `y` put at its index in the plane of the axes."""
     if _torch_threads() == ALL_THREADS:
         return _core.unpool(y, indices, "plane", axes, shape)
     with as_many_threads_as_torch():

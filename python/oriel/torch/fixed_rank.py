@@ -1,9 +1,10 @@
-"""Pools of one, two or three last axes with the names and arguments of `torch.nn.functional`, and some keywords more.
+"""Pools of one, two or three last axes with the names and arguments of `torch.nn.functional`, and some further
+keywords.
 
 The input has channels and the pooled axes, or a batch before them: (C, L) or (N, C, L), (C, H, W) or (N, C, H, W),
-(C, D, H, W) or (N, C, D, H, W). What `max_pool` and the others of `oriel.torch` say about parameters, gradients and
-errors holds here; `min_pool*` takes the arguments of `max_pool*`. Bad arguments raise ValueError or TypeError, where
-PyTorch mostly raises RuntimeError.
+(C, D, H, W) or (N, C, D, H, W). Parameters, gradients and errors are those of `max_pool` and the others of
+`oriel.torch`; `min_pool*` takes the arguments of `max_pool*`. Invalid arguments raise ValueError or TypeError; PyTorch
+mostly raises RuntimeError for them.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ __all__ = [
 def max_pool1d(input: Tensor, kernel_size: Ints, stride: Ints | None = None, padding: Padding = 0, dilation: Ints = 1,
                ceil_mode: bool = False, return_indices: bool = False, *,
                nan_policy: NanPolicy = "propagate") -> Tensor | tuple[Tensor, Tensor]:
-    """The largest element of each window over the last axis; `return_indices`: and its place. See `max_pool`.
+    """The largest element of each window over the last axis; with `return_indices` also its index. See `max_pool`.
 
     Examples
     --------
@@ -67,7 +68,7 @@ def max_pool1d(input: Tensor, kernel_size: Ints, stride: Ints | None = None, pad
 def min_pool1d(input: Tensor, kernel_size: Ints, stride: Ints | None = None, padding: Padding = 0, dilation: Ints = 1,
                ceil_mode: bool = False, return_indices: bool = False, *,
                nan_policy: NanPolicy = "propagate") -> Tensor | tuple[Tensor, Tensor]:
-    """The smallest element of each window over the last axis; `return_indices`: and its place. See `min_pool`.
+    """The smallest element of each window over the last axis; with `return_indices` also its index. See `min_pool`.
 
     Examples
     --------
@@ -162,10 +163,10 @@ def adaptive_avg_pool1d(input: Tensor, output_size: OutputSize, *, nan_policy: N
 
 def max_unpool1d(input: Tensor, indices: Tensor, kernel_size: Ints, stride: Ints | None = None, padding: Ints = 0,
                  output_size: Sequence[int] | None = None) -> Tensor:
-    """Zeros, but each element at the place that its index names, over the last axis. See `max_unpool`.
+    """Zeros with each element put at its index, over the last axis. See `max_unpool`.
 
-    `output_size` has the extents of the pooled axes, or of all axes; each must be less than one stride away from what
-    the windows give.
+    `output_size` has the extents of the pooled axes, or of all axes; each must be less than one stride away from the
+    size that the windows need.
 
     Examples
     --------
@@ -182,7 +183,7 @@ def max_unpool1d(input: Tensor, indices: Tensor, kernel_size: Ints, stride: Ints
 def max_pool2d(input: Tensor, kernel_size: Ints, stride: Ints | None = None, padding: Padding = 0, dilation: Ints = 1,
                ceil_mode: bool = False, return_indices: bool = False, *,
                nan_policy: NanPolicy = "propagate") -> Tensor | tuple[Tensor, Tensor]:
-    """The largest element of each window over the last two axes; `return_indices`: and its place. See `max_pool`.
+    """The largest element of each window over the last two axes; with `return_indices` also its index. See `max_pool`.
 
     Examples
     --------
@@ -200,7 +201,7 @@ def max_pool2d(input: Tensor, kernel_size: Ints, stride: Ints | None = None, pad
 def min_pool2d(input: Tensor, kernel_size: Ints, stride: Ints | None = None, padding: Padding = 0, dilation: Ints = 1,
                ceil_mode: bool = False, return_indices: bool = False, *,
                nan_policy: NanPolicy = "propagate") -> Tensor | tuple[Tensor, Tensor]:
-    """The smallest element of each window over the last two axes; `return_indices`: and its place. See `min_pool`.
+    """The smallest element of each window over the last two axes; with `return_indices` also its index. See `min_pool`.
 
     Examples
     --------
@@ -295,10 +296,10 @@ def adaptive_avg_pool2d(input: Tensor, output_size: OutputSize, *, nan_policy: N
 
 def max_unpool2d(input: Tensor, indices: Tensor, kernel_size: Ints, stride: Ints | None = None, padding: Ints = 0,
                  output_size: Sequence[int] | None = None) -> Tensor:
-    """Zeros, but each element at the place that its index names, over the last two axes. See `max_unpool`.
+    """Zeros with each element put at its index, over the last two axes. See `max_unpool`.
 
-    `output_size` has the extents of the pooled axes, or of all axes; each must be less than one stride away from what
-    the windows give.
+    `output_size` has the extents of the pooled axes, or of all axes; each must be less than one stride away from the
+    size that the windows need.
 
     Examples
     --------
@@ -315,7 +316,8 @@ def max_unpool2d(input: Tensor, indices: Tensor, kernel_size: Ints, stride: Ints
 def max_pool3d(input: Tensor, kernel_size: Ints, stride: Ints | None = None, padding: Padding = 0, dilation: Ints = 1,
                ceil_mode: bool = False, return_indices: bool = False, *,
                nan_policy: NanPolicy = "propagate") -> Tensor | tuple[Tensor, Tensor]:
-    """The largest element of each window over the last three axes; `return_indices`: and its place. See `max_pool`.
+    """The largest element of each window over the last three axes; with `return_indices` also its index. See
+    `max_pool`.
 
     Examples
     --------
@@ -333,7 +335,8 @@ def max_pool3d(input: Tensor, kernel_size: Ints, stride: Ints | None = None, pad
 def min_pool3d(input: Tensor, kernel_size: Ints, stride: Ints | None = None, padding: Padding = 0, dilation: Ints = 1,
                ceil_mode: bool = False, return_indices: bool = False, *,
                nan_policy: NanPolicy = "propagate") -> Tensor | tuple[Tensor, Tensor]:
-    """The smallest element of each window over the last three axes; `return_indices`: and its place. See `min_pool`.
+    """The smallest element of each window over the last three axes; with `return_indices` also its index. See
+    `min_pool`.
 
     Examples
     --------
@@ -428,10 +431,10 @@ def adaptive_avg_pool3d(input: Tensor, output_size: OutputSize, *, nan_policy: N
 
 def max_unpool3d(input: Tensor, indices: Tensor, kernel_size: Ints, stride: Ints | None = None, padding: Ints = 0,
                  output_size: Sequence[int] | None = None) -> Tensor:
-    """Zeros, but each element at the place that its index names, over the last three axes. See `max_unpool`.
+    """Zeros with each element put at its index, over the last three axes. See `max_unpool`.
 
-    `output_size` has the extents of the pooled axes, or of all axes; each must be less than one stride away from what
-    the windows give.
+    `output_size` has the extents of the pooled axes, or of all axes; each must be less than one stride away from the
+    size that the windows need.
 
     Examples
     --------

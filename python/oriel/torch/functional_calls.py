@@ -1,4 +1,4 @@
-"""Which pools a model computes by functions within its `forward`, as far as `torch.fx` can trace it."""
+"""The pools that a model computes with functions in its `forward`, as far as `torch.fx` can trace it."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def _look(path: str, module: nn.Module, name_of: Callable[[fx.Node], str | None]
 
 def find_functional_pools(model: nn.Module, ours: bool = False) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
     """(path, function) of each call of a pooling function of PyTorch, or of Oriel if `ours`, and (path, reason) of each
-    module whose `forward` could not be traced; its children are looked at one by one. The model is not changed, and its
+    module whose `forward` could not be traced; its children are searched one by one. The model is not changed, and its
     hooks are not called.
     """
     found: list[tuple[str, str]] = []

@@ -1,9 +1,9 @@
 """Derivatives of the operators, made of operators, so that they can be differentiated, compiled and mapped again.
 
 `*_setup` keeps what a derivative needs, `*_gradient` takes the gradient of a result to its inputs (backward),
-`*_tangent` takes the tangent of the inputs to the result (forward mode). What the gradients are is S9 of
-docs/semantics.md. For max and min the positions are recomputed from the input, which is kept anyway: cheaper than to
-store 64-bit indices on the way forward. Sums and averages keep a shape alone.
+`*_tangent` takes the tangent of the inputs to the result (forward mode). The gradients are those of rule S9
+(`python -m oriel.docs S9`). For max and min the positions are recomputed from the input, which is kept anyway: cheaper
+than to store 64-bit indices on the way forward. Sums and averages keep a shape alone.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def _primals(ctx: Any) -> list[Any]:
 
 
 def keep_input(ctx: Any, x: Tensor, op: str, omit_nan: bool, *more: Tensor) -> None:
-    """Keep what the gradient of a pool of `x` needs: the tensor and `more`, or its shape and memory format alone."""
+    """Keep what the gradient of a pool of `x` needs: the tensor and `more`, or only its shape and memory format."""
     if op in ("avg", "sum") and not omit_nan:
         ctx.input_shape = x.shape
         ctx.channels_last = not x.is_contiguous() and engine.is_channels_last(x)
@@ -134,7 +134,7 @@ class _LpTerms:
     |x|^(p-1).
 
     A sums windows, A' is its adjoint. Where x or y is 0 the singular factors, |x|^(p-2) and y^(1-p), count as 0, so
-    that all is finite. For p = infinity the first largest |x| of a window counts alone, as for a maximum.
+    that all results are finite. For p = infinity the first largest |x| of a window counts alone, as for a maximum.
     """
     def __init__(self, x: Tensor, arguments: Sequence[Any]) -> None:
         self.p = arguments[_NORM]

@@ -1,11 +1,11 @@
 """Modules with the names and constructors of `torch.nn`, and keyword arguments beyond them.
 
 Each holds its arguments as attributes of the same names as in `torch.nn` and nothing else: no parameters, no buffers,
-nothing in a state_dict. Attributes may be changed; the next call uses them. What a layer computes is said by the
-function of the same name.
+nothing in a state_dict. Attributes may be changed; the next call uses them. The function of the same name documents
+what a layer computes.
 
 TorchScript compiles what `forward` does while scripting. It reads annotations: there is no `from __future__ import
-annotations` in this file, and what it does not know stands where only type checkers look.
+annotations` in this file, and annotations that it does not know are visible to type checkers only.
 """
 
 from typing import TYPE_CHECKING, Any, List, Optional
@@ -49,7 +49,7 @@ __all__ = [
 
 
 class _Layer(Module):
-    """What all layers share: how they print. Class attributes are the arguments that a constructor may not have."""
+    """Base of all layers: how they print. Class attributes are the arguments that a constructor may not have."""
 
     if TYPE_CHECKING:
         _ndim: int
@@ -73,7 +73,7 @@ class _Layer(Module):
         return ", ".join(words)
 
     def _get_name(self) -> str:
-        """What print(model) calls the layer, so that one sees whose it is."""
+        """The name of the layer in print(model), which shows that it is Oriel's."""
         name = type(self).__name__
         return f"oriel.torch.{name}" if type(self).__module__ == __name__ else name
 
@@ -312,7 +312,7 @@ class _MaxUnpool(_Layer):
         return self
 
     def forward(self, input: Tensor, indices: Tensor, output_size: Optional[List[int]] = None) -> Tensor:
-        """Zeros, but each element of `input` at the place that its index names."""
+        """Zeros with each element of `input` put at its index."""
         if torch.jit.is_scripting():  # pyright: ignore[reportPrivateImportUsage]
             kernel, stride, padding = self._operator
             shape = list(input.shape)
@@ -425,19 +425,19 @@ class SumPool3d(_SumPool):
 
 
 class LPPool1d(_LPPool):
-    """The p-norm of each window over the last axis, as `torch.nn.LPPool1d` but for what `lp_pool` says."""
+    """The p-norm of each window over the last axis, as `torch.nn.LPPool1d` except as noted at `lp_pool`."""
 
     _ndim = 1
 
 
 class LPPool2d(_LPPool):
-    """The p-norm of each window over the last two axes, as `torch.nn.LPPool2d` but for what `lp_pool` says."""
+    """The p-norm of each window over the last two axes, as `torch.nn.LPPool2d` except as noted at `lp_pool`."""
 
     _ndim = 2
 
 
 class LPPool3d(_LPPool):
-    """The p-norm of each window over the last three axes, as `torch.nn.LPPool3d` but for what `lp_pool` says."""
+    """The p-norm of each window over the last three axes, as `torch.nn.LPPool3d` except as noted at `lp_pool`."""
 
     _ndim = 3
 
@@ -479,18 +479,18 @@ class AdaptiveAvgPool3d(_AdaptiveAvgPool):
 
 
 class MaxUnpool1d(_MaxUnpool):
-    """Zeros, but each element at the place that its index names, as `torch.nn.MaxUnpool1d`; see `max_unpool1d`."""
+    """Zeros with each element put at its index, as `torch.nn.MaxUnpool1d`; see `max_unpool1d`."""
 
     _ndim = 1
 
 
 class MaxUnpool2d(_MaxUnpool):
-    """Zeros, but each element at the place that its index names, as `torch.nn.MaxUnpool2d`; see `max_unpool2d`."""
+    """Zeros with each element put at its index, as `torch.nn.MaxUnpool2d`; see `max_unpool2d`."""
 
     _ndim = 2
 
 
 class MaxUnpool3d(_MaxUnpool):
-    """Zeros, but each element at the place that its index names, as `torch.nn.MaxUnpool3d`; see `max_unpool3d`."""
+    """Zeros with each element put at its index, as `torch.nn.MaxUnpool3d`; see `max_unpool3d`."""
 
     _ndim = 3

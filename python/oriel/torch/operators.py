@@ -1,5 +1,5 @@
 """The operators of the namespace `oriel`: schemas, kernels for the CPU and CUDA, kernels for fake tensors, gradients,
-batching rules, and variants that write into tensors (`oriel::pool.out` …), which ExecuTorch asks for.
+batching rules, and variants that write into tensors (`oriel::pool.out` …), which ExecuTorch needs.
 
     oriel::pool(Tensor x, WINDOWS) -> Tensor
     oriel::pool_with_indices(Tensor x, WINDOWS) -> (Tensor, Tensor)
@@ -189,7 +189,7 @@ def on_cuda(kernel: Any) -> Any:
     def kernel_on_cuda(x: Tensor, *arguments: Any) -> Any:
         if not _core.has_cuda():
             raise ValueError(f"oriel.torch: tensors must be on the CPU, but one is on {x.device}: this build of oriel "
-                             "runs on the CPU only (docs/cuda.md says how to build the rest)")
+                             "runs on the CPU only (`python -m oriel.docs cuda` says how to build the rest)")
         with torch.cuda.device(x.device):
             return kernel(x, *arguments)
 

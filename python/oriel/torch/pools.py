@@ -57,7 +57,7 @@ def complete_sizes(function: str, x: Tensor, output_size: Any) -> Any:
 def max_pool(x: Tensor, kernel_size: Ints, stride: Ints | None = None, padding: Padding = 0, dilation: Ints = 1, *,
              ceil_mode: bool = False, return_indices: bool = False, axes: Ints | None = None,
              nan_policy: NanPolicy = "propagate") -> Tensor | tuple[Tensor, Tensor]:
-    """The largest element of each window; windows lie `stride` apart, by default `kernel_size`.
+    """The largest element of each window; windows are `stride` apart, by default `kernel_size`.
 
     Parameters
     ----------
@@ -68,13 +68,14 @@ def max_pool(x: Tensor, kernel_size: Ints, stride: Ints | None = None, padding: 
     stride : int or sequence of int, optional
         Step of the window; `kernel_size` if not given.
     padding : int, sequence of int, sequence of (before, after), "valid", "same" or "same_lower"
-        Places added around the input, as many as wanted. They hold no value: a window there has fewer taps.
+        Elements of padding before and after the input, any number. They have no value: a window with padding has fewer
+        taps.
     dilation : int or sequence of int
-        Distance of taps.
+        Distance between taps.
     ceil_mode : bool
-        Whether a partial last window counts (S1).
+        Whether to keep a partial last window (S1).
     return_indices : bool
-        Also return where each result came from, flat in the pooled axes (S10).
+        Also return the index of each result, flat in the pooled axes (S10).
     axes : int or sequence of int, optional
         The pooled axes, negative ones counted from the end. By default as many last axes as the lists have values; with
         single ints all axes but the first two of a tensor of 3 to 5 axes (batch and channels), and all axes of any
@@ -85,8 +86,8 @@ def max_pool(x: Tensor, kernel_size: Ints, stride: Ints | None = None, padding: 
     Returns
     -------
     Tensor, or (Tensor, Tensor of int64)
-        Of x's dtype, under autocast too; channels last in memory where `x` is. The gradient goes to the element that
-        was chosen; it is added in a fixed order (S9), so it is the same in every run and for every number of threads.
+        Of x's dtype, also under autocast; channels last in memory if `x` is. The gradient is added to the element that
+        was chosen, in a fixed order (S9), so it is the same in every run and for every number of threads.
 
     Raises
     ------
@@ -99,7 +100,7 @@ def max_pool(x: Tensor, kernel_size: Ints, stride: Ints | None = None, padding: 
 
     Notes
     -----
-    The rules are S1-S6, S9 and S10 of docs/semantics.md.
+    The rules are S1-S6, S9 and S10 (`python -m oriel.docs semantics`).
 
     Examples
     --------
@@ -151,7 +152,7 @@ def avg_pool(x: Tensor, kernel_size: Ints, stride: Ints | None = None, padding: 
 
     Notes
     -----
-    Averages of integers are rounded half to even (S7), where PyTorch truncates those of int64 and has no others.
+    Averages of integers are rounded half to even (S7); PyTorch truncates those of int64 and does not support others.
 
     Examples
     --------
@@ -191,9 +192,9 @@ def lp_pool(x: Tensor, norm_type: float, kernel_size: Ints, stride: Ints | None 
 
     Notes
     -----
-    PyTorch's `lp_pool*` sum ``x^p``, not ``|x|^p``: for odd p negative elements give something else there. In ceil mode
-    they scale a partial last window up to a whole one; here it has the elements that it has. See the end of
-    docs/semantics.md.
+    PyTorch's `lp_pool*` sum ``x^p``, not ``|x|^p``: for odd p and negative elements the results differ. In ceil mode
+    they scale a partial last window up to a whole one; here only its elements count. See the end of `python -m
+    oriel.docs semantics`.
 
     Examples
     --------
@@ -216,15 +217,15 @@ def _adaptive(op: Op, x: Tensor, output_size: Any, axes: Any, nan_policy: NanPol
 @adaptive_extremum
 def adaptive_max_pool(x: Tensor, output_size: OutputSize, *, return_indices: bool = False, axes: Ints | None = None,
                       nan_policy: NanPolicy = "propagate") -> Tensor | tuple[Tensor, Tensor]:
-    """The largest element of each of `output_size` windows that share the input evenly.
+    """The largest element of each of `output_size` windows that split the input evenly.
 
     Parameters
     ----------
     x : Tensor of shape (…)
         As for `max_pool`.
     output_size : int or sequence of int
-        Windows along each pooled axis: window o of m over n elements holds those from floor(o n / m) to ceil((o + 1) n
-        / m). None within a sequence keeps the extent of that one of the last axes.
+        Number of windows along each pooled axis: window o of m over n elements contains those from floor(o n / m) to
+        ceil((o + 1) n / m). None within a sequence keeps the extent of its axis, counted from the last.
     return_indices, axes, nan_policy
         As for `max_pool`.
 
@@ -308,7 +309,7 @@ def _global(op: Op, x: Tensor, axes: Any, keepdims: bool, nan_policy: NanPolicy,
 
 def global_max_pool(x: Tensor, *, axes: Ints | None = None, keepdims: bool = True,
                     nan_policy: NanPolicy = "propagate") -> Tensor:
-    """The largest element over the pooled axes: one window sees everything.
+    """The largest element over the pooled axes, with one window over everything.
 
     Parameters
     ----------
@@ -317,7 +318,7 @@ def global_max_pool(x: Tensor, *, axes: Ints | None = None, keepdims: bool = Tru
     axes : int or sequence of int, optional
         The pooled axes; by default all but the first two of a tensor of 3 to 5 axes, and all axes of any other.
     keepdims : bool
-        Whether the pooled axes stay, with one element each.
+        Whether to keep the pooled axes, with one element each.
     nan_policy
         As for `max_pool`.
 
@@ -398,7 +399,8 @@ def _values(function: str, argument: str, value: Any, count: int) -> tuple[Any, 
 
 def unpooled_shape(function: str, x: Tensor, kernel_size: Any, stride: Any, padding: Any, output_size: Any,
                    axes: Sequence[int], exactly: bool = False) -> list[Any]:
-    """The shape that unpooling gives: `output_size`, or the least that the windows need along the axes (negative ones).
+    """The shape of the unpooled result: `output_size`, or the smallest that the windows need along the axes (negative
+    ones).
 
     With `exactly`, as in PyTorch: `x` must have the axes and one or two more, and an output size be less than one
     stride away.
@@ -434,16 +436,16 @@ def unpooled_shape(function: str, x: Tensor, kernel_size: Any, stride: Any, padd
 
 def max_unpool(x: Tensor, indices: Tensor, kernel_size: Ints, stride: Ints | None = None, padding: Ints = 0,
                output_size: Ints | None = None, *, axes: Ints | None = None) -> Tensor:
-    """Zeros, but each element of `x` at the place that its index names: the partial inverse of `max_pool`.
+    """Zeros with each element of `x` put at its index: the partial inverse of `max_pool`.
 
     Parameters
     ----------
     x : Tensor
-        What `max_pool` returned.
+        The result of `max_pool`.
     indices : Tensor of int64, of x's shape
         The indices that it returned; -1 is skipped.
     kernel_size, stride, padding : int or sequence of int
-        Those of the pool; they give the shape of the result where `output_size` does not.
+        As for the pool; they determine the shape of the result if `output_size` is not given.
     output_size : int or sequence of int, optional
         Extents of the result along the pooled axes, or along all axes.
     axes : int or sequence of int, optional
@@ -452,7 +454,7 @@ def max_unpool(x: Tensor, indices: Tensor, kernel_size: Ints, stride: Ints | Non
     Returns
     -------
     Tensor
-        Where two elements name one place, the later one stays, and the gradient goes to it alone (PyTorch documents its
+        If two elements have the same index, the later one is kept, and only it gets the gradient (PyTorch documents its
         result as nondeterministic and gives the gradient to both).
 
     Raises

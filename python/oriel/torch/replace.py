@@ -1,4 +1,4 @@
-"""Swapping the pooling layers of an existing model, there and back."""
+"""Replacing the pooling layers of an existing model, and replacing them back."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _PLAIN = ("torch.ao.nn.quantized.dynamic", "torch.ao.nn.quantized.reference", "t
 
 @dataclass
 class PoolingReport:
-    """What `replace_pooling` did; printed, it is a list."""
+    """The result of `replace_pooling`; print it for a list of the layers."""
 
     #: The model; another object than was given if that is itself a pooling layer, or `inplace` is False.
     model: nn.Module
@@ -96,7 +96,7 @@ def _other_tensors(module: nn.Module, path: str = "") -> str | None:
 
 
 def _made_like(module: nn.Module, kind: type[nn.Module], attributes: dict[str, Any]) -> nn.Module:
-    """The layer that replaces `module`, with its training flag and hooks; their handles keep working."""
+    """The layer that replaces `module`, with its training flag and hooks, whose handles still work."""
     new = kind.__new__(kind)
     new.__dict__ = attributes
     return new
@@ -137,15 +137,15 @@ def _path_name(module: nn.Module) -> str:
 
 
 def replace_pooling(model: nn.Module, *, inplace: bool = True, back: bool = False) -> PoolingReport:
-    """Swap the pooling layers of `torch.nn` in a model for those of Oriel, at any depth, or back.
+    """Replace the pooling layers of `torch.nn` in a model by those of Oriel, at any depth, or the reverse.
 
-    A layer that the model uses in several places stays one layer; attributes, the training flag and hooks are kept.
-    Left alone, and listed, are subclasses of pooling layers, fractional pooling, Lp layers for which PyTorch computes
-    something else, and all layers of a model with quantized or mkldnn layers, whose tensors Oriel does not take. Layers
-    already swapped are skipped.
+    A layer that the model uses several times remains one layer; attributes, the training flag and hooks are kept. Not
+    replaced, but listed, are subclasses of pooling layers, fractional pooling, Lp layers for which PyTorch computes
+    something else, and all layers of a model with quantized or mkldnn layers, whose tensors Oriel does not support.
+    Layers that were replaced before are skipped.
 
-    Pooling by a function within a `forward` (`torch.nn.functional.max_pool2d`, `x.mean((2, 3))`) is not swapped. The
-    report lists such calls where `torch.fx` can trace the `forward`, and says where it cannot.
+    Pooling functions called in a `forward` (`torch.nn.functional.max_pool2d`, `x.mean((2, 3))`) are not replaced. The
+    report lists such calls if `torch.fx` can trace the `forward`, and the modules that it cannot trace.
 
     Parameters
     ----------
@@ -154,18 +154,18 @@ def replace_pooling(model: nn.Module, *, inplace: bool = True, back: bool = Fals
     inplace : bool
         Whether to change `model` itself, or a deep copy.
     back : bool
-        Whether to swap layers of Oriel for those of `torch.nn`. Left alone, and listed, are those that `torch.nn`
+        Whether to replace layers of Oriel by those of `torch.nn`. Not replaced, but listed, are those that `torch.nn`
         cannot express: minima, sums, dilated averages, `nan_policy="omit"`, uneven or large padding.
 
     Returns
     -------
     PoolingReport
-        `report.model` is the model; printed, the report lists what was swapped and what was left.
+        `report.model` is the model; print the report for the lists of layers that were replaced and left.
 
     Raises
     ------
     TypeError
-        If `model` is no module.
+        If `model` is not a module.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""How a call runs: at once on a plain CPU tensor, through the registered operator everywhere else.
+"""How a call runs: directly on a plain CPU tensor, through the registered operator otherwise.
 
 The dispatcher and `torch.library` cost some 10 us per call. A plain call (an ordinary tensor in CPU memory, nothing
 that compiles, traces, maps or watches) needs none of it: without gradients the engine is called, with gradients an
@@ -41,7 +41,7 @@ _eager = _core.EagerPool((Tensor, Parameter),
 
 
 def is_plain(x: Any) -> bool:
-    """Whether a call on `x` may go past the dispatcher: nothing that acts through it is active."""
+    """Whether a call on `x` may bypass the dispatcher: nothing that acts through it is active."""
     return (not _is_compiling() and (type(x) is Tensor or type(x) is Parameter) and x.is_cpu and
             _transform_level() is None and not _dispatch_modes() and not _function_modes() and not _is_traced() and
             forward_ad._current_level < 0)
@@ -166,7 +166,7 @@ def pool_with_indices(x: Tensor, *pool_arguments: Any) -> tuple[Tensor, Tensor]:
 
 
 def unpool(y: Tensor, indices: Tensor, shape: Sequence[int], axes: Sequence[int]) -> Tensor:
-    """Zeros of that shape, but each element of `y` at its index in the plane of the axes."""
+    """Zeros of that shape with each element of `y` put at its index in the plane of the axes."""
     if is_plain(y) and is_plain(indices):
         if y.requires_grad and _is_grad_enabled():
             return _apply_unpool(y, indices, shape, axes)

@@ -1,5 +1,5 @@
-"""Signatures that several functions share: what a type checker knows of a result that depends on `return_indices`. A
-decorator gives a function its signature and changes nothing else.
+"""Signatures of functions for type checkers: the result depends on `return_indices`. A decorator sets a function's
+signature and changes nothing else.
 """
 
 from __future__ import annotations

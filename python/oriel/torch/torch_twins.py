@@ -1,4 +1,4 @@
-"""What a layer of Oriel is as one of `torch.nn`."""
+"""A layer of Oriel as the same layer of `torch.nn`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def _per_axis(value: Any, ndim: int) -> list[int]:
 
 
 def _torch_padding(layer: Any) -> Any:
-    """The padding as `torch.nn` takes it, or why it does not."""
+    """The padding as an argument of `torch.nn`, or why there is none."""
     padding: Any = layer.padding
     ndim = layer._ndim
     dilation = _per_axis(getattr(layer, "dilation", 1), ndim)

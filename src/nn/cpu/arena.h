@@ -21,7 +21,7 @@ class Arena {
     const std::size_t alignment = size >= kHuge ? kHuge : kLine;
     const std::size_t whole = (size + alignment - 1) / alignment * alignment;
     data_.reset(static_cast<std::byte*>(std::aligned_alloc(alignment, whole)));
-    if (!data_) throw Error(fmt::format("unet: {} bytes of memory are not to be had", bytes));
+    if (!data_) throw Error(fmt::format("unet: cannot allocate {} bytes of memory", bytes));
     if (alignment == kHuge) ::madvise(data_.get(), whole, MADV_HUGEPAGE);
   }
   std::byte* at(index_t offset) const { return data_.get() + offset; }

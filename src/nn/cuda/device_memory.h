@@ -15,8 +15,8 @@ class DeviceMemory {
     try {
       oriel::cuda::check(cudaMalloc(&data_, static_cast<std::size_t>(bytes)), "cudaMalloc");
     } catch (const Error& e) {
-      throw Error("unet: " + std::to_string(bytes) + " bytes of device memory for " + what +
-                  " are not to be had: " + e.what());
+      throw Error("unet: cannot allocate " + std::to_string(bytes) + " bytes of device memory for " + what + ": " +
+                  e.what());
     }
   }
   ~DeviceMemory() { cudaFree(data_); }

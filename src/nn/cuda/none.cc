@@ -5,7 +5,7 @@ namespace oriel::nn::cuda {
 namespace {
 [[noreturn]] void refuse() {
   throw Error(
-      "unet: a CUDA device was asked for, but this build runs networks on the CPU only; build with ORIEL_CUDA=ON and "
+      "unet: a CUDA device was requested, but this build runs networks on the CPU only; build with ORIEL_CUDA=ON and "
       "nvcc");
 }
 }  // namespace

@@ -110,7 +110,7 @@ std::string list_of(const std::vector<std::string>& names) {
   for (const KeyNames& names : KeyNames::known())
     wanted +=
         fmt::format("{}'{}.weight' ({})", wanted.empty() ? "" : " or ", names.level(0, 0).convolution, names.name);
-  throw Error(fmt::format("{}: not a U-Net whose names are known: no key {}; the file has {}", weights.file(), wanted,
+  throw Error(fmt::format("{}: not a U-Net with known key names: no key {}; the file has {}", weights.file(), wanted,
                           keys.empty() ? "no tensor" : list_of(keys)));
 }
 
@@ -122,7 +122,7 @@ void refuse_bilinear(const Weights& weights, const KeyNames& names, int levels) 
   if (levels < 2) return;
   throw Error(
       fmt::format("{}: a U-Net that up-samples bilinearly (there is no '{}.weight'); only those with transposed "
-                  "convolutions are carried out: make the network with bilinear=False",
+                  "convolutions are supported: make the network with bilinear=False",
                   weights.file(), names.up_convolution(1)));
 }
 
@@ -163,9 +163,7 @@ UNetDescription describe(const Weights& weights) {
       levels = count;
     }
   if (names == nullptr) refuse_other(weights);
-  if (levels < 2)
-    throw Error(
-        fmt::format("{}: a U-Net of one level, which needs no way down or up; at least 2 are needed", weights.file()));
+  if (levels < 2) throw Error(fmt::format("{}: a U-Net of one level, but at least 2 are needed", weights.file()));
   refuse_bilinear(weights, *names, levels);
 
   UNetDescription d;

@@ -314,7 +314,7 @@ std::map<std::string, PickledTensor> read_state_dict(std::span<const std::byte> 
   std::map<std::string, PickledTensor> out;
   for (std::size_t i = 0; i < dict.items.size(); i += 2) {
     if (dict.items[i + 1]->kind != Kind::tensor) continue;  // what people keep beside the tensors
-    if (dict.items[i]->kind != Kind::text) throw Error(fmt::format("{}: a tensor's name is no text", file));
+    if (dict.items[i]->kind != Kind::text) throw Error(fmt::format("{}: a tensor's name is not a string", file));
     out[dict.items[i]->text] = dict.items[i + 1]->tensor;
   }
   constexpr std::string_view kModule = "module.";

@@ -58,12 +58,12 @@ json parse_header(std::string_view text, const std::string& file) {
   } catch (const json::exception& e) {
     throw Error(fmt::format("{}: the safetensors header is not JSON: {}", file, detail::shortened(e.what())));
   }
-  if (!header.is_object()) throw Error(fmt::format("{}: the safetensors header is no object", file));
+  if (!header.is_object()) throw Error(fmt::format("{}: the safetensors header is not an object", file));
   return header;
 }
 
 Dtype parse_type(const json& value, const std::string& what) {
-  if (!value.is_string()) throw Error(fmt::format("{}: dtype is no text", what));
+  if (!value.is_string()) throw Error(fmt::format("{}: dtype is not a string", what));
   const auto& text = value.get_ref<const std::string&>();
   for (const NamedType& type : kTypes)
     if (type.text == text) return type.dtype;
@@ -84,7 +84,7 @@ std::uint64_t parse_count(const json& value, const std::string& what) {
 std::pair<ConstTensor, Place> parse_entry(const std::string& name, const json& entry, std::uint64_t data,
                                           const std::string& file) {
   const std::string what = fmt::format("{}: tensor {}", file, detail::quoted(name, 100));
-  if (!entry.is_object()) throw Error(fmt::format("{}: its entry is no object", what));
+  if (!entry.is_object()) throw Error(fmt::format("{}: its entry is not an object", what));
   for (const char* key : {"dtype", "shape", "data_offsets"})
     if (!entry.contains(key)) throw Error(fmt::format("{}: its entry has no {}", what, key));
   if (entry.size() != 3) throw Error(fmt::format("{}: its entry has more than dtype, shape and data_offsets", what));
@@ -143,10 +143,11 @@ Keep readable(ConstTensor& tensor, std::uint64_t bytes) {
 }
 
 void read_metadata(const json& entry, Weights& out, const std::string& file) {
-  if (!entry.is_object()) throw Error(fmt::format("{}: __metadata__ is no object", file));
+  if (!entry.is_object()) throw Error(fmt::format("{}: __metadata__ is not an object", file));
   for (const auto& [key, value] : entry.items()) {
     if (!value.is_string())
-      throw Error(fmt::format("{}: __metadata__ holds {}, whose value is no text", file, detail::quoted(key, 100)));
+      throw Error(
+          fmt::format("{}: __metadata__ holds {}, whose value is not a string", file, detail::quoted(key, 100)));
     out.note(key, value.get<std::string>());
   }
 }

@@ -50,7 +50,7 @@ def test_cudnn_is_named(monkeypatch):
 
 def test_bfloat16_is_refused():
     text = portrait("compare", "--device", "cuda", "--widths", 4, 4, "--size", 4, "--arithmetic", "bf16", fails=1)
-    assert "unet: networks on CUDA devices run in fp32, but bf16 was asked for" in text
+    assert "unet: networks on CUDA devices run in fp32, but bf16 was requested" in text
 
 
 def test_picture(tmp_path):

@@ -157,7 +157,7 @@ TEST_F(CudaEngine, WhatTheRuntimeSays) {
   grid::fail_next("cudaMalloc", cudaErrorMemoryAllocation);
   const std::string text = error_of(prepare);
   EXPECT_TRUE(text.starts_with("unet: ")) << text;
-  EXPECT_NE(text.find(" bytes of device memory for weights are not to be had: cuda: cudaMalloc failed: out of memory "
+  EXPECT_NE(text.find(" bytes of device memory for weights: cuda: cudaMalloc failed: out of memory "
                       "(cudaErrorMemoryAllocation)"),
             std::string::npos)
       << text;
@@ -185,8 +185,8 @@ TEST_F(CudaEngine, NoMemoryForAnother) {
   engine.prepare(16, 32);
   grid::fail_next("cudaMalloc", cudaErrorMemoryAllocation);
   EXPECT_EQ(error_of([&] { (void)engine.another(); }),
-            "unet: " + std::to_string(engine.memory().activations) +
-                " bytes of device memory for activations are not to be had: cuda: cudaMalloc failed: out of memory "
+            "unet: cannot allocate " + std::to_string(engine.memory().activations) +
+                " bytes of device memory for activations: cuda: cudaMalloc failed: out of memory "
                 "(cudaErrorMemoryAllocation)");
 }
 
@@ -195,7 +195,7 @@ TEST_F(CudaEngine, BadCalls) {
   EXPECT_TRUE(supports(Arithmetic::fp32, Device::cuda));
   EXPECT_FALSE(supports(Arithmetic::bf16, Device::cuda));
   EXPECT_EQ(error_of([&] { UNet(weights, {.arithmetic = Arithmetic::bf16, .device = Device::cuda}); }),
-            "unet: networks on CUDA devices run in fp32, but bf16 was asked for");
+            "unet: networks on CUDA devices run in fp32, but bf16 was requested");
   UNet engine(weights, kOnDevice);
   EXPECT_NE(error_of([&] { engine.prepare(24, 16); }).find("multiples of 16"), std::string::npos);
   engine.prepare(16, 32);

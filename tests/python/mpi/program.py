@@ -164,7 +164,7 @@ def deadlines():
             with pytest.raises(TimeoutError, match=words):
                 step(pool)
             assert time.monotonic() - begin < 10
-            with pytest.raises(RuntimeError, match="lost one another before: .* within 0.5 s"):
+            with pytest.raises(RuntimeError, match="lost contact with one another: .* within 0.5 s"):
                 pool.forward(np.zeros(4))
         world.barrier()
     oriel.mpi.DistributedPool((world, (ranks, )), "max", 3, 2, 1).forward(np.zeros(4))

@@ -152,7 +152,7 @@ void Connection::got_head() {
   if (std::optional<Reply> reply_now = loop_.site().admit(head_)) return reply(std::move(*reply_now));
   const auto length = parser_.content_length();
   if (!length) return reply(refusal(411, "Content-Length: it is missing"));
-  if (*length > loop_.limits().body_bytes) return reply(refusal(413, "the request is larger than this server takes"));
+  if (*length > loop_.limits().body_bytes) return reply(refusal(413, "the request is larger than this server accepts"));
   body_.expect(static_cast<std::size_t>(*length));
   keeps_body_out_ = false;
   begin_body();
@@ -209,7 +209,7 @@ bool Connection::grow(Claim claim) {
   const Body::Grown grown = body_.grow(claim);
   if (grown == Body::Grown::no_memory) {
     keeps_body_out_ = true;
-    reply(refusal(503, "there is not enough memory for it"));
+    reply(refusal(503, "not enough memory"));
   }
   return grown == Body::Grown::yes;
 }
