@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Writes what bench/compare.py measured into docs/performance.md and draws plots. Usage: compare_page.py RESULTS.json...
+"""Writes what bench/compare.py measured into docs/performance.md and docs/performance-tables.md and draws plots. Usage: compare_page.py RESULTS.json...
 
-Of several runs the page has the medians, and beside them what each run says by itself."""
+Of several runs the pages have the medians, and beside them what each run says by itself."""
 
 import json
 import re
@@ -17,9 +17,8 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "bench"))
 from summary import NOISE, STORED, backward, best_peer, label, merged, ratio, summarise  # noqa: E402
 
-PAGE = ROOT / "docs" / "performance.md"
+PAGE, TABLES = ROOT / "docs" / "performance.md", ROOT / "docs" / "performance-tables.md"
 IMAGES = ROOT / "docs" / "images"
-BEGIN, END = "<!-- measured: begin -->\n", "<!-- measured: end -->\n"
 
 TITLES = {
     "networks": "Pools of networks",
@@ -239,7 +238,7 @@ def group_table(group, results):
     rows = {}
     for result in results:
         rows.setdefault(result["problem"], {})[result["threads"]] = result
-    yield f"\n### {TITLES.get(group, group.capitalize())}\n\n"
+    yield f"\n## {TITLES.get(group, group.capitalize())}\n\n"
     stored = any(STORED in result["times"] for result in results)
     yield f"| problem | ms |{' stored codes, ms |' if stored else ''} times a copy | fastest peer | times as fast | "
     yield f"PyTorch | two threads, ms |\n|---|--:|{'--:|' if stored else ''}--:|---|--:|--:|--:|\n"
@@ -265,18 +264,26 @@ def group_table(group, results):
         )
 
 
-def tables(whole, runs):
+def overview(whole, runs):
     yield from head(whole, runs)
-    yield (
-        "\n"
-        + "".join(PICTURE.format(*words) for words in PICTURES.items()).rstrip()
-        + "\n"
-    )
-    yield "\n`times as fast` and `PyTorch` say how many times as long as Oriel the peer takes.\n"
+    yield "\n" + "".join(PICTURE.format(*words) for words in PICTURES.items()).rstrip() + "\n"
+
+
+def tables(whole):
+    yield "`times as fast` and `PyTorch` say how many times as long as Oriel the peer takes.\n"
     for group in dict.fromkeys(result["group"] for result in whole["results"]):
         yield from group_table(
             group, [result for result in whole["results"] if result["group"] == group]
         )
+
+
+def replace_part(path, mark, lines):
+    """Puts the lines between the marks `mark: begin` and `mark: end` of a page."""
+    begin, end = f"<!-- {mark}: begin -->\n", f"<!-- {mark}: end -->\n"
+    before, rest = path.read_text(encoding="utf-8").split(begin)
+    after = rest.split(end)[1]
+    text = before + begin + "".join(lines) + end + after
+    write_whole(path, lambda to: to.write_text(text, encoding="utf-8"))
 
 
 def dress(look):
@@ -415,14 +422,8 @@ def draw_copy(whole, theme):
 def main():
     runs = [json.loads(Path(name).read_text()) for name in sys.argv[1:]]
     whole = merged(runs)
-    before, rest = PAGE.read_text().split(BEGIN)
-    after = rest.split(END)[1]
-    write_whole(
-        PAGE,
-        lambda to: to.write_text(
-            before + BEGIN + "".join(tables(whole, runs)) + END + after
-        ),
-    )
+    replace_part(PAGE, "measured", overview(whole, runs))
+    replace_part(TABLES, "tables", tables(whole))
     IMAGES.mkdir(exist_ok=True)
     for theme in THEMES:
         draw_windows(whole, theme)
