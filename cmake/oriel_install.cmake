@@ -64,6 +64,12 @@ if(TARGET oriel_c)
   install(FILES ${PROJECT_BINARY_DIR}/oriel_c.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 endif()
 
+# The pages, with the command; a package of the libraries alone has none.
+if(TARGET oriel_cli)
+  include(oriel_pages)
+  oriel_install_pages(${CMAKE_INSTALL_DOCDIR})
+endif()
+
 # The completions that a program prints.
 set(oriel_completions "")
 function(oriel_install_completions target program)

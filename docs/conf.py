@@ -4,6 +4,8 @@ import os
 import re
 from pathlib import Path
 
+from sphinx_gallery.sorting import ExplicitOrder
+
 ROOT = Path(os.environ["ORIEL_SITE_ROOT"])  # the project: scripts/site.sh sets it, as these pages are built elsewhere
 
 project = "Oriel"
@@ -19,6 +21,7 @@ extensions = [
     "breathe",
     "sphinx_design",
     "sphinx_copybutton",
+    "sphinx_gallery.gen_gallery",
 ]
 root_doc = "index"
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
@@ -40,10 +43,33 @@ cpp_id_attributes = ["ORIEL_API", "ORIEL_C_API"]
 # Not mistakes in the text: `…` in a program's output, which no lexer knows, and namespaces that each header opens.
 suppress_warnings = ["misc.highlighting_failure", "duplicate_declaration.cpp", "duplicate_declaration.c"]
 
+# The scripts of examples/gallery are run, all in this process; tests/docs/gallery_test.py runs each in one of its own.
+gallery_order = [
+    *("window_taps.py", "padding.py", "output_sizes.py", "average_divisors.py", "ties_and_nan.py", "same_bits.py"),
+    *("photograph.py", "image_pyramid.py", "block_statistics.py", "local_maxima.py", "background.py", "aliasing.py"),
+    *("replace_pooling.py", "jax_lp_gradients.py", "keras_over_time.py", "gradients.py", "unpooling.py", "adaptive_pooling.py"),
+    *("envelope.py", "running_mean.py", "same_hour.py", "climate_grid.py"),
+    *("voxels.py", "projection.py"),
+]
+sphinx_gallery_conf = {
+    "examples_dirs": [str(ROOT / "examples" / "gallery")],
+    "gallery_dirs": ["gallery"],
+    "filename_pattern": re.escape(os.sep),  # run every script
+    "within_subsection_order": ExplicitOrder(gallery_order),
+    "backreferences_dir": "gallery/backreferences",
+    "doc_module": ("oriel",),
+    "reset_modules": ("matplotlib",),
+    "capture_repr": (),
+    "image_srcset": ["2x"],
+    "min_reported_time": 3600,  # seconds: running times vary, so none is shown
+    "write_computation_times": False,
+    "show_signature": False,
+}
+
 html_theme = "pydata_sphinx_theme"
 html_title = "Oriel"
 html_static_path = ["_static"]
-html_css_files = ["oriel.css"]
+html_css_files = ["oriel.css", "gallery.css"]
 html_show_sourcelink = False
 html_theme_options = {
     "navbar_align": "left",

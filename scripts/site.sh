@@ -19,7 +19,8 @@ export KERAS_BACKEND=torch JAX_PLATFORMS=cpu
 doxygen -q - <<END
 PROJECT_NAME = Oriel
 INPUT = include/oriel
-EXCLUDE = include/oriel/c.h
+INPUT_FILTER = "$python scripts/site/header_comments.py"
+INCLUDE_PATH = include
 RECURSIVE = YES
 FILE_PATTERNS = *.h
 OUTPUT_DIRECTORY = $work/doxygen
@@ -30,13 +31,15 @@ XML_PROGRAMLISTING = NO
 ENABLE_PREPROCESSING = YES
 MACRO_EXPANSION = YES
 EXPAND_ONLY_PREDEF = YES
-PREDEFINED = ORIEL_API= ORIEL_HD= __extension__=
+PREDEFINED = ORIEL_API= ORIEL_C_API= ORIEL_HD= __extension__=
+EXCLUDE_SYMBOLS = *::detail *::detail::* given_by_name
+EXTRACT_ALL = YES
+WARN_AS_ERROR = FAIL_ON_WARNINGS
 QUIET = YES
-WARN_IF_UNDOCUMENTED = NO
 STRIP_FROM_PATH = .
 END
 
-"$python" scripts/site/sources.py "$work/pages" "$oriel" "$portrait"
+"$python" scripts/site/sources.py "$work/pages" "$work/doxygen/xml" "$oriel" "$portrait"
 ORIEL_SITE_ROOT=$(pwd) ORIEL_SITE_XML="$work/doxygen/xml" \
   "$python" -m sphinx -q -W --keep-going -b html -d "$work/doctrees" "$work/pages" "$work/html"
 rm -rf "$out.old"

@@ -1,12 +1,10 @@
 """Prepares the pages of the documentation site: those of docs/, the project's pages, and the generated reference.
 
-Usage: sources.py FOLDER ORIEL PORTRAIT. FOLDER is replaced; ORIEL and PORTRAIT are the programs whose help becomes pages.
-What GitHub shows and Sphinx does not is changed: links to files that are not pages become their paths, pictures with a dark
+Usage: sources.py FOLDER XML ORIEL PORTRAIT. FOLDER is replaced; XML is what Doxygen wrote, ORIEL and PORTRAIT are the programs whose
+help becomes pages. What GitHub shows and Sphinx does not is changed: links to files that are not pages become their paths, pictures with a dark
 variant two images, kinds of blocks that only tests know plain text.
 """
 
-import importlib
-import inspect
 import os
 import re
 import shutil
@@ -14,25 +12,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+from reference_cpp import c_page, cpp_pages, entries
+from reference_python import python_pages
+
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
 PROJECT_PAGES = ("CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md", "CODE_OF_CONDUCT.md")
-MODULES = {
-    "oriel": "Arrays",
-    "oriel.torch": "PyTorch",
-    "oriel.jax": "JAX",
-    "oriel.keras": "Keras",
-    "oriel.onnx": "ONNX",
-    "oriel.mpi": "Distributed tensors over MPI",
-    "oriel.tile": "Kernels for tile accelerators",
-    "oriel.threadpool": "Threads: threadpoolctl",
-}
-CPP_HEADERS = {
-    "Calls": ["pool.h", "problem.h", "reduce.h", "executor.h"],
-    "Tensors and types": ["tensor.h", "types.h", "window.h", "version.h"],
-    "Distributed tensors": ["distributed.h", "distributed/local_pool.h", "distributed/transport.h", "distributed/mpi.h"],
-    "Networks": ["nn/unet.h", "nn/weights.h"],
-}
 FENCES = {"output": "text", "pool": "text", "octave": "matlab"}
 LINK = re.compile(r"(?<!!)\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^)\s]+)\)")
 PICTURE = re.compile(r"<picture>\s*<source[^>]*srcset=\"(?P<dark>[^\"]+)\">\s*<img alt=\"(?P<alt>[^\"]*)\" src=\"(?P<light>[^\"]+)\">\s*</picture>")
@@ -96,37 +81,6 @@ def write_pages(folder):
             shutil.copyfile(path, folder / path.relative_to(DOCS))
 
 
-def public_names(module):
-    """The names of a module's interface, functions and classes, in the order of its __all__."""
-    return [name for name in module.__all__ if inspect.isclass(getattr(module, name)) or callable(getattr(module, name))]
-
-
-def write_python(folder):
-    os.environ.setdefault("KERAS_BACKEND", "torch")
-    title = "Python"
-    index = [title, "=" * len(title), "", "Every public name, by module. The guide is :doc:`/python`.", "", ".. toctree::", ""]
-    for name, words in MODULES.items():
-        module = importlib.import_module(name)
-        index.append(f"   {name}")
-        heading = f"{name}: {words}"
-        lines = [heading, "=" * len(heading), "", f".. currentmodule:: {name}", "", ".. autosummary::", "   :toctree: generated/", ""]
-        write(folder, f"reference/python/{name}.rst", "\n".join([*lines, *(f"   {each}" for each in public_names(module)), ""]))
-    write(folder, "reference/python/index.rst", "\n".join([*index, ""]))
-
-
-def write_cpp(folder):
-    lines = ["C++", "===", "", "Every public header, as its comments describe it. The guide is :doc:`/cpp`; the tile language has :doc:`/tile`.", ""]
-    for words, headers in CPP_HEADERS.items():
-        lines += [words, "-" * len(words), ""]
-        for header in headers:
-            title = f"oriel/{header}"
-            lines += [title, "~" * len(title), "", f".. doxygenfile:: {Path(header).name}", ""]
-    write(folder, "reference/cpp.rst", "\n".join(lines))
-    text = ["C", "=", "", "The C interface, ``oriel/c.h``. The guide is :doc:`/c`.", "", ".. literalinclude:: c.h", "   :language: c", ""]
-    write(folder, "reference/c.rst", "\n".join(text))
-    shutil.copyfile(ROOT / "include/oriel/c.h", folder / "reference/c.h")
-
-
 def help_of(program, *words):
     result = subprocess.run([program, *words, "--help"], capture_output=True, text=True, env={**os.environ, "NO_COLOR": "1", "COLUMNS": "100"})
     if result.returncode != 0:
@@ -137,7 +91,7 @@ def help_of(program, *words):
 def subcommands(text):
     """The words under `Subcommands:` in a help text."""
     part = text.partition("Subcommands:")[2]
-    return re.findall(r"^  (\w+)", part.split("\n\n")[0], re.MULTILINE)
+    return re.findall(r"^  ([\w-]+)", part.split("\n\n")[0], re.MULTILINE)
 
 
 def write_command(folder, programs):
@@ -156,9 +110,10 @@ def main():
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     write_pages(folder)
-    write_python(folder)
-    write_cpp(folder)
-    write_command(folder, sys.argv[2:])
+    found = entries(sys.argv[2])
+    for name, text in {**python_pages(), **cpp_pages(found), "c": c_page(found)}.items():
+        write(folder, f"reference/{name}.rst", text)
+    write_command(folder, sys.argv[3:])
 
 
 if __name__ == "__main__":
