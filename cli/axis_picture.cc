@@ -118,10 +118,13 @@ void dropped_facts(const Problem& problem, const Axis& a, std::vector<std::strin
     out.push_back(text + ".");
   } else if (!problem.pool.windows.ceil_mode && problem.pool.windows.padding == Padding::given) {
     const index_t ceil_out = with_ceil(a, true).out;
-    out.push_back(ceil_out == a.out
-                      ? fmt::format("Every tail input is read; ceil would change nothing.")
-                      : fmt::format("Every tail input is read; ceil would add a partial window and give {}.",
-                                    plural(ceil_out, "output")));
+    const std::string outputs = plural(ceil_out, "output");
+    out.push_back(
+        "Every tail input is read; ceil would " +
+        (ceil_out == a.out ? "change nothing."
+         : ceil_out > a.out
+             ? fmt::format("add a partial window and give {}.", outputs)
+             : fmt::format("drop the last window, which starts after the last input, and give {}.", outputs)));
   }
   if (const index_t holes = count_holes(a); holes > 0)
     out.push_back(

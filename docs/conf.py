@@ -2,11 +2,13 @@
 
 import os
 import re
+import sys
 from pathlib import Path
 
 from sphinx_gallery.sorting import ExplicitOrder
 
 ROOT = Path(os.environ["ORIEL_SITE_ROOT"])  # the project: scripts/site.sh sets it, as these pages are built elsewhere
+sys.path.insert(0, str(ROOT / "scripts" / "site"))  # docstrings.py
 
 project = "Oriel"
 author = "The Oriel developers"
@@ -21,6 +23,7 @@ extensions = [
     "breathe",
     "sphinx_design",
     "sphinx_copybutton",
+    "docstrings",
     "sphinx_gallery.gen_gallery",
 ]
 root_doc = "index"
@@ -32,12 +35,14 @@ myst_enable_extensions = ["colon_fence"]
 templates_path = ["_templates"]
 autosummary_generate = True
 autodoc_typehints = "none"  # docstrings give the types
+autodoc_inherit_docstrings = False  # those of torch.nn.Module say nothing about a pool
 numpydoc_show_class_members = False
-default_role = "literal"  # single backticks in docstrings are code
+default_role = "py:obj"  # single backticks in docstrings are code, and a link if they hold a public name
 
 breathe_projects = {"oriel": os.environ["ORIEL_SITE_XML"]}
 breathe_default_project = "oriel"
 breathe_domain_by_extension = {"h": "cpp"}
+breathe_domain_by_file_pattern = {"*/c.h": "c"}
 cpp_id_attributes = ["ORIEL_API", "ORIEL_C_API"]
 
 # Not mistakes in the text: `…` in a program's output, which no lexer knows, and namespaces that each header opens.
@@ -71,6 +76,8 @@ html_title = "Oriel"
 html_static_path = ["_static"]
 html_css_files = ["oriel.css", "gallery.css"]
 html_show_sourcelink = False
+html_copy_source = False  # scripts/site/copies.py writes the pages as Markdown
+html_show_search_summary = False  # a page from a file cannot fetch others
 html_theme_options = {
     "navbar_align": "left",
     "header_links_before_dropdown": 8,

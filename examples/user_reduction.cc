@@ -1,4 +1,4 @@
-// A reduction of one's own: the range (largest minus smallest) of every window, through the engine's own folds.
+// A reduction of your own: the range (largest minus smallest) of every window, through the engine's own folds.
 #include <algorithm>
 #include <cstdio>
 #include <limits>

@@ -7,7 +7,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 BEGIN, END = "<!-- networks: begin -->\n", "<!-- networks: end -->\n"
-IN_README = ("SqueezeNet 1.1", "BN-Inception", "DenseNet-121", "ResNet-50", "SPPF head, 512 channels")
+IN_README = ("SqueezeNet 1.1", "BN-Inception", "ResNet-50", "SPPF head, 512 channels")
 
 
 def times(result, of):

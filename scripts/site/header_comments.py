@@ -1,49 +1,84 @@
 """A filter for Doxygen: prints a public header with its comments in the forms that Doxygen reads. Usage: header_comments.py FILE.
 
-The headers have short forms of their own: a comment before a declaration of c.h, a comment behind a member, an indented table or
-program in a comment. What is written does not change.
+The headers are written for readers: a comment before a declaration of c.h or behind a member is an ordinary one, a comment may hold
+an indented table or program, and may be for the functions on the next lines, too. What is said does not change.
 """
 
 import re
 import sys
 from pathlib import Path
 
-MEMBER = re.compile(r"^(  [^/]*[;,{}] +)// ([^/].*)$", re.MULTILINE)  # `int pooled = 0;  // number of pooled axes`
+MEMBER = re.compile(r"^(  (?!return)[^\s/][^/\n]*[;,{}] +)// ([^/].*)$", re.MULTILINE)  # `int pooled = 0;  // number of pooled axes`
 C_MEMBER = re.compile(r"^(  [^/\n]*[;,0-9] +)/\* ")  # `void* data;  /* element (0, 0, ...) */`
-INDENTED = re.compile(r"^ *///   +\S")
+TUPLES = re.compile(r"^template <[^\n]*\nstruct std::tuple_[^\n]*\{(?:\};|\n.*?^\};)\n", re.MULTILINE | re.DOTALL)  # Doxygen loses its way
+BLOCK = re.compile(r"(?:^ *///(?!<).*\n)+", re.MULTILINE)
+OPENS = re.compile(r"^\s*(class|struct|enum|namespace|extern)\b[^;]*\{$")
 PAGE = re.compile(r"\b([a-z]+)\.md in share/doc/oriel")
 
 
 def of_c(text):
-    """c.h: its comments in C's own form become ones of Doxygen; the first one describes the file."""
-    text = text.replace("/* ", "/** \\file\n * ", 1)
-    lines = []
-    for line in text.split("\n"):
-        line = C_MEMBER.sub(r"\1/**< ", line)
-        lines.append(re.sub(r"^( *)/\* ", r"\1/** ", line))
+    """c.h: its comments become ones of Doxygen; the first one describes the file."""
+    lines = [re.sub(r"^( *)/\* ", r"\1/** ", C_MEMBER.sub(r"\1/**< ", line)) for line in text.split("\n")]
+    lines[0] = lines[0].replace("/** ", "/** \\file\n * ")
     return "\n".join(lines)
 
 
-def of_cpp(text):
-    """Other headers: comments behind members, and indented lines, which are shown as they are."""
-    text = re.sub(r"template <[^>]*(?:\.\.\.)?[^>]*>\nstruct std::tuple_\w+<.*?\};?\n", "", text, flags=re.DOTALL)
-    lines, shown, in_list = [], False, False
-    for line in MEMBER.sub(r"\1///< \2", text).split("\n"):
-        in_list = line.lstrip().startswith("///") and (in_list or re.match(r" */// - ", line) is not None)
-        indented = INDENTED.match(line) is not None and not in_list
-        if indented != shown:
-            lines.append("/// @endverbatim" if shown else "/// @verbatim")
+def block(match):
+    """A block of `///`: as `/** … */`, if it has indented lines, which are shown as they are. `T<X>` is no tag of HTML."""
+    lines = [re.sub(r"^ */// ?", "", line) for line in match[0].splitlines()]
+    shown, in_list, out = False, False, []
+    for line in lines:
+        in_list = line != "" and (in_list or line.startswith("- "))
+        indented = line.startswith("  ") and not in_list
+        out += ["@verbatim" if indented else "@endverbatim"] * (indented != shown)
         shown = indented
-        if line.lstrip().startswith("///") and not indented:
-            line = re.sub(r"<(?=[A-Za-z])(?!/)(?<!///<)", r"\\<", line)
-        lines.append(line)
-    return "\n".join(lines)
+        out.append(line if shown else re.sub(r"<(?=[A-Za-z])", r"\\<", line))
+    out += ["@endverbatim"] * shown
+    if "@verbatim" in out:
+        return "\n".join(["/**", *out, "*/", ""])
+    indent = re.match(r" *", match[0])[0]
+    return "".join(f"{indent}/// {line}\n" for line in out)
+
+
+def function_of(line):
+    """The name of the function or macro that a line declares, or ""."""
+    found = re.match(r"#define (\w+)|[^(=]*?([\w~]+)\(", line.strip())
+    return (found[1] or found[2]) if found else ""
+
+
+def repeated(text, only_overloads):
+    """The text with the comment of a function before those on the next lines, too, if they have none (and the same name)."""
+    out, comment, name, fresh, inside, declaration = [], [], "", False, False, ""
+    for line in text.split("\n"):
+        words = line.strip()
+        if inside or re.match(r"(/\*\*|///)(?!<)", words):
+            comment = [*comment, line] if inside or (fresh and words.startswith("///")) else [line]
+            fresh, inside = True, (inside or words.startswith("/**")) and "*/" not in words
+        elif not declaration and (not words or OPENS.match(line) or re.match(r"([}/]|\w+:$|#(?!define))", words)):
+            comment, fresh = [], False
+        else:
+            if not declaration and not fresh and comment and function_of(line) and (not only_overloads or function_of(line) == name):
+                out += comment
+            if not declaration:
+                name = function_of(line)
+            fresh, declaration = False, declaration + line
+            is_macro = declaration.startswith("#define")
+            opened = sum(declaration.count(c) for c in "({") - sum(declaration.count(c) for c in ")}")
+            if (is_macro and not words.endswith("\\")) or (not is_macro and opened == 0 and re.search(r"[;}](\s*/[/*].*)?$", words)):
+                comment = [] if re.search(r"/(//|\*\*)<", declaration) or not name else comment
+                declaration = ""
+        out.append(line)
+    return "\n".join(out)
 
 
 def prepared(path):
+    """The text of a header, as Doxygen is to read it."""
     text = Path(path).read_text(encoding="utf-8")
-    text = of_c(text) if Path(path).name == "c.h" else of_cpp(text)
-    return PAGE.sub(r"@verbatim embed:rst:inline :doc:`/\1` @endverbatim", text)
+    if Path(path).name == "c.h":
+        text = repeated(of_c(text), only_overloads=False)
+    else:
+        text = BLOCK.sub(block, repeated(MEMBER.sub(r"\1///< \2", TUPLES.sub("", text)), only_overloads=True))
+    return PAGE.sub(r"\\verbatim embed:rst:inline:doc:`\1.md </\1>`\\endverbatim", text)
 
 
 if __name__ == "__main__":

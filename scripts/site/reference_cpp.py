@@ -33,8 +33,10 @@ KINDS = {
     "typedef": ("Types", "doxygentypedef"),
     "variable": ("Constants and macros", "doxygenvariable"),
     "define": ("Constants and macros", "doxygendefine"),
+    "numbers": ("Numbers", ""),  # an enumeration without a name, of c.h
 }
 INTERNAL = re.compile(r"ORIEL_(C_)?API|ORIEL_HD|ORIEL_DTYPE|ORIEL_OP|\w+_H_|.*::detail::.*")
+BLOCKS = ("verbatim", "programlisting", "itemizedlist", "parameterlist", "simplesect")
 C_ROLES = {"function": "func", "struct": "struct", "typedef": "type", "define": "macro"}
 
 
@@ -55,29 +57,37 @@ class Entry:
 
 
 def summary_of(element):
-    """The first sentence of what a comment says."""
+    """The first sentence of what a comment says, as reStructuredText."""
     for part in ("briefdescription", "detaileddescription"):
         paragraph = element.find(f"{part}/para")
-        if paragraph is not None and (text := text_of(paragraph)):
-            return re.split(r"(?<=[a-z0-9)`\]])[.:] (?=[A-Z])|\. ?$", text)[0] + "."
+        if paragraph is not None and (text := " ".join(text_of(paragraph).split())):
+            return first_sentence(text)
     return ""
+
+
+def first_sentence(text):
+    """Of a text; `e.g.` and `.kernel` end none. With a full stop."""
+    sentence = re.split(r"(?<=[\w)`\]}|])[.:] (?=[A-Z])", text)[0]
+    return sentence.rstrip(".:") + "."
 
 
 def text_of(element):
     """An element's text as reStructuredText, without blocks."""
-    text = element.text or ""
+    text = escaped(element.text)
     for child in element:
-        inner = text_of(child)
         if child.tag == "computeroutput":
-            text += f"``{inner.strip()}``"
-        elif child.tag == "verbatim":
-            text += "" if not inner.startswith("embed:rst:inline") else inner.removeprefix("embed:rst:inline").strip()
-        elif child.tag in ("programlisting", "itemizedlist", "parameterlist", "simplesect"):
-            pass
-        else:
-            text += inner
-        text += child.tail or ""
-    return " ".join(re.sub(r"(?<![`\\])([*_|])(?=\w)", r"\\\1", text).split())
+            text += f"``{''.join(child.itertext()).strip()}``"
+        elif child.tag == "verbatim" and (child.text or "").startswith("embed:rst:inline"):
+            text += child.text.removeprefix("embed:rst:inline").strip()
+        elif child.tag not in BLOCKS:
+            text += text_of(child)
+        text += escaped(child.tail)
+    return text
+
+
+def escaped(text):
+    """Without what reStructuredText reads as marks."""
+    return re.sub(r"[*|`\\]|_(?=\W|$)", r"\\\g<0>", text or "")
 
 
 def arguments_of(member):
@@ -101,17 +111,18 @@ def entries(xml):
     compounds = [compound for compound in compounds if compound is not None]
     types = {compound.findtext("compoundname") for compound in compounds if compound.get("kind") in ("class", "struct")}
     for compound in compounds:
-        kind, name = compound.get("kind"), compound.findtext("compoundname")
-        if kind in ("class", "struct", "concept") and name.rpartition("::")[0] not in types:
-            add(kind, name, compound)
-        if kind not in ("namespace", "file"):
+        whole, name = compound.get("kind"), compound.findtext("compoundname")
+        if whole in ("class", "struct", "concept") and name.rpartition("::")[0] not in types:
+            add(whole, name, compound)
+        if whole not in ("namespace", "file"):
             continue
-        prefix = f"{name}::" if kind == "namespace" else ""
+        prefix = f"{name}::" if whole == "namespace" else ""
         for member in compound.iter("memberdef"):
             if prefix + member.findtext("name") in types:
                 continue  # `typedef struct x x`, and how template arguments are deduced
-            if kind == "namespace" or "c.h" == Path(member.find("location").get("file")).name or member.get("kind") == "define":
-                add(member.get("kind"), prefix + member.findtext("name"), member, arguments_of(member))
+            kind = "numbers" if member.findtext("name").startswith("@") else member.get("kind")
+            if whole == "namespace" or "c.h" == Path(member.find("location").get("file")).name or member.get("kind") == "define":
+                add(kind, prefix + member.findtext("name"), member, arguments_of(member))
     counts = Counter(entry.name for of_header in found.values() for entry in of_header)
     for of_header in found.values():
         of_header.sort(key=lambda entry: entry.line)
@@ -127,7 +138,8 @@ def first_comment(path):
         if not line.startswith("//"):
             break
         lines.append(line.removeprefix("//").removeprefix(" "))
-    return "\n".join(lines).split("\n\n")[0].replace("\n", " ").replace("`", "``").replace("*", r"\*")
+    paragraph = "\n".join(lines).split("\n\n")[0].replace("\n", " ")
+    return "``".join(words if number % 2 else escaped(words) for number, words in enumerate(paragraph.split("`")))
 
 
 def directive(entry):
@@ -151,7 +163,7 @@ def overview(of_header, domain):
     """The table of a page: each name once, and the first sentence of what is said of it."""
     rows = {}
     for entry in of_header:
-        if "operator" in entry.name or "@" in entry.name:
+        if "operator" in entry.name or entry.kind == "numbers":
             continue
         role = "cpp:any" if domain == "cpp" and entry.kind != "define" else f"c:{C_ROLES[entry.kind]}"
         target = f":{role}:`{entry.name.rpartition('::')[2]} <{entry.name}>`"
@@ -164,12 +176,12 @@ def sections(of_header, domain, write_entry):
     by_heading = {}
     for entry in of_header:
         by_heading.setdefault(entry.heading, []).append(entry)
-    lines = overview(of_header, domain)
-    for heading in dict.fromkeys(words for words, _ in KINDS.values()):
-        if heading in by_heading:
-            lines += [heading, "-" * len(heading), ""]
-            for entry in by_heading[heading]:
-                lines += write_entry(entry)
+    headings = [words for words in dict.fromkeys(words for words, _ in KINDS.values()) if words in by_heading]
+    lines = overview([entry for heading in headings for entry in by_heading[heading]], domain)
+    for heading in headings:
+        lines += [heading, "-" * len(heading), ""]
+        for entry in by_heading[heading]:
+            lines += write_entry(entry)
     return lines
 
 
@@ -191,7 +203,8 @@ def cpp_pages(found):
     for words, headers in HEADERS.items():
         guide = f"The guide is :doc:`{GUIDES[words]}`." if words in GUIDES else ""
         index += [words, "-" * len(words), "", guide, ""]
-        index += table([(f":doc:`oriel/{header} <{page_name(header)}>`", first_comment(header)) for header in headers], ("header", "what"))
+        rows = [(f":doc:`oriel/{header} <{page_name(header)}>`", first_sentence(first_comment(header))) for header in headers]
+        index += table(rows, ("header", "what"))
         for header in headers:
             names.append(f"   oriel/{header} <{page_name(header)}>")
             pages[f"cpp/{page_name(header)}"] = cpp_page(header, found[header])
@@ -201,15 +214,12 @@ def cpp_pages(found):
 
 def c_directive(entry):
     """The lines of an entry of c.h. Its enumerations have no names, so they are written here: what each is, and its numbers."""
-    if entry.kind != "enum":
+    if entry.kind != "numbers":
         return directive(entry)
-    lines = [f".. c:enum:: {entry.name}", ""]
-    if entry.summary:
-        lines += [f"   {entry.summary}", ""]
+    lines = [f".. c:enum:: {entry.name}", "   :no-contents-entry:", "", f"   {entry.summary}", ""]
     for value in entry.element.findall("enumvalue"):
-        summary = summary_of(value)
-        lines += [f"   .. c:enumerator:: {value.findtext('name')} {value.findtext('initializer')}", ""]
-        lines += [f"      {summary}", ""] if summary else []
+        lines += [f"   .. c:enumerator:: {value.findtext('name')} {value.findtext('initializer')}", "      :no-contents-entry:", ""]
+        lines += [f"      {summary_of(value)}", ""]
     return lines
 
 

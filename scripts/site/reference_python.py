@@ -101,7 +101,7 @@ def module_page(name, words):
     others = aliases(module)
     for task, members in grouped(name, [each for each in public_names(module) if each not in others]).items():
         lines += [task, "-" * len(task), ""] if task else []
-        lines += [".. autosummary::", "   :toctree: generated/", "", *(f"   {each}" for each in members), ""]
+        lines += [".. autosummary::", "   :toctree: generated/", "   :nosignatures:", "", *(f"   {each}" for each in members), ""]
     if others:
         lines += ["Other names", "-----------", ""]
     for other, real in others.items():

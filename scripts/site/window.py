@@ -3,6 +3,8 @@
 Usage: window.py PAGES MODULE. PAGES is the folder that sources.py wrote, MODULE the folder with oriel.mjs and oriel.wasm (`make wasm`
 builds it). Writes PAGES/_static/window/oriel-module.js, one classic script with both files, as browsers load neither modules nor
 data from files, and the elements and scripts of the explainer into PAGES/learn/window.md. Without the module, the page says so.
+
+window.py --script FILE MODULE writes that script alone.
 """
 
 import base64
@@ -50,7 +52,7 @@ def bundle(module, wasm):
 
 
 def live_part(root):
-    """What the page has in place of its `div`; `root` is the way from the page to the top of the site."""
+    """What the page has instead of its `div`; `root` is the way from the page to the top of the site."""
     static = f"{root}{STATIC}"
     lines = [
         f'<link rel="stylesheet" href="{static}/window.css">',
@@ -60,25 +62,31 @@ def live_part(root):
     return "\n".join(lines)
 
 
+def write_script(file, module):
+    try:
+        text = bundle((module / "oriel.mjs").read_text(encoding="utf-8"), (module / "oriel.wasm").read_bytes())
+    except (OSError, ValueError) as error:
+        sys.exit(f"window.py: {error}")
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(text, encoding="utf-8")
+
+
 def main(pages, module):
     page = pages / PAGE
     text = page.read_text(encoding="utf-8")
     if len(PLACE.findall(text)) != 1:
         sys.exit(f'window.py: {PAGE} must have one <div id="oriel-window"> with its </div>, each in a line of its own')
-    files = [module / "oriel.mjs", module / "oriel.wasm"]
-    missing = [file.name for file in files if not file.is_file()]
+    missing = [name for name in ("oriel.mjs", "oriel.wasm") if not (module / name).is_file()]
     if missing:
         print(f"site: {module} has no {missing[-1]}: the page learn/window has no live part; make wasm builds it", file=sys.stderr)
         page.write_text(PLACE.sub(lambda _: MISSING, text), encoding="utf-8")
         return
-    try:
-        script = bundle(files[0].read_text(encoding="utf-8"), files[1].read_bytes())
-    except ValueError as error:
-        sys.exit(f"window.py: {error}")
-    (pages / STATIC).mkdir(parents=True, exist_ok=True)
-    (pages / STATIC / "oriel-module.js").write_text(script, encoding="utf-8")
+    write_script(pages / STATIC / "oriel-module.js", module)
     page.write_text(PLACE.sub(lambda _: live_part("../"), text), encoding="utf-8")
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), Path(sys.argv[2]))
+    if sys.argv[1:2] == ["--script"]:
+        write_script(Path(sys.argv[2]), Path(sys.argv[3]))
+    else:
+        main(Path(sys.argv[1]), Path(sys.argv[2]))

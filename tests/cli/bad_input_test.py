@@ -36,7 +36,7 @@ def x(tmp_path):
         (npy(DICT % ("<f4", "(2, 2)"))[:30], "x.npy: the .npy file is cut off: the header needs"),
         (npy(DICT % ("|O", "(2, 2)"), bytes(32)), "has dtype '|O', Python objects; allowed: f8 f4 f2"),
         (npy(DICT % ("<c16", "(2, 2)"), bytes(64)), "has dtype '<c16'; allowed: f8 f4 f2"),
-        (npy(DICT % ("<V2", "(2, 2)"), bytes(8)), "may be bf16; ask for it (--dtype bf16)"),
+        (npy(DICT % ("<V2", "(2, 2)"), bytes(8)), "may be bf16; --dtype bf16 reads it as such"),
         (npy(DICT % ("<f4", "(-2, 2)"), bytes(16)), "has the extent '-2'; allowed: >= 0"),
         (npy(DICT % ("<f4", "(4611686018427387904, 4)"), bytes(16)), "allowed: at most 2^63 - 1 bytes"),
         (npy(DICT % ("<f4", "(99999999999999999999,)"), bytes(16)), "allowed: 0 to 2^63 - 1"),

@@ -90,7 +90,7 @@ def test_a_pipe_gives_exactly_what_its_header_says(tmp_path):
 
 
 @pytest.mark.parametrize("more, reason", [([], "three quarters of this machine's memory; --memory allows more"),
-                                          (["--memory", "1GiB"], "what --memory leaves beside the program's own ")])
+                                          (["--memory", "1GiB"], "what --memory leaves after the program's own ")])
 def test_a_header_beyond_the_memory(tmp_path, more, reason):
     text = refused_while_open(tmp_path, header((1 << 20, 1 << 28)), *more)
     assert text.startswith("oriel pool: standard input: shape 1048576x268435456 of f32 takes 1073741824 MiB of memory; allowed: at most ")
@@ -118,14 +118,14 @@ def test_archives(tmp_path):
 def test_pictures(tmp_path):
     (tmp_path / "huge.png").write_bytes(png(100_000, 100_000))
     peak, text = peak_of(tmp_path, "pool", "huge.png", "y.png", "-k", 2, "--memory", "1GiB", code=1)
-    assert "huge.png: the picture of 100000x100000 pixels takes " in text and "allowed: at most " in text
+    assert "huge.png: the image of 100000x100000 pixels takes " in text and "allowed: at most " in text
     assert peak < 100 << 20
     width, height = 4000, 3000
     (tmp_path / "x.png").write_bytes(png(width, height, bytes((1 + 3 * width) * height)))
     peak, _ = peak_of(tmp_path, "pool", "x.png", "y.png", "-k", 2, "--memory", "150MiB")
     assert 36_000_000 < peak < 150 << 20
     peak, text = peak_of(tmp_path, "pool", "x.png", "y.png", "-k", 2, "--memory", "80MiB", code=1)
-    assert "x.png: the picture of 4000x3000 pixels takes 69 MiB of memory" in text and peak < 80 << 20
+    assert "x.png: the image of 4000x3000 pixels takes 69 MiB of memory" in text and peak < 80 << 20
 
 
 def test_a_result_beyond_the_memory(refusal, tmp_path):

@@ -400,7 +400,7 @@ def test_pages(oriel, refusal, pages, tmp_path, name):
     assert oriel("pool", name, "y.npy", "-k", 2, "-q").stdout == b""
     streamed = oriel("pool", name, "-", "-k", 2)
     assert streamed.stderr.decode() == f"oriel pool: {name}: the first of 3 images in the file was used ({name}:2 is the second)\n"
-    assert oriel("pool", "-", "y.npy", "-k", 2, input=(tmp_path / name).read_bytes()).stdout.endswith(b"in the file was taken\n")
+    assert oriel("pool", "-", "y.npy", "-k", 2, input=(tmp_path / name).read_bytes()).stdout.endswith(b"in the file was used\n")
     assert json.loads(oriel("pool", name, "y.npy", "-k", 2, "--json").stdout).items() >= {"page": 1, "pages": 3}.items()
     for page in [1, 2, 3]:
         report = oriel("pool", f"{name}:{page}", "y.npy", "-k", 2, "--json").stdout
@@ -408,7 +408,7 @@ def test_pages(oriel, refusal, pages, tmp_path, name):
         assert (np.load(tmp_path / "y.npy") == pages[page - 1][0, 0, 0]).all()
         assert b"pictures" not in oriel("pool", f"{name}:{page}", "y.npy", "-k", 2).stdout
     (tmp_path / "y.npy").unlink()
-    assert refusal("pool", f"{name}:4", "y.npy", "-k", 2) == f"oriel pool: {name}: has no picture 4; allowed: 1 to 3"
+    assert refusal("pool", f"{name}:4", "y.npy", "-k", 2) == f"oriel pool: {name}: has no image 4; allowed: 1 to 3"
     for wrong in ["0", "-1", "two", "", "99999999999"]:
         assert refusal("pool", f"{name}:{wrong}", "y.npy", "-k", 2) == (
             f"oriel pool: {name}:{wrong}: '{wrong}' is not a page; allowed: numbers from 1 to 2147483647")
@@ -418,14 +418,14 @@ def test_one_picture_has_one_page(oriel, refusal, tmp_path):
     Image.fromarray(np.full((6, 8), 9, "u1")).save(tmp_path / "x.png")
     assert json.loads(oriel("pool", "x.png:1", "y.npy", "-k", 2, "--json").stdout)["pages"] == 1
     assert b"picture" not in oriel("pool", "x.png", "y.npy", "-k", 2).stdout
-    assert refusal("pool", "x.png:2", "z.npy", "-k", 2) == "oriel pool: x.png: has no picture 2; allowed: 1, the only one"
+    assert refusal("pool", "x.png:2", "z.npy", "-k", 2) == "oriel pool: x.png: has no image 2; allowed: 1, the only one"
 
 
 def test_pages_become_datasets(oriel, pages, hdf5, tmp_path):
     done = oriel("pool", "pages.tif:3", "o.h5:/y", "-k", 2, "--axes", "0,1", "--json")
     assert json.loads(done.stdout).items() >= {"page": 3, "pages": 3}.items()
     assert (datasets(tmp_path / "o.h5")["y"] == 120).all()
-    assert b"the first of 3 pictures" in oriel("pool", "pages.tif", "o.h5:/y", "-k", 2, "--axes", "0,1").stdout
+    assert b"the first of 3 images" in oriel("pool", "pages.tif", "o.h5:/y", "-k", 2, "--axes", "0,1").stdout
 
 
 def test_a_page_is_not_written(refusal, x, pages):

@@ -17,34 +17,34 @@ COLUMNS = "| Test | Run on | Cases | Passed | Known difference | Failed |\n| ---
 
 INTRODUCTION = """# Peers' own tests, run with Oriel
 
-PyTorch and JAX test their pooling functions with lists of calls. Here the same calls go to Oriel, in the place of the
-peer's function, and what comes out is compared with the peer's. The program is in `tests/conformance`; `make test` runs
-all of it and fails on any difference that has no reason below, and on numbers of cases that are not those of this page.
-(How many of them differ for a known reason depends on the processor, as PyTorch's rounding does.) After a change, write
-the page anew:
+PyTorch and JAX test their pooling functions with lists of calls. Here Oriel runs the same calls instead of the peer's
+function, and the results are compared. The program is in `tests/conformance`; `make test` runs all of it and fails on
+any difference that has no reason below, and if a number of cases differs from this page. (The number of known
+differences depends on the processor, as PyTorch's rounding does.) After a change, write the page
+again:
 
 ```sh
 .venv/bin/python tests/conformance/run.py --write
 ```
 
-A case passes if everything agrees that is compared. It has a known difference if something differs and a predicate
-recomputes that the result is the one which the reason demands. Everything else has failed. No operator and no dtype is
-excused as a whole.
+A case passes if everything that is compared agrees. It has a known difference if something differs and a program
+confirms, by computing it, that the result is the one that the reason predicts. Everything else has failed. No operator
+and no dtype is excluded as a whole.
 """
 
 TORCH = """## PyTorch
 
 The samples are those of `torch.testing._internal`: `op_db`, that is every operator with "pool" in its name, every dtype
-that it lists for CPUs, all samples and all calls that must fail; and `module_db`. Each sample runs as it is, on tensors
-that are not contiguous, and without gradients. Compared are results, indices, the gradient for a random `dy` and the
-second gradient; dtypes, shapes and, but for second gradients, strides.
+that it lists for CPUs, all samples and all calls that must fail; and `module_db`. Each sample runs unchanged, on tensors
+that are not contiguous, and without gradients. Results, indices, the gradient for a random `dy` and the second gradient
+are compared; also dtypes, shapes and, except for second gradients, strides.
 
 - Maxima, unpooled tensors, their gradients and all indices must be equal bit for bit.
 - Averages may be 2^-48 (float64), 2^-20 (float32), 2^-10 (float16) or 2^-7 (bfloat16) of the same average of absolute
   values apart, as the order of additions differs ([S8](semantics.md#s8-order-of-sums)). Lp norms: 1e-13, 1e-5.
-- A call that must fail has to raise RuntimeError, ValueError or TypeError. Where Oriel gives a result instead, it is
+- A call that must fail must raise RuntimeError, ValueError or TypeError. If Oriel returns a result instead, it is
   compared with that of PyTorch for an input padded beforehand, or must be empty.
-- A module has to print its name (after `oriel.torch.`), keep `training`, have no state, and give the same after pickling and `double()`.
+- A module must print its name (after `oriel.torch.`), keep `training`, have no state, and return the same after pickling and `double()`.
 
 `fractional_max_pool2d` and `fractional_max_pool3d` (and their modules) are not run: Oriel has no pools over random
 windows.
@@ -53,17 +53,17 @@ windows.
 JAX = f"""## JAX and flax
 
 The lists are those of JAX 0.10.2: `lax_test.py` and `lax_vmap_test.py` ({len(WINDOWS)} windows for each computation,
-all of them run), `lax_autodiff_test.py`, and what `batching_test.py`, `stax_test.py`, `shape_poly_test.py` and
-`pjit_test.py` pool; and the `PoolTest` of flax's `linen_test.py`. Results of `oriel.jax.reduce_window`, and of
+all of them run), `lax_autodiff_test.py`, and the pools of `batching_test.py`, `stax_test.py`, `shape_poly_test.py` and
+`pjit_test.py`; and the `PoolTest` of flax's `linen_test.py`. Results of `oriel.jax.reduce_window`, and of
 `oriel.reduce_window` on NumPy arrays, are compared with `jax.lax.reduce_window` and with a definition in NumPy.
 
 - Maxima, minima and integers must be equal; float32 sums may be 2^-20 of the sum of absolute values apart.
 - Derivatives (jvp, vjp, forward over reverse, reverse over reverse) may be 2^-18 of the largest element apart from
   those of `jax.lax`.
-- `check_grads` (forward and reverse, float64, JAX's steps and tolerances) goes to order 2 on every fifth window; JAX's
-  test goes to order 3 on ten windows that it draws.
-- Computations that are not Oriel's (products, several operands) are handed to `jax.lax`; they run on every seventh
-  window. That sums, maxima and minima are not handed on is a row of its own.
+- `check_grads` (forward and reverse, float64, JAX's steps and tolerances) checks order 2 on every fifth window; JAX's
+  test checks order 3 on ten random windows.
+- Computations that Oriel does not support (products, several operands) are passed to `jax.lax`; they run on every
+  seventh window. A separate row shows that sums, maxima and minima are not passed on ("handed" in the table).
 - `testReduceWindowShapeDilation` runs with the dilations of its list, which JAX's own test does not use.
 """
 

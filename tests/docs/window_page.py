@@ -1,6 +1,7 @@
-"""The page learn/window without the rest of the site, and the native library in the shoes of the WebAssembly module."""
+"""The page learn/window without the rest of the site, and the native library instead of the WebAssembly module."""
 
 import base64
+import functools
 import json
 import os
 import shutil
@@ -72,9 +73,14 @@ def write_page(folder, scheme="light"):
     return page.as_uri()
 
 
+@functools.cache
+def run_explain(name):
+    return subprocess.run([COMMAND, "explain", "--json", name], capture_output=True, text=True)
+
+
 def explain(name):
     """`oriel explain --json NAME`; a ValueError with its text if it refuses the name."""
-    result = subprocess.run([COMMAND, "explain", "--json", name], capture_output=True, text=True)
+    result = run_explain(name)
     if result.returncode != 0:
         raise ValueError(result.stderr.removeprefix("oriel explain: ").rstrip("\n"))
     return json.loads(result.stdout)

@@ -125,7 +125,7 @@ def test_a_picture_can_be_dropped(visit, pixels):
 
 # ------------------------------------------------------------------------------------- accessibility, looks
 
-ROLES = {"button", "checkbox", "combobox", "group", "image", "img", "link", "listbox", "option", "radio", "region", "slider", "spinbutton", "textbox", "form", "navigation"}
+ROLES = {"button", "checkbox", "combobox", "image", "img", "link", "listbox", "option", "radio", "region", "slider", "spinbutton", "textbox", "form", "navigation"}
 
 
 def test_everything_has_an_accessible_name(visit):

@@ -41,9 +41,8 @@ TEST_F(Bounded, streams_archives_and_pictures) {
             std::string::npos);
 
   const std::string png = written([&](const WriteBytes& w) { write_image(w, ".png", "f.png", small.view); });
-  EXPECT_NE(
-      error_of([&] { read_image(bytes_of(png), "f.png"); }).find("f.png: the picture of 1000x1000 pixels takes 2 "),
-      std::string::npos);  // what libvips decodes, and a copy
+  EXPECT_NE(error_of([&] { read_image(bytes_of(png), "f.png"); }).find("f.png: the image of 1000x1000 pixels takes 2 "),
+            std::string::npos);  // what libvips decodes, and a copy
 }
 
 TEST_F(Bounded, a_swapped_array_takes_its_copy_too) {

@@ -100,7 +100,7 @@ TEST(WriterLock, a_process_that_dies_lets_go) {
   EXPECT_EQ(scratch.files(), std::vector<std::string>{".a.npz.lock"});
   EXPECT_EQ(error_of([&] { WriterLock(path, "a.npz", 30ms); }),
             "a.npz: another process has been writing to it for too long (it holds " + scratch.path(".a.npz.lock") +
-                "); it stays as it is");
+                "); it was not changed");
   ::kill(child, SIGKILL);
   ASSERT_EQ(::waitpid(child, nullptr, 0), child);
   EXPECT_EQ(scratch.files(), std::vector<std::string>{".a.npz.lock"});

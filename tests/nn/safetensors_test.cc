@@ -63,7 +63,7 @@ TEST(Safetensors, RefusesBrokenHeaders) {
   expect_refused(safetensors(R"({"a":{"dtype":"F32","shape":[]}})", ""), "has no data_offsets");
   expect_refused(safetensors(R"({"a":{"dtype":"F32","shape":[],"data_offsets":[0,4],"x":1}})", "1234"), "more than");
   expect_refused(safetensors(R"({"__metadata__":{"x":1}})", ""), "'x', whose value is not a string");
-  expect_refused(safetensors(R"({"__metadata__":[]})", ""), "no object");
+  expect_refused(safetensors(R"({"__metadata__":[]})", ""), "not an object");
 }
 
 TEST(Safetensors, RefusesLyingLengths) {

@@ -41,7 +41,7 @@ TEST(Background, bad_texts_are_named) {
   EXPECT_EQ(error_of([] { parse_background("--background", "blur:nan"); }).substr(0, 30),
             "--background: the radius of 'b");
   EXPECT_EQ(error_of([] { parse_background("background", "blur:x"); }).substr(0, 27), "background: the radius of '");
-  EXPECT_EQ(error_of([] { parse_background("--background", "gradient:#000"); }).substr(0, 45),
+  EXPECT_EQ(error_of([] { parse_background("--background", "gradient:#000"); }).substr(0, 48),
             "--background: 'gradient:#000' is not a gradient;");
 }
 

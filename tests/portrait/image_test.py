@@ -140,7 +140,7 @@ def test_kinds_of_picture(portrait, save, load, tmp_path):
     Image.fromarray(deep[..., 0]).save(tmp_path / "deep.png")
     mask = save("mask.png", np.rint(ALPHA * 255).astype(np.uint8))
     done = portrait("image", "deep.png", "deep_out.png", "--mask", mask)
-    assert b"16 bits" in done.stdout
+    assert b"converted from 16 to 8 bits per sample" in done.stdout
     assert (load("deep_out.png")[90, 120, :3] == seen(ALPHA)[90, 120, 0]).all()
     grey = save("grey.png", seen(ALPHA)[..., 0])
     portrait("image", grey, "grey_out.png", "--mask", mask)
@@ -148,7 +148,7 @@ def test_kinds_of_picture(portrait, save, load, tmp_path):
     frames = [Image.fromarray(seen(ALPHA)), Image.fromarray(seen(ALPHA, person=(0, 0, 0)))]
     frames[0].save(tmp_path / "moving.webp", save_all=True, append_images=frames[1:], lossless=True)
     done = portrait("image", "moving.webp", "still.png", *KEY)
-    assert b"the first of 2 pictures" in done.stdout
+    assert b"the first of 2 images" in done.stdout
     assert load("still.png")[90, 120].tolist() == [*PERSON, 255]
 
 

@@ -98,7 +98,7 @@ def test_pictures_of_a_file(portrait, refusal, several, load, tmp_path, name):
         assert b"images in the file" not in done.stdout
         assert load("out.png")[30, 40].tolist() == [PERSON[0] - 20 * (page - 1), 40, 60, 255]
     (tmp_path / "out.png").unlink()
-    assert refusal("image", f"{name}:4", "out.png", *KEY).endswith(f"{name}: has no picture 4; allowed: 1 to 3")
+    assert refusal("image", f"{name}:4", "out.png", *KEY).endswith(f"{name}: has no image 4; allowed: 1 to 3")
 
 
 def test_pictures_of_the_background_and_the_mask(portrait, several, save, load, tmp_path):

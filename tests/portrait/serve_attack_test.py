@@ -356,7 +356,7 @@ def test_errors_speak_of_what_the_client_sent():
         for query, text in (("background=blur:9999", "background: the radius of 'blur:9999' is not understood; allowed: a number from 1 to 1000"),
                             ("background=%23zz", "background: '#zz' is not a colour"), ("background=gradient:red", "background: 'gradient:red' is not a gradient"),
                             ("bgc=%00", "bgc: '?' is not a number from 0 to 255"), ("om=%00x", "om: '?x' is neither true nor false"), ("%00=1", "?: no such parameter"),
-                            ("format=%00", "format: '.?' is not an image extension"), ("a=1&ae=300", "ae: '300' is no number"),
+                            ("format=%00", "format: '.?' is not an image extension"), ("a=1&ae=300", "ae: '300' is not a number"),
                             ("feather=%0a", "feather: '?' is not a number from 0 to 1000"), ("background=blur:%00", "background: the radius of 'blur:?'")):
             code, body, _ = ask(url, "/api/remove?" + query, PICTURE, {"Content-Type": "image/png"})
             assert code == 400 and error(body).startswith(text), (query, body)

@@ -1,4 +1,4 @@
-"""A pool of drawn people and backgrounds on disk, which training combines anew each time.
+"""A pool of drawn people and backgrounds on disk, which training combines in new ways for every sample.
 
     python apps/portrait/training/pool.py --folder build/portrait/pool --people 3000 --grounds 3000
 

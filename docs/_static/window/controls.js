@@ -55,7 +55,7 @@
 
   function check(key, words, hint, changed) {
     const box = element("input", { type: "checkbox", id: `ow-${key}`, change: () => changed(box.checked) });
-    return element("label", { class: "ow-check", for: box.id }, box, element("span", {}, words, " ", element("small", {}, hint)));
+    return element("label", { class: "ow-check", for: box.id }, box, element("span", {}, words, hint === "" ? [] : [" ", element("small", {}, hint)]));
   }
 
   function slider({ key, label, hint, least, most }, input, changed) {
@@ -90,9 +90,9 @@
     ops.append(normField);
     const sliders = NUMBERS.map((number) => slider(number, (value) => setNumber(number.key, value), changed));
     const paddings = choice("padding", "Padding", PADDINGS, (padding) => set(padding === "given" ? { padding } : { padding, ceil: false }, true)); // same has no ceil mode
-    const linked = check("linked", "Equal padding", "on both sides", (on) => set(on ? { linked: on, after: settings.before } : { linked: on }, true));
-    const ceil = check("ceil", "Ceil mode", "rounds up: a last window may be partial", (on) => set({ ceil: on }, true));
-    const include = check("include", "Count padding", "in the divisor of an average", (on) => set({ include: on }, true));
+    const linked = check("linked", "Equal padding", "", (on) => set(on ? { linked: on, after: settings.before } : { linked: on }, true));
+    const ceil = check("ceil", "Ceil mode", "a last window may be partial", (on) => set({ ceil: on }, true));
+    const include = check("include", "Count padding", "in the divisor", (on) => set({ include: on }, true));
     const root = element("form", { class: "ow-controls", "aria-label": "Windows", submit: (event) => event.preventDefault() },
       ops, element("div", { class: "ow-sliders" }, sliders), element("div", { class: "ow-modes" }, paddings, linked, ceil, include));
 

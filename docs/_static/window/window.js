@@ -5,7 +5,7 @@
 
   const START = "max:f32:8:k3s2";
   const EXAMPLES = [
-    ["kernel and stride", START], ["padding", "avg:f32:7:k3s2p1"], ["dilation", "max:f32:9:k3s1d2"], ["ceil mode", "max:f32:8:k3s2:ceil"],
+    ["stride", START], ["padding", "avg:f32:7:k3s2p1"], ["dilation", "max:f32:9:k3s1d2"], ["ceil mode", "max:f32:8:k3s2:ceil"],
     ["same", "avg:f32:7:k4s2:same:exclude"], ["gaps", "sum:f32:14:k2s5"],
   ];
   const DEFAULTS = {
@@ -70,7 +70,7 @@
         event.preventDefault();
         if (this.explain(this.#field.value.trim(), true)) this.#commit();
       };
-      return element("form", { class: "ow-naming", submit }, element("label", { for: "ow-name" }, "Problem name"), this.#field,
+      return element("form", { class: "ow-naming", "aria-label": "Problem name", submit }, element("label", { for: "ow-name" }, "Problem name"), this.#field,
         element("button", { type: "submit", class: "ow-button" }, "Show"),
         copyButton(() => `${location.href.split("#")[0]}#${this.#problem.name}`, "Copy link", "to this problem"));
     }

@@ -37,6 +37,6 @@ print(len(peaks), "peaks")
 
 figure, panel = plt.subplots(figsize=(7.2, 5.04), layout="constrained")
 panel.imshow(sky)
-panel.scatter(peaks[:, 1], peaks[:, 0], 250, "none", edgecolors="#7ee787")
+panel.scatter(peaks[:, 1], peaks[:, 0], 250, "none", edgecolors="#7ee787", lw=2)
 panel.axis("off")
 plt.show()
