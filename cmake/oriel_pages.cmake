@@ -3,7 +3,7 @@
 function(oriel_install_pages destination)
   set(docs ${PROJECT_SOURCE_DIR}/docs)
   file(GLOB_RECURSE pages RELATIVE ${docs} CONFIGURE_DEPENDS ${docs}/*.md)
-  list(FILTER pages EXCLUDE REGEX "^(developers/.*|index|architecture|cpu|cpu-log|portrait-network|style)\\.md$")
+  list(FILTER pages EXCLUDE REGEX "^(developers/.*|index|architecture|cpu|cpu-log|performance-log|portrait-network|style)\\.md$")
   file(GLOB pictures RELATIVE ${docs} CONFIGURE_DEPENDS ${docs}/images/rules/*.svg ${docs}/images/explain/*.svg)
   foreach(page IN LISTS pages pictures)
     get_filename_component(folder ${page} DIRECTORY)

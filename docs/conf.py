@@ -88,3 +88,4 @@ html_theme_options = {
 }
 copybutton_prompt_text = r"\$ |>>> |\.\.\. "
 copybutton_prompt_is_regexp = True
+copybutton_line_continuation_character = "\\"

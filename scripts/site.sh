@@ -3,7 +3,7 @@
 # oriel with the tools of scripts/requirements-site.txt in .venv. Warnings are errors; a site that failed replaces nothing.
 set -eu
 cd "$(dirname "$0")/.."
-out=${1:-build/site}
+out=$(realpath -m "${1:-build/site}")
 build=${ORIEL_BUILD:-build}
 python=${PYTHON:-.venv/bin/python}
 oriel=${ORIEL_COMMAND:-$build/bin/oriel}
@@ -41,6 +41,7 @@ END
 "$python" scripts/site/sources.py "$work/pages" "$work/doxygen/xml" "$oriel" "$portrait"
 ORIEL_SITE_ROOT=$(pwd) ORIEL_SITE_XML="$work/doxygen/xml" \
   "$python" -m sphinx -q -W --keep-going -b html -d "$work/doctrees" "$work/pages" "$work/html"
+"$python" scripts/site/copies.py "$work/pages" "$work/html"
 rm -rf "$out.old"
 [ ! -e "$out" ] || mv "$out" "$out.old"
 mv "$work/html" "$out"

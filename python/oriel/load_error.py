@@ -9,7 +9,7 @@ import platform
 import re
 import sys
 
-_PIP = "python -m pip install --force-reinstall oriel-pool"
+_PIP = "python -m pip install --force-reinstall WHEEL_OR_CLONE"  # published nowhere yet
 
 
 def _this_python() -> str:

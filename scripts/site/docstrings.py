@@ -12,8 +12,10 @@ def page_link(match):
     return f":doc:`python -m oriel.docs {match[1]} </{page}>`"
 
 
-def link_pages(app, what, name, value, options, lines):
-    lines[:] = [PAGE.sub(page_link, line) for line in lines]
+def change(app, what, name, value, options, lines):
+    """Links pages; leaves out what a constant has from its type."""
+    from_type = what == "data" and value.__doc__ == type(value).__doc__ and lines[:1] == (value.__doc__ or "").splitlines()[:1]
+    lines[:] = [] if from_type else [PAGE.sub(page_link, line) for line in lines]
 
 
 def signature_of_init(app, what, name, value, options, arguments, returned):
@@ -24,13 +26,16 @@ def signature_of_init(app, what, name, value, options, arguments, returned):
     return str(inspect.Signature([each.replace(annotation=inspect.Parameter.empty) for each in parameters])), returned
 
 
-def skip_fields(app, what, name, value, skipped, options):
-    """The fields of a named tuple without a text of their own are in its signature."""
-    return True if str(getattr(value, "__doc__", "")).startswith("Alias for field number") else None
+def skip(app, what, name, value, skipped, options):
+    """Leaves out what a class has from other packages, and fields of named tuples: they are in its signature."""
+    function = getattr(value, "fget", None) or value
+    module = (getattr(function, "__module__", None) or "oriel") if inspect.isroutine(function) else "oriel"
+    is_field = str(getattr(value, "__doc__", "")).startswith("Alias for field number")
+    return True if is_field or module.partition(".")[0] != "oriel" else None
 
 
 def setup(app):
-    app.connect("autodoc-process-docstring", link_pages, priority=400)  # before numpydoc
+    app.connect("autodoc-process-docstring", change, priority=400)  # before numpydoc
     app.connect("autodoc-process-signature", signature_of_init)
-    app.connect("autodoc-skip-member", skip_fields)
+    app.connect("autodoc-skip-member", skip)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

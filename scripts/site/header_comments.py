@@ -13,7 +13,7 @@ C_MEMBER = re.compile(r"^(  [^/\n]*[;,0-9] +)/\* ")  # `void* data;  /* element 
 TUPLES = re.compile(r"^template <[^\n]*\nstruct std::tuple_[^\n]*\{(?:\};|\n.*?^\};)\n", re.MULTILINE | re.DOTALL)  # Doxygen loses its way
 BLOCK = re.compile(r"(?:^ *///(?!<).*\n)+", re.MULTILINE)
 OPENS = re.compile(r"^\s*(class|struct|enum|namespace|extern)\b[^;]*\{$")
-PAGE = re.compile(r"\b([a-z]+)\.md in share/doc/oriel")
+PAGE = re.compile(r" \((\w+)\.md in share/doc/oriel\)| (\w+)\.md in share/doc/oriel")
 
 
 def of_c(text):
@@ -32,7 +32,7 @@ def block(match):
         indented = line.startswith("  ") and not in_list
         out += ["@verbatim" if indented else "@endverbatim"] * (indented != shown)
         shown = indented
-        out.append(line if shown else re.sub(r"<(?=[A-Za-z])", r"\\<", line))
+        out.append(line[2:] if shown else re.sub(r"<(?=[A-Za-z])", r"\\<", line))
     out += ["@endverbatim"] * shown
     if "@verbatim" in out:
         return "\n".join(["/**", *out, "*/", ""])
@@ -71,6 +71,12 @@ def repeated(text, only_overloads):
     return "\n".join(out)
 
 
+def link(match):
+    """The name of an installed page as a link. Breathe writes a blank before it; Doxygen ends `///` too late with one."""
+    page = match[1] or match[2]
+    return f"{',' if match[1] else ' '}\\verbatim embed:rst:inline :doc:`{page}.md </{page}>`\\endverbatim"
+
+
 def prepared(path):
     """The text of a header, as Doxygen is to read it."""
     text = Path(path).read_text(encoding="utf-8")
@@ -78,7 +84,7 @@ def prepared(path):
         text = repeated(of_c(text), only_overloads=False)
     else:
         text = BLOCK.sub(block, repeated(MEMBER.sub(r"\1///< \2", TUPLES.sub("", text)), only_overloads=True))
-    return PAGE.sub(r"\\verbatim embed:rst:inline:doc:`\1.md </\1>`\\endverbatim", text)
+    return PAGE.sub(link, text)
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ import contextlib
 import io
 import re
 import sys
+import tempfile
 from pathlib import Path
 
 import numpy as np
@@ -32,7 +33,7 @@ def variables_of(page):
     found = {}
     for program in programs(page):
         names = {}
-        with contextlib.redirect_stdout(io.StringIO()):
+        with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder), contextlib.redirect_stdout(io.StringIO()):
             exec(compile(program, page, "exec"), names)
         found |= names
     return found

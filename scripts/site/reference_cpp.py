@@ -192,7 +192,7 @@ def page_name(header):
 def cpp_page(header, of_header):
     """The page of a C++ header."""
     title = f"oriel/{header}"
-    lines = [title, "=" * len(title), "", first_comment(header), ""]
+    lines = [title, "=" * len(title), "", ".. highlight:: none", "", first_comment(header), ""]
     return "\n".join([*lines, *sections(of_header, "cpp", directive), ""])
 
 

@@ -17,6 +17,15 @@ BUILD = Path(os.environ.get("ORIEL_BUILD", ROOT / "build"))
 COMMAND = os.environ.get("ORIEL_COMMAND", str(BUILD / "bin" / "oriel"))
 STATIC = ROOT / "docs" / "_static" / "window"
 NATIVE = "http://native.invalid/"
+START = "max:f32:8:k3s2"
+# Dilation, unequal padding, both kinds of same, a window that ceil mode drops, gaps, no input at all, long axes, two axes.
+NAMES = [
+    START, "max:f32:9:k3s1d2", "avg:f32:10:k3s2p1+2", "avg:f32:7:k4s2:same", "min:f32:7:k4s2:same_lower", "max:f32:4:k2s3p1:ceil",
+    "avg:f32:6:k3s2p1:ceil:exclude", "sum:f32:14:k2s5", "lp2:f32:11:k3s2p1:ceil", "lpinf:f32:5:k2", "max:f32:3:k2s1p0+2", "min:f32:1:k1p1",
+    "sum:f32:64:k9s7p3d3:ceil", "max:f32:90:k3s2", "avg:f32:2x6x8:k3x2s2p1", "avg:f32:10:out4", "max:u8:5x9:global",
+]
+# Each is refused with another text.
+INVALID = ["max:f32:3:k5", "max:f32:9:k0", "mix:f32:9:k3", "max", "max:f32:8:q3", "%E0%A4%A", "max:f32:9:k3:exclude:exclude", "max:f32:9:k2s-1"]
 
 sys.path.insert(0, str(ROOT / "scripts" / "site"))
 import window  # noqa: E402

@@ -148,7 +148,7 @@ def test_the_slider_uncovers_the_result(visit):
     upload(page, "me.png")
     said(page, "me.png is done.")
     choose(page, "Blue")
-    blue, slider, y, left, right = (0x2F, 0x6F, 0xB5), page.get_by_role("slider", name=re.compile("as it was")), 12, 12, WIDTH - 12
+    blue, slider, y, left, right = (0x2F, 0x6F, 0xB5), page.get_by_role("slider", name=re.compile("original image")), 12, 12, WIDTH - 12
     box = page.locator("#view").bounding_box()
     assert (box["height"], box["width"]) == (HEIGHT, WIDTH)  # its natural size
     assert near(looks(page)[y, left], GREEN) and near(looks(page)[y, right], blue)

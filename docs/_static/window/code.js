@@ -29,12 +29,12 @@
   }
 
   // Why PyTorch's own functions cannot do this, or nothing if they can.
-  function obstacle(s, span) {
+  function obstacle(s) {
     if (isSame(s)) return `PyTorch has no padding="${s.padding}"`;
     if (s.before !== s.after) return "PyTorch pads both sides alike";
     if (s.op === "lp") return "PyTorch's lp_pool1d has no padding and no dilation, and other rules for signs and borders";
     if (s.dilation > 1 && (s.op === "avg" || s.op === "sum")) return "PyTorch has no dilation for averages and sums";
-    if (s.before * 2 > (s.op === "max" || s.op === "min" ? span : s.kernel)) return "PyTorch refuses padding of more than half a window";
+    if (s.before * 2 > s.kernel) return "PyTorch refuses padding of more than half the kernel";
     return null;
   }
 
@@ -50,18 +50,18 @@
     return s.op === "min" ? `-F.max_pool1d(${words.join(", ")})` : `F.${s.op}_pool1d(${words.join(", ")})`;
   }
 
-  function torch(s, span, values) {
+  function torch(s, values) {
     const x = values ? `torch.tensor([[${values.map((value) => `${value}.`).join(", ")}]])` : `torch.arange(${s.inputs}.0)[None]`;
-    const why = obstacle(s, span), begin = `x = ${x}  # 1 channel of ${s.inputs}`;
+    const why = obstacle(s), begin = `x = ${x}  # 1 channel of ${s.inputs}`;
     if (why !== null)
       return `# ${why};\n# oriel.torch does it, with gradients.\nimport torch\nimport oriel.torch\n\n${begin}\nprint(oriel.torch.${call(`${s.op}_pool1d`, s)})`;
     return `import torch\nimport torch.nn.functional as F\n\n${begin}\nprint(${torchCall(s)})`;
   }
 
   /** [title, text] for each way to write the pool. Settings that are unknown (null) leave the command. */
-  function codeOf(name, settings, span, values) {
+  function codeOf(name, settings, values) {
     const command = ["Command", `oriel explain ${name}`];
-    return settings === null ? [command] : [["Python", python(settings, values)], ["PyTorch", torch(settings, span, values)], command];
+    return settings === null ? [command] : [["Python", python(settings, values)], ["PyTorch", torch(settings, values)], command];
   }
 
   function showCode(pieces) {

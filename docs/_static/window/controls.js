@@ -89,7 +89,8 @@
     const ops = choice("op", "Operation", OPS.map(([op, title]) => [op, op, title]), (op) => set({ op }, true));
     ops.append(normField);
     const sliders = NUMBERS.map((number) => slider(number, (value) => setNumber(number.key, value), changed));
-    const paddings = choice("padding", "Padding", PADDINGS, (padding) => set(padding === "given" ? { padding } : { padding, ceil: false }, true)); // same has no ceil mode
+    const pad = (padding) => set(padding === "given" ? { padding } : { padding, ceil: false }, true); // same has no ceil mode
+    const paddings = choice("padding", "Padding", PADDINGS, pad);
     const linked = check("linked", "Equal padding", "", (on) => set(on ? { linked: on, after: settings.before } : { linked: on }, true));
     const ceil = check("ceil", "Ceil mode", "a last window may be partial", (on) => set({ ceil: on }, true));
     const include = check("include", "Count padding", "in the divisor", (on) => set({ include: on }, true));

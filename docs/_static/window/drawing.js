@@ -93,25 +93,31 @@
   function listWindows(rows, select) {
     const list = element("div", { class: "ow-windows", role: "listbox", tabindex: 0, "aria-label": "Windows, one for each output" }, rows);
     let chosen = -1;
-    const choose = (index, seen) => {
+    const reveal = (row) => { // also sideways, in its box
+      for (const one of row.querySelectorAll(".ow-tap, .ow-padtap, .ow-beyond")) one.scrollIntoView({ block: "nearest", inline: "nearest" });
+    };
+    const choose = (index) => {
       if (index === chosen || index < 0 || index >= rows.length) return;
       rows[chosen]?.setAttribute("aria-selected", "false");
       rows[index].setAttribute("aria-selected", "true");
       list.setAttribute("aria-activedescendant", rows[index].id);
       chosen = index;
       select(index);
-      if (seen) rows[index].scrollIntoView({ block: "nearest", inline: "nearest" });
     };
     const steps = { ArrowDown: 1, ArrowRight: 1, ArrowUp: -1, ArrowLeft: -1 };
     list.addEventListener("keydown", (event) => {
       const to = event.key === "Home" ? 0 : event.key === "End" ? rows.length - 1 : chosen + steps[event.key];
       if (Number.isNaN(to) || event.ctrlKey || event.metaKey || event.altKey) return;
       event.preventDefault();
-      choose(Math.max(0, Math.min(rows.length - 1, to)), true);
+      choose(Math.max(0, Math.min(rows.length - 1, to)));
+      reveal(rows[chosen]);
     });
     for (const [index, row] of rows.entries()) {
-      row.addEventListener("pointerenter", () => choose(index, false));
-      row.addEventListener("click", () => choose(index, false));
+      row.addEventListener("pointerenter", () => choose(index));
+      row.addEventListener("click", () => {
+        choose(index);
+        reveal(row);
+      });
     }
     return { list, choose };
   }
@@ -152,7 +158,7 @@
     const drawn = element("div", {
       class: "ow-drawing", style: `--ow-columns:${bounds[1] - bounds[0] + 1}`, "data-gaps": String((axis.window?.dilation ?? 1) > 1),
     }, head, list);
-    choose(Math.min(chosen, rows.length - 1), false);
+    choose(Math.min(chosen, rows.length - 1));
     return element("div", { class: "ow-axis" }, element("div", { class: "ow-scroll" }, drawn), words, legend(drawn));
   }
 

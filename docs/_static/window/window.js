@@ -80,7 +80,8 @@
       try {
         const { output_shape: shape } = this.#oriel.describe(name);
         if (Math.max(...shape) > MOST_OUTPUTS)
-          throw new Error(`This page lists at most ${MOST_OUTPUTS} outputs of an axis, but the result is ${shape.join("x")}. The command draws it: oriel explain ${name}`);
+          throw new Error(`This page lists at most ${MOST_OUTPUTS} outputs of an axis, but the result is ${shape.join("x")}. ` +
+            `The command draws it: oriel explain ${name}`);
         this.#problem = this.#oriel.explain(name);
       } catch (reason) {
         this.#fail(reason.message);
@@ -132,7 +133,7 @@
       this.#facts.replaceChildren(...orielWindow.showFacts(problem));
       this.#formulas.replaceChildren(...problem.axes.filter((_, i) => !sameAs(problem, i)).map(orielWindow.showFormula));
       const written = values.values?.length <= MOST_VALUES ? values.values : null;
-      const code = orielWindow.codeOf(problem.name, whole ? this.#settings : null, problem.axes[0].window?.span, written);
+      const code = orielWindow.codeOf(problem.name, whole ? this.#settings : null, written);
       this.#code.replaceChildren(...orielWindow.showCode(code));
       this.#picture.update(this.#settings);
       this.#speak();
@@ -144,7 +145,8 @@
       this.#table.hidden = !drawable;
       if (!drawable) {
         const source = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(this.#oriel.explainSvg(name))}`;
-        this.#drawings.replaceChildren(element("div", { class: "ow-scroll" }, element("img", { class: "ow-svg", alt: `The windows of the ${headline}`, src: source })));
+        const image = element("img", { class: "ow-svg", alt: `The windows of the ${headline}`, src: source });
+        this.#drawings.replaceChildren(element("div", { class: "ow-scroll" }, image));
         return;
       }
       this.#drawings.replaceChildren(...axes.map((axis, i) => this.#showAxis(axis, i, known)));
