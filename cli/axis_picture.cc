@@ -120,7 +120,7 @@ void dropped_facts(const Problem& problem, const Axis& a, std::vector<std::strin
     const index_t ceil_out = with_ceil(a, true).out;
     const std::string outputs = plural(ceil_out, "output");
     out.push_back(
-        "Every tail input is read; ceil would " +
+        (is_read(a, a.in - 1) ? "Every tail input is read; ceil would " : "ceil would ") +
         (ceil_out == a.out ? "change nothing."
          : ceil_out > a.out
              ? fmt::format("add a partial window and give {}.", outputs)

@@ -39,6 +39,7 @@ STRIP_FROM_PATH = .
 END
 
 "$python" scripts/site/sources.py "$work/pages" "$work/doxygen/xml" "$oriel" "$portrait"
+"$python" scripts/site/window.py "$work/pages" "${ORIEL_WASM:-build-wasm/build/module}"
 ORIEL_SITE_ROOT=$(pwd) ORIEL_SITE_XML="$work/doxygen/xml" \
   "$python" -m sphinx -q -W --keep-going -b html -d "$work/doctrees" "$work/pages" "$work/html"
 "$python" scripts/site/copies.py "$work/pages" "$work/html"

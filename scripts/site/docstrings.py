@@ -1,7 +1,9 @@
-"""An extension of Sphinx: what the package's docstrings and signatures become in the reference."""
+"""An extension of Sphinx: what docstrings, signatures and the headings in an entry become in the reference."""
 
 import inspect
 import re
+
+from docutils import nodes
 
 PAGE = re.compile(r"`python -m oriel\.docs ([\w/-]+)`")
 
@@ -34,7 +36,16 @@ def skip(app, what, name, value, skipped, options):
     return True if is_field or module.partition(".")[0] != "oriel" else None
 
 
+def plain_headings(app, doctree):
+    """`Members` for Breathe's `Public Members`, and no identifier: it is the same in every entry of a page."""
+    for rubric in doctree.findall(nodes.rubric):
+        if any(name.startswith("breathe-section-title") for name in rubric["ids"]):
+            rubric["ids"] = []
+            rubric[:] = [nodes.Text(rubric.astext().removeprefix("Public ").capitalize())]
+
+
 def setup(app):
+    app.connect("doctree-read", plain_headings)
     app.connect("autodoc-process-docstring", change, priority=400)  # before numpydoc
     app.connect("autodoc-process-signature", signature_of_init)
     app.connect("autodoc-skip-member", skip)

@@ -43,6 +43,7 @@ def test_a_ceil_question_at_a_glance(oriel):
         ("max:f32:7:k3s2:ceil", "ceil changes nothing here: floor gives 3 outputs too."),
         ("max:f32:5:k1s3p2:ceil", "ceil rounds up to 4 outputs, but window 3 would start at coordinate 7, beyond the last input: it is dropped."),
         ("max:f32:7:k3s2", "Every tail input is read; ceil would change nothing."),
+        ("max:f32:9:k3s2p1d2", "\n  ceil would change nothing."),
         ("max:f32:3:k2s1p0+2", "Every tail input is read; ceil would drop the last window, which starts after the last input, and give 3 outputs."),
         ("avg:f32:7:k2s1:same", "same padding: 0 before, 1 after."),
         ("sum:f32:20:k2s5", "9 inputs between windows or taps are never read."),
