@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Checks that the include graph goes down only. Usage: check_floors.py [ROOT]; prints each violation, exits 1 for any.
 
-The floors (docs/architecture.md): a file may include files of its own part and of parts on lower floors. Parts on the
-same floor never include each other, but on the floors of one part (0, 1, 3) that question does not arise. The folders of
+The floors, which docs/architecture.md calls layers (scripts/site/architecture_picture.py draws them from these lists): a file
+may include files of its own part and of parts on lower floors. Parts on the same floor never include each other, but on the
+floors of one part (0, 1, 3) that question does not arise. The folders of
 some parts (wings) have floors of their own; in the CPU backend and the portrait a folder has at most 15 files. In src/io
 and cli no files include each other in a circle, a header and its source counted as one. A file that asks what an
 instruction set can do includes instruction_set.h itself, and asks for no AVX-512 by name. Parts of the Python package

@@ -35,8 +35,9 @@ inline constexpr int kMaxRank = 16;
 /// Largest number of axes that one call may pool.
 inline constexpr int kMaxPooledAxes = 8;
 
-/// The exception that every function of the library throws for a call that it cannot execute. Its text is like
-/// `max_pool: stride must be >= 1, but axis 1 has 0`: the function, the argument, what is allowed, what was given.
+/// The exception of the library's functions for a call that they cannot execute (out of memory: std::bad_alloc). Its
+/// text is like `max_pool: stride must be >= 1, but axis 1 has 0`: the function, the argument, what is allowed, what
+/// was given.
 class ORIEL_API Error : public std::runtime_error {
  public:
   /// The parts of that text, for programs whose functions and arguments have other names.

@@ -12,25 +12,30 @@ import subprocess
 import sys
 from pathlib import Path
 
-from reference_cpp import c_page, cpp_pages, entries
+from reference_cpp import INCLUDE, c_page, cpp_pages, entries, page_name
 from reference_python import python_pages
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
 PROJECT_PAGES = ("CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md", "CODE_OF_CONDUCT.md")
 FENCES = {"output": "text", "pool": "text", "octave": "matlab"}
+# Pages that docs/ does not have: the words of their rows in docs/reference/index.md, which become links.
+GENERATED = {"Python": "python/index.rst", "C++": "cpp/index.rst", "C": "c.rst", "The commands": "command.md"}
 LINK = re.compile(r"(?<!!)\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^)\s]+)\)")
 PICTURE = re.compile(r"<picture>\s*<source[^>]*srcset=\"(?P<dark>[^\"]+)\">\s*<img alt=\"(?P<alt>[^\"]*)\" src=\"(?P<light>[^\"]+)\">\s*</picture>")
 
 
 def site_path(path):
-    """Where a file of the project lies in the site's sources, or None if it is no page or image of it."""
+    """Where a file of the project is in the site's sources, or its page of the reference is; None if the site does not have it."""
     if path == ROOT / "README.md":
         return Path("index.md")
     if path.parent == ROOT and path.name in PROJECT_PAGES:
         return Path("project") / path.name
     if path.is_file() and path.is_relative_to(DOCS):
         return path.relative_to(DOCS)
+    if path.is_relative_to(INCLUDE) and path.suffix == ".h":
+        header = path.relative_to(INCLUDE).as_posix()
+        return Path("reference") / ("c.rst" if header == "c.h" else f"cpp/{page_name(header)}.rst")
     return None
 
 
@@ -74,7 +79,11 @@ def write_pages(folder):
     pages = [*DOCS.rglob("*.md"), *(ROOT / name for name in PROJECT_PAGES)]
     for page in pages:
         target = site_path(page)
-        write(folder, target, prepared(page.read_text(encoding="utf-8"), page, target))
+        text = prepared(page.read_text(encoding="utf-8"), page, target)
+        if page == DOCS / "reference" / "index.md":
+            for words, address in GENERATED.items():
+                text = text.replace(f"| {words} |", f"| [{words}]({address}) |")
+        write(folder, target, text)
     for path in DOCS.rglob("*"):
         if path.is_file() and path.suffix != ".md":
             (folder / path.relative_to(DOCS)).parent.mkdir(parents=True, exist_ok=True)

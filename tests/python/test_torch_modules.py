@@ -272,7 +272,7 @@ CASES = [
      "max_pool2d: x must have dtype float64, .*, but has torch.complex64"),
     (lambda: ot.max_unpool2d(X, X, 2), (TypeError, ValueError), "max_unpool: indices must have dtype int64, but has float32"),
     (lambda: ot.max_unpool2d(X,
-                             X.long() + 500, 2), ValueError, "indices must be -1 or a place in the output's own plane"),
+                             X.long() + 500, 2), ValueError, "indices must be -1 or an index into the output's own plane"),
     (lambda: ot.max_unpool2d(X, X.long(), 2, output_size=(99, 9)), ValueError,
      r"max_unpool2d: output_size must be in \[7, 9\] on axis -2, but is 99"),
     (lambda: ot.max_unpool2d(X, X.long(), 2, output_size=(1, 2, 3)), ValueError,

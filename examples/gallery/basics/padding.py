@@ -14,14 +14,14 @@ from matplotlib.patches import Rectangle
 import oriel
 
 # %%
-# Five inputs in windows of two need one more place: `"same"` adds it after the input,
+# Five inputs in windows of two need one more element: `"same"` adds it after the input,
 # `"same_lower"` before it. Pairs say how much to add before and after each axis.
 
 x = np.random.default_rng(3).permutation(25).reshape(5, 5)
 paddings = {
-    '"valid"': ("valid", ((0, 0), (0, 0))),
-    '"same"': ("same", ((0, 1), (0, 1))),
-    '"same_lower"': ("same_lower", ((1, 0), (1, 0))),
+    "valid": ("valid", ((0, 0), (0, 0))),
+    "same": ("same", ((0, 1), (0, 1))),
+    "same_lower": ("same_lower", ((1, 0), (1, 0))),
     "((1, 0), (0, 1))": (((1, 0), (0, 1)), ((1, 0), (0, 1))),
 }
 

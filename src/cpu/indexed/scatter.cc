@@ -158,7 +158,7 @@ void check_indices(const PlaneWalk& walk, const ConstTensor& index, IndexSpace s
       Error::Fields{.function = in_window ? fmt::format("{}_pool backward", name(walk.problem.pool.op)) : "unpool",
                     .argument = "indices",
                     .allowed = in_window ? "must be of a tap of the output's window, or -1"
-                                         : "must be -1 or a place in the output's own plane of x",
+                                         : "must be -1 or an index into the output's own plane of x",
                     .value = fmt::format("the output at {} has {}", place(output), value_at(output))});
 }
 
