@@ -128,7 +128,8 @@ void add_pool(CLI::App& app, Typed& t) {
       ->check(CLI::Range(1, 4096))
       ->type_name("N");
   pool.add_option("--memory", t.pool_memory,
-                  "memory of each process, e.g. 512MiB (default for .h5: 1GiB); .npy and .h5 files are pooled in "
+                  "memory of each process, e.g. 512MiB (default for .h5, and for .npy under mpirun: 1GiB); .npy and "
+                  ".h5 files are pooled in "
                   "blocks, others must fit")
       ->type_name("BYTES");
   pool.add_option("--deadline", t.pool_deadline,

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <string>
 #include <thread>
@@ -46,6 +47,13 @@ using namespace oriel::cli;
   fmt::print(stderr, "oriel pool: {}", text);
   std::fflush(stderr);
   ::_exit(kExitFailure);
+}
+
+// How many tasks the launcher says it started; 0 if it says nothing.
+int tasks_of_launcher() {
+  for (const char* const name : {"PMI_SIZE", "SLURM_STEP_NUM_TASKS"})
+    if (const char* const tasks = std::getenv(name); tasks != nullptr) return std::atoi(tasks);
+  return 0;
 }
 
 class MpiTeam : public Team {
@@ -201,6 +209,14 @@ int main(int argc, char** argv) {
   MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &level);
   MpiTeam team(watchdog);
   watched.reset();
+  if (team.size() == 1 && tasks_of_launcher() > 1) {
+    fmt::print(stderr,
+               "oriel pool: the launcher started {} tasks, but MPI has one rank; allowed: a launcher of the same MPI "
+               "(with SLURM: srun --mpi=pmi2 or pmix), or ORIEL_MPI=none, which lets each task do all of the work\n",
+               tasks_of_launcher());
+    MPI_Finalize();
+    return kExitFailure;
+  }
   const int code = run(std::vector<std::string>(argv + 1, argv + argc), team);
   watched = team.watch("ending MPI");
   MPI_Finalize();

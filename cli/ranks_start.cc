@@ -42,12 +42,24 @@ Started who_started() {
   return by;
 }
 
+// Each of srun's tasks would write the whole output.
+void refuse_lonely_tasks() {
+  const std::string tasks = variable("SLURM_STEP_NUM_TASKS");
+  if (tasks.empty() || tasks == "1" || !variable("ORIEL_MPI").empty()) return;
+  if (variable("SLURM_PROCID") != "0") std::exit(kExitFailure);  // one of them speaks
+  throw UsageError("oriel pool",
+                   fmt::format("SLURM started {} tasks, but sets neither OMPI_COMM_WORLD_SIZE nor PMI_SIZE; allowed: "
+                               "srun --mpi=pmi2 with MPICH, ORIEL_MPI=openmpi or mpich, or ORIEL_MPI=none, which lets "
+                               "each task do all of the work",
+                               tasks));
+}
+
 }  // namespace
 
 void start_ranks(int argc, char** argv) {
   if (argc < 2 || std::strcmp(argv[1], "pool") != 0) return;
   const Started by = who_started();
-  if (by.mpi.empty()) return;
+  if (by.mpi.empty()) return refuse_lonely_tasks();
   std::error_code none;
   const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", none);
   const std::filesystem::path program = self.parent_path().parent_path() / "libexec" / "oriel" / ("oriel-" + by.mpi);

@@ -273,3 +273,24 @@ def test_the_deadline_is_for_a_step_and_not_for_the_whole(mpi, tmp_path):
     out, text = ranks.process.communicate(timeout=100)
     assert ranks.process.returncode == 0, text
     assert json.loads(out)["seconds"]["all"] > 14
+
+
+def under_slurm(tmp_path, rank, **more):
+    """oriel pool as task `rank` of two that srun started."""
+    slurm = {"SLURM_STEP_NUM_TASKS": "2", "SLURM_PROCID": str(rank)}
+    return subprocess.run([COMMAND, "pool", "x.npy", "y.npy", "-k", "2"], cwd=tmp_path, capture_output=True, env={**ENVIRONMENT, **slurm, **more}, timeout=120)
+
+
+def test_tasks_that_slurm_started_without_an_mpi_are_refused(volume, tmp_path):
+    """Otherwise each task would pool the whole volume and write the same file."""
+    first, second = under_slurm(tmp_path, 0), under_slurm(tmp_path, 1)
+    assert first.returncode == 2 and first.stderr.startswith(b"oriel pool: SLURM started 2 tasks, but sets neither OMPI_COMM_WORLD_SIZE nor PMI_SIZE; allowed: ")
+    assert second.returncode == 1 and second.stderr == b""
+    assert not (tmp_path / "y.npy").exists()
+    assert under_slurm(tmp_path, 1, ORIEL_MPI="none").returncode == 0 and (tmp_path / "y.npy").exists()
+
+
+def test_tasks_whose_mpi_has_one_rank_are_refused(mpi, volume, tmp_path):
+    done = under_slurm(tmp_path, 0, ORIEL_MPI=mpi)
+    assert done.returncode == 1 and b"the launcher started 2 tasks, but MPI has one rank; allowed: " in done.stderr, done.stderr
+    assert not (tmp_path / "y.npy").exists()

@@ -50,8 +50,8 @@ def cuts_of_shapes(function: str, shapes: Sequence[Sequence[int]], grid: Sequenc
         for rank, shape in enumerate(shapes):
             p = rank // after % parts
             if shape[axis] != bounds[p + 1] - bounds[p]:
-                raise ValueError(f"{function}: parts at place {p} of the grid's axis {axis} must have the same extent "
-                                 f"there, but rank {p * after} has {bounds[p + 1] - bounds[p]} and rank {rank} has "
+                raise ValueError(f"{function}: ranks with index {p} along the grid's axis {axis} must have the same extent "
+                                 f"along that axis, but rank {p * after} has {bounds[p + 1] - bounds[p]} and rank {rank} has "
                                  f"{shape[axis]}")
         cuts.append(bounds)
     return cuts
