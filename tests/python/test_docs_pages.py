@@ -53,7 +53,7 @@ def test_no_text_names_a_folder_that_only_the_checkout_has():
     assert not found, found
 
 
-@pytest.mark.parametrize("name, begins", [("S4", "## S4. Ties\n"), ("s12", "## S12. Sizes\n"), ("howto", "# How to"), ("faq.md", "# ")])
+@pytest.mark.parametrize("name, begins", [("S4", "## S4. Ties\n"), ("s12", "## S12. Sizes\n"), ("howto", "# How to"), ("faq.md", "# "), ("microscopy", "# Microscopy\n")])
 def test_rules_folders_and_files(name, begins):
     assert oriel.docs.text(name).startswith(begins)
 

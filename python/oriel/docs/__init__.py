@@ -39,7 +39,8 @@ def path(name: str | None = None) -> Path:
     Parameters
     ----------
     name : str, optional
-        One of `names`, with or without `.md`; a folder's name for its `index`. Without a name: the folder of all pages.
+        One of `names`, with or without `.md`, or the last part of one if no other ends so; a folder's name for its
+        `index`. Without a name: the folder of all pages.
 
     Returns
     -------
@@ -68,7 +69,10 @@ def path(name: str | None = None) -> Path:
     for page in (wanted, f"{wanted}/index"):
         if page in known:
             return _FOLDER / f"{page}.md"
-    near = difflib.get_close_matches(wanted, [*known, *(page.rsplit("/", 1)[-1] for page in known)], 1)
+    ends = [page for page in known if page.rsplit("/", 1)[-1] == wanted]
+    if len(ends) == 1:
+        return _FOLDER / f"{ends[0]}.md"
+    near = ends or difflib.get_close_matches(wanted, [*known, *(page.rsplit("/", 1)[-1] for page in known)], 1)
     hint = f" (did you mean {near[0]!r}?)" if near else ""
     raise ValueError(
         f"oriel.docs: name must be a page or a rule, but is {name!r}{hint}; pages: {', '.join(known)}; "
