@@ -128,9 +128,8 @@ void add_pool(CLI::App& app, Typed& t) {
       ->check(CLI::Range(1, 4096))
       ->type_name("N");
   pool.add_option("--memory", t.pool_memory,
-                  "memory of each process, e.g. 512MiB (default for .h5, and for .npy under mpirun: 1GiB); .npy and "
-                  ".h5 files are pooled in "
-                  "blocks, others must fit")
+                  "memory of each process, e.g. 512MiB (default for .h5 and ranks: 1GiB); .npy and .h5 files are "
+                  "pooled in blocks, others must fit")
       ->type_name("BYTES");
   pool.add_option("--deadline", t.pool_deadline,
                   "under mpirun: stop if a rank makes the others wait longer than this in one step (default: 600s)")
@@ -229,7 +228,7 @@ void add_scale(CLI::App& app, Typed& t) {
       ->group(cluster);
   scale.add_flag("--json", c.json, "print JSON");
   scale.footer(
-      std::string("Counts are exact; times come from a model (docs/distributed.md). Example:\n"
+      std::string("Counts are exact; times come from a model (distributed.md in share/doc/oriel). Example:\n"
                   "  oriel scale max:f32:1x32x1024x1024x1024:k3x3x3s2p1 --grid 64x64x64 --ranks-per-node 64\n") +
       kNameHelp);
 }
@@ -388,7 +387,8 @@ void add_commands(CLI::App& app, Typed& t) {
       "Pooling of arrays and images: the max, min, mean, sum or norm of each position of a sliding window.");
   app.footer(
       "Start with: oriel pool --help, oriel explain max:f32:7:k3s2:ceil\nExit codes: 0 done, 1 failure or difference, "
-      "2 bad command line. NO_COLOR is respected.\n");
+      "2 bad command line. NO_COLOR is respected.\nGuides and rules: share/doc/oriel in the folder of the "
+      "installation, for example semantics.md.\n");
   app.set_version_flag("-V,--version", version(), "Print the version");
   app.require_subcommand(1);
   add_pool(app, t);

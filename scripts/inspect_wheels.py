@@ -47,7 +47,7 @@ def file_problems(names, modules):
     expected = python | {"oriel/_core.pyi", "oriel/py.typed"}
     if missing := sorted(expected - set(names)):
         yield f"it lacks {', '.join(missing)}"
-    if more := sorted(n for n in set(names) - expected - set(modules) if ".dist-info/" not in n):
+    if more := sorted(n for n in set(names) - expected - set(modules) if ".dist-info/" not in n and not n.startswith("oriel/docs/")):
         yield f"it has {', '.join(more)} too"
     for file in ("METADATA", "RECORD", "licenses/LICENSE"):
         if not any(name.endswith(f".dist-info/{file}") for name in names):

@@ -139,7 +139,7 @@ def takes_powers_of_absolute_values(difference: Difference) -> bool:
 
 
 REASONS: tuple[tuple[str, Callable[[Difference], bool]], ...] = (
-    ("PyTorch rounds float16 and bfloat16 after every addition, Oriel once (S7)", rounds_every_addition),
+    ("PyTorch rounds sums of float16 and bfloat16 (some means; gradients of overlapping windows) after every addition, Oriel once (S7)", rounds_every_addition),
     ("PyTorch truncates averages of int64, Oriel rounds them half to even (S7)", truncates_integers),
     (
         "of two elements unpooled to one place Oriel's later one has the gradient, in PyTorch both have it (S10)",
