@@ -1,5 +1,5 @@
-// The door by C functions, for bench/gpu.py, which has ctypes and no binding where only nvcc is: problems by name,
-// device pointers, a stream. 0: done; else the error's text is in `error`.
+// The entry points as C functions, for bench/gpu.py, which has ctypes and no binding where only nvcc is: problems by
+// name, device pointers, a stream. 0: done; else the error's text is in `error`.
 #include <algorithm>
 #include <cstring>
 #include <string>

@@ -41,7 +41,7 @@ def read_suite():
 
 
 class Bridge:
-    """The library's door by its C functions."""
+    """The library's entry points, through its C functions."""
 
     def __init__(self, path):
         self.library = ctypes.CDLL(str(path))

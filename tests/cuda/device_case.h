@@ -1,5 +1,5 @@
-// One problem on the device, every way through the door, compared with the reference bit for bit. Each check returns an
-// empty text or what differs. Needs no library but the reference.
+// One problem on the device, every way through the entry points, compared with the reference bit for bit. Each check
+// returns an empty text or what differs. Needs no library but the reference.
 #pragma once
 
 #include <cmath>

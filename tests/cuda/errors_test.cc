@@ -1,4 +1,5 @@
-// What CUDA refuses, and what the door refuses before it: every error names what it is about, with CUDA's own text.
+// What CUDA refuses, and what the entry points refuse before it: every error names what it is about, with CUDA's own
+// text.
 #include <gtest/gtest.h>
 
 #include "cuda/device/launch.cuh"

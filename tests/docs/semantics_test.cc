@@ -1,4 +1,4 @@
-// Every example of docs/semantics.md is run through the door and its numbers are compared.
+// Every example of docs/semantics.md is run through the entry points and its numbers are compared.
 //
 // An example is a fenced block marked `pool`: a problem name, then lines `x:`, `y:`, `indices:` (`indices tensor:`,
 // `indices window:`), `dy:`, `dx:`, `shape:` (of y) or `error:`, each with values separated by blanks.

@@ -1,4 +1,4 @@
-// A test's way from Python to the door: plain C functions that take a problem name and dense row-major arrays.
+// A test's way from Python to the entry points: plain C functions that take a problem name and dense row-major arrays.
 #include <cstring>
 #include <string>
 

@@ -1,5 +1,5 @@
 // Gradients from stored codes, where the problems are known to be taken: every way of gathering, and scattering. That
-// the door gives the same is in the conformance tests.
+// the entry points give the same is in the conformance tests.
 #include "cpu/code_gradient/gather.h"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
-// Runs a problem through the door and compares every result with the reference. Each function returns an empty text,
-// or what differs.
+// Runs a problem through the entry points and compares every result with the reference. Each function returns an empty
+// text, or what differs.
 #pragma once
 
 #include <fmt/format.h>
@@ -132,7 +132,7 @@ inline std::string check_forward(const Case& c, Layout in, Layout out, const Opt
   return check_codes(c, in, out, options);
 }
 
-/// dx in each way the door offers for the op.
+/// dx in each way the entry points offer for the op.
 inline std::string check_backward(const Case& c, Layout in, Layout out, const Options& options = {}) {
   if (!c.backward) return {};
   const Dtype dtype = c.problem.dtype;

@@ -11,7 +11,7 @@
 namespace oriel::test {
 namespace {
 
-// Everything that the door gives for a problem, one after another.
+// Everything that the entry points give for a problem, one after another.
 std::vector<std::vector<std::byte>> everything(const Problem& p, const std::vector<std::byte>& x,
                                                const std::vector<std::byte>& dy, Layout layout, int threads) {
   const Options options{.threads = threads};
