@@ -36,6 +36,15 @@ def run(*arguments):
     return subprocess.run([sys.executable, str(SCRIPTS / "rule_pictures.py"), ORIEL, *arguments], capture_output=True, text=True)
 
 
+def test_pictures_of_the_lessons_are_up_to_date():
+    """scripts/site/learn_pictures.py draws them with the programs of the pages."""
+    for module in ("oriel", "skimage", "matplotlib", "PIL"):
+        if importlib.util.find_spec(module) is None:
+            pytest.skip(f"NOT CHECKED: there is no {module}, so the pictures of docs/learn were not drawn again")
+    result = subprocess.run([sys.executable, str(SCRIPTS / "learn_pictures.py"), "--check"], capture_output=True, text=True)
+    assert result.returncode == 0, result.stdout + result.stderr
+
+
 def test_pictures_are_up_to_date():
     needs_command()
     result = run("--check")
