@@ -47,6 +47,7 @@ def test_a_wrong_result_is_not_timed(tmp_path):
     assert wrong != script
     program = tmp_path / "wrong.py"
     program.write_text(wrong)
-    done = subprocess.run([sys.executable, program, tmp_path / "out.json", "--quick"], cwd=tmp_path, capture_output=True, text=True)
+    environment = {**os.environ, "PYTHONPATH": f"{ROOT / 'bench'}:{os.environ.get('PYTHONPATH', '')}"}
+    done = subprocess.run([sys.executable, program, tmp_path / "out.json", "--quick"], cwd=tmp_path, env=environment, capture_output=True, text=True)
     assert done.returncode != 0 and "Oriel, NumPy gives another result than PyTorch" in done.stderr, done.stderr
     assert not (tmp_path / "out.json").exists()
