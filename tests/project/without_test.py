@@ -96,6 +96,6 @@ def test_a_command_without_its_program_for_ranks(tmp_path, mpi, variables):
     words = [alone, "pool", "x.npy", "y.npy", "-k", "2"]
     text = run(*words, code=2, env=environment).stderr
     assert text.count("\n") == 1 and text.startswith(f"oriel pool: mpirun of {mpi} started 3 ranks, but ")
-    assert f"allowed: a build where that MPI's development files are (lib{mpi}-dev), one rank, or ORIEL_MPI=none" in text
+    assert f"allowed: a build with that MPI's development files (lib{mpi}-dev), one rank, or ORIEL_MPI=none" in text
     rank = "OMPI_COMM_WORLD_RANK" if mpi == "openmpi" else "PMI_RANK"
     assert run(*words, code=1, env={**environment, rank: "1"}).stderr == ""
