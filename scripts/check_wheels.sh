@@ -42,13 +42,13 @@ make_system() {
   chmod 1777 "$root/dev/shm"
   [ -e "$root/dev/null" ] || mknod -m 666 "$root/dev/null" c 1 3
   [ -e "$root/dev/urandom" ] || mknod -m 444 "$root/dev/urandom" c 1 9
-  rm -rf "$root/work"
-  mkdir -p "$root/tmp" "$root/wheels" "$root/work/tests"
-  chmod 1777 "$root/tmp" "$root/work"
+  rm -rf "$root/trial"
+  mkdir -p "$root/tmp" "$root/wheels" "$root/trial/tests"
+  chmod 1777 "$root/tmp" "$root/trial"
   add_emulator
   rm -f "$root"/wheels/oriel_pool-*
   cp "$work"/dist/*.whl "$root/wheels/"
-  cp tests/python/*.py "$root/work/tests/"
+  cp tests/python/*.py "$root/trial/tests/"
   version=${2#python}
   # shellcheck disable=SC2086
   "$tools/python" -m pip download -q --disable-pip-version-check -d "$root/wheels" --only-binary=:all: --python-version "$version" \
@@ -96,8 +96,8 @@ inside() {
 check_system() {
   pip=$(basename "$root"/wheels/pip-*.whl)
   began=$(date +%s)
-  packages=/work/packages
-  inside "$1" "/wheels/$pip/pip" install -q --no-index --find-links /wheels --no-compile --target /work/packages oriel-pool
+  packages=/trial/packages
+  inside "$1" "/wheels/$pip/pip" install -q --no-index --find-links /wheels --no-compile --target /trial/packages oriel-pool
   installed=$(date +%s)
   inside "$1" -c 'import numpy as np
 import oriel
@@ -106,15 +106,15 @@ print(oriel.max_pool(np.arange(16.0).reshape(4, 4), 2))' | tee "$root/tmp/said"
   ended=$(date +%s)
   echo "check_wheels: $processor $suite $(basename "$1"): installed in $((installed - began)) s, imported and pooled in $((ended - installed)) s"
   # shellcheck disable=SC2086
-  inside "$1" "/wheels/$pip/pip" install -q --no-index --find-links /wheels --no-compile --target /work/others $needs
-  packages=/work/packages:/work/others
+  inside "$1" "/wheels/$pip/pip" install -q --no-index --find-links /wheels --no-compile --target /trial/others $needs
+  packages=/trial/packages:/trial/others
   files=$tests
   if [ -e "$root/emulator" ]; then
     files=$emulated
     echo "check_wheels: left out in emulation, of: $tests; run: $emulated"
   fi
   # shellcheck disable=SC2046,SC2086
-  inside "$1" -m pytest -q -rs -p no:cacheprovider --rootdir /work/tests $(printf '/work/tests/%s ' $files)
+  inside "$1" -m pytest -q -rs -p no:cacheprovider --rootdir /trial/tests $(printf '/trial/tests/%s ' $files)
 }
 
 # The vectors by the library that the wheels hold, on each instruction set, in a system with an older glibc (2.31) that has
