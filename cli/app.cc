@@ -11,6 +11,7 @@
 #include "cli/window_options.h"
 #include "oriel/pool.h"
 #include "quoted.h"
+#include "statistic_rules.h"
 
 namespace oriel::cli {
 namespace {
@@ -42,6 +43,9 @@ constexpr const char* kPoolExamples = R"(Examples:
   oriel pool x.npy y.npy --op avg --kernel 3 --padding 0+1x2+3 --axes 0,1 --exclude-pad
   oriel pool volume.npz:t1 y.npy --op min --kernel 5x5x5 --padding same
   oriel pool x.npy y.npy --op avg --output-size 7 --axes 2,3  adaptive windows
+  oriel pool labels.npy half.npy --op mode --kernel 2 --ignore 0       most frequent label of each block
+  oriel pool dem.npy y.npy --op quantile --quantile 0.9 --kernel 8 --nodata -9999 --min-count 3
+  oriel pool photo.png y.png --op median --footprint disk:2 --stride 1 --padding 2
   oriel pool v.h5:/data out.h5:/pooled --kernel 2x2x2 --memory 512MiB    larger than memory
   mpirun -n 4 oriel pool v.h5:/data out.h5:/pooled --kernel 2x2x2        by four ranks
   cat x.npy | oriel pool - - --kernel 2 > y.npy
@@ -60,8 +64,10 @@ A problem's name is words joined by colons: op, dtype, shape, window, options. F
   avg:f16:1x3x64x64:k3x5p1x2:ceil:exclude
   sum:i32:100:k5s1p0+2            padding 0 before, 2 after
 3x3 after 8x64x112x112 applies to the last two axes; one number, and global, to all axes unless axes2,3 names some.
-Words: k3s2p1d1 global out7x7 same same_lower ceil exclude div9 omit axes1,2 order0,2,3,1 indices codes backward.
-Ops: max min avg sum lp1 lp2 lpinf. Dtypes: f64 f32 f16 bf16 i8 u8 i16 u16 i32 u32 i64 u64 bool.)";
+Words: k3s2p1d1 global out7x7 same same_lower ceil exclude div9 omit axes1,2 order0,2,3,1 indices codes backward
+  mask weights nodata0 min3 frac0.5 fill0 outf64 ignore0 ddof1 disk5 ball2 diamond1 octagon3x2 taps010111010.
+Ops: max min avg sum lp1 lp2 lpinf count any all range midrange first centre median median_mean q0.9 q0.9linear rank2
+  mode mode_first nunique var std rms prod geo harm lse1 soft. Dtypes: f64 f32 f16 bf16 i8 u8 i16 u16 i32 u32 i64 u64 bool.)";
 
 void add_window(CLI::App& pool, WindowOptions& w) {
   const char* const group = "Window";
@@ -100,6 +106,61 @@ void add_window(CLI::App& pool, WindowOptions& w) {
       ->capture_default_str();
 }
 
+void add_valid_taps(CLI::App& pool, Typed& t) {
+  StatisticOptions& s = t.window.statistic;
+  const char* const group = "Valid taps";
+  pool.add_option("--mask", t.pool.mask, "array of IN's shape (bool or u8): elements where it is 0 are left out")
+      ->type_name("FILE")
+      ->group(group);
+  pool.add_option("--weights", t.pool.weights, "array of IN's shape (f32 or f64) that weights the elements")
+      ->type_name("FILE")
+      ->group(group);
+  pool.add_option("--nodata", s.nodata, "elements of this value are left out")->type_name("N")->group(group);
+  pool.add_option("--min-count", s.min_count, "with fewer valid elements in a window the result is --fill")
+      ->type_name("N")
+      ->group(group);
+  pool.add_option("--min-fraction", s.min_fraction, "the same as a share of the elements that exist, 0 to 1")
+      ->type_name("P")
+      ->group(group);
+  pool.add_option("--fill", s.fill, "result of such windows (default: --nodata, else NaN, of integers 0)")
+      ->type_name("N")
+      ->group(group);
+  pool.add_option("--footprint", s.footprint,
+                  "shape of the window: disk:5, ball:2, diamond:1, octagon:3x2, line:9x45 or 010,111,010")
+      ->type_name("SHAPE")
+      ->group(group);
+}
+
+void add_statistics(CLI::App& pool, StatisticOptions& s) {
+  const char* const group = "Values";
+  pool.add_option("--quantile", s.quantile, "of --op quantile: 0 to 1, or several as in 0.25,0.75")
+      ->type_name("Q[,Q...]")
+      ->group(group);
+  pool.add_option("--rank", s.rank, "of --op quantile: place among the sorted elements; negative: from the largest")
+      ->type_name("N")
+      ->group(group);
+  pool.add_option("--method", s.method, "which element a median or quantile is if it lies between two (default: lower)")
+      ->check(CLI::IsMember({"lower", "higher", "nearest", "midpoint", "linear", "inverted_cdf", "scipy"}))
+      ->type_name("METHOD")
+      ->group(group);
+  pool.add_option("--ties", s.ties, "of --op mode: which of several most frequent values (default: lowest)")
+      ->check(CLI::IsMember({"lowest", "highest", "first"}))
+      ->type_name("RULE")
+      ->group(group);
+  pool.add_option("--ignore", s.ignore, "of --op mode: value that wins only where there is no other")
+      ->type_name("N")
+      ->group(group);
+  pool.add_option("--ddof", s.ddof, "of --op var and std: subtracted from the divisor (default: 0)")
+      ->type_name("N")
+      ->group(group);
+  pool.add_option("--sharpness", s.sharpness, "of --op lse: r > 0 (default: 1)")->type_name("R")->group(group);
+  pool.add_flag("--sum", s.sum, "of --op lse: of the sum of the exponentials, not of their mean")->group(group);
+  pool.add_option("--result-dtype", s.result_dtype, "dtype of OUT, e.g. f64 for means of integers")
+      ->check(CLI::IsMember(dtype_names()))
+      ->type_name("DTYPE")
+      ->group(group);
+}
+
 void add_pool(CLI::App& app, Typed& t) {
   CLI::App& pool = *app.add_subcommand("pool", "Pool an array or an image and write the result to a file");
   PoolCommand& c = t.pool;
@@ -108,6 +169,8 @@ void add_pool(CLI::App& app, Typed& t) {
       ->type_name("")
       ->required();
   add_window(pool, t.window);
+  add_statistics(pool, t.window.statistic);
+  add_valid_taps(pool, t);
   pool.add_option(
           "--indices", c.indices,
           "also write the index of each maximum or minimum (int64); may be another array in OUT's archive or HDF5 file")
@@ -280,8 +343,9 @@ PoolCommand finish_pool(Typed& t) {
   if (!(c.deadline > 0)) throw Error(fmt::format("--deadline: must be > 0 s, but is '{}'", t.pool_deadline));
   if (!t.pool_dtype.empty()) c.dtype = parse_dtype(t.pool_dtype);
   c.index_space = t.index_space == "tensor" ? IndexSpace::tensor : IndexSpace::plane;
-  if (!c.indices.empty() && c.pool.op != Op::max && c.pool.op != Op::min)
-    throw Error(fmt::format("--indices: needs --op max or min, but the op is {}", name(c.pool.op)));
+  if (!c.indices.empty() && !detail::selects_tap(c.pool))
+    throw Error(fmt::format("--indices: needs --op max, min, first, centre, median, quantile or mode, but the op is {}",
+                            name(c.pool.op)));
   if (c.indices == "-") throw Error("--indices: cannot be a stream; allowed: a file");
   if (!c.indices.empty() && c.indices == c.out)
     throw Error(fmt::format("--indices: '{}' is OUT too; allowed: another file", c.out));

@@ -7,16 +7,15 @@
 
 namespace oriel::cli {
 
-BlockPool::BlockPool(const distributed::HaloPlan& plan, Dtype dtype, const Extents& order,
-                     std::optional<IndexSpace> space)
-    : plan_(plan), dtype_(dtype), order_(order), space_(space) {}
+BlockPool::BlockPool(const distributed::HaloPlan& plan, const Extents& order, std::optional<IndexSpace> space)
+    : plan_(plan), dtype_(plan.problem().dtype), result_(plan.problem().result), order_(order), space_(space) {}
 
 distributed::Operands BlockPool::operands_of(const distributed::Box& block, const io::Buffer& x, const io::Buffer& y,
                                              const io::Buffer& places) const {
   const Extents shape = plan_.needs(block).shape();
   distributed::Operands operands;
   operands.x = Tensor(x.view.data, dtype_, shape, dense_pitch(shape, order_));
-  operands.y = Tensor(y.view.data, dtype_, block.shape());
+  operands.y = Tensor(y.view.data, result_, block.shape());
   if (space_) operands.indices = Tensor(places.view.data, Dtype::i64, block.shape());
   operands.space = IndexSpace::window;
   return operands;
@@ -33,7 +32,7 @@ void BlockPool::pool(const distributed::Box& block, const distributed::Operands&
   if (space_) distributed::globalise(plan_, block, operands.indices, *space_);
 }
 
-index_t BlockPool::output_bytes() const { return size_bytes(dtype_) + (space_ ? 8 : 0); }
+index_t BlockPool::output_bytes() const { return size_bytes(result_) + (space_ ? 8 : 0); }
 
 index_t BlockPool::bytes_of(const distributed::Box& box) const {
   return plan_.needs(box).element_count() * size_bytes(dtype_) + box.element_count() * output_bytes();
@@ -44,7 +43,7 @@ index_t BlockPool::trial_bytes(const distributed::Box& box, index_t most) const 
   const index_t before = resident_bytes(), peak = peak_bytes();
   {
     const io::Buffer x = io::allocate(dtype_, {std::max<index_t>(plan_.needs(box).element_count(), 1)});
-    const io::Buffer y = io::allocate(dtype_, {box.element_count()});
+    const io::Buffer y = io::allocate(result_, {box.element_count()});
     const io::Buffer places = io::allocate(Dtype::i64, {space_ ? box.element_count() : 1});
     for (const io::Buffer* buffer : {&x, &y, &places})
       std::memset(buffer->view.data, 0,

@@ -12,7 +12,7 @@ namespace oriel::cli {
 class BlockPool {
  public:
   /// `order` is that of the inputs' axes in memory; `space` what the places of extrema count, if they are made too.
-  BlockPool(const distributed::HaloPlan& plan, Dtype dtype, const Extents& order, std::optional<IndexSpace> space);
+  BlockPool(const distributed::HaloPlan& plan, const Extents& order, std::optional<IndexSpace> space);
 
   /// Memory for a block: its inputs, its outputs, and their places if those are made.
   distributed::Operands operands_of(const distributed::Box& block, const io::Buffer& x, const io::Buffer& y,
@@ -28,7 +28,7 @@ class BlockPool {
 
  private:
   const distributed::HaloPlan& plan_;
-  Dtype dtype_;
+  Dtype dtype_, result_;  // of inputs and outputs
   Extents order_;
   std::optional<IndexSpace> space_;
 };

@@ -93,7 +93,8 @@ class Search {
     const index_t inputs = product(inputs_), outputs = product(size_);
     constexpr index_t most = std::numeric_limits<index_t>::max() / 64;
     if (inputs > most || outputs > most) return most;
-    return inputs * element + outputs * (element + (rules_.indices ? index_t{8} : 0));
+    const index_t result = size_bytes(plan_.problem().result);
+    return inputs * element + outputs * (result + (rules_.indices ? index_t{8} : 0));
   }
   bool fits() const { return with_scratch(bytes()) <= rules_.memory - rules_.held; }
 
@@ -114,7 +115,7 @@ class Search {
 ChunkRules chunk_rules(const distributed::HaloPlan& plan, const BlockRules& rules) {
   return {.memory = rules.memory - rules.held,
           .parts = rules.parts,
-          .each = size_bytes(plan.problem().dtype) + (rules.indices ? index_t{8} : 0),
+          .each = size_bytes(plan.problem().result) + (rules.indices ? index_t{8} : 0),
           .chunk = rules.input_chunk};
 }
 
@@ -227,7 +228,7 @@ Extents output_chunk(const Problem& problem, const Extents& chunk) {
   constexpr index_t least = index_t{1} << 18;
   const Extents& out = problem.output_shape;
   Extents made;
-  index_t bytes = size_bytes(problem.dtype);
+  index_t bytes = size_bytes(problem.result);
   for (int d = 0; d < out.size(); ++d) {
     const index_t chunks = std::max<index_t>(ceil_div(problem.shape[d], chunk[d]), 1);
     made.push_back(std::clamp<index_t>(ceil_div(out[d], chunks), 1, std::max<index_t>(out[d], 1)));

@@ -61,7 +61,7 @@ void check_whole(const PoolCommand& c, const Problem& problem) {
   const index_t count = element_count(problem.output_shape);
   // Formats other than .npy are made in memory before they are written.
   const bool direct = c.format == "npy" || (c.format.empty() && (c.out == "-" || c.out.ends_with(".npy")));
-  const index_t result = bytes_of(count, size_bytes(problem.dtype) * (direct ? 1 : 2));
+  const index_t result = bytes_of(count, size_bytes(problem.result) * (direct ? 1 : 2));
   const index_t indices = c.indices.empty() ? 0 : bytes_of(count, 8);
   bound_inputs(c);  // what was read is among what the program holds now
   io::check_memory(c.out, fmt::format("a result of shape {}", to_string(problem.output_shape)), result + indices);

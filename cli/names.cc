@@ -14,7 +14,7 @@ std::vector<std::string> dtype_names() {
 
 std::vector<std::string> op_names() {
   return {
-#define ORIEL_OP(op) std::string(name(Op::op)),
+#define ORIEL_OP(op, family) std::string(name(Op::op)),
 #include "oriel/ops.def"
 #undef ORIEL_OP
   };

@@ -20,7 +20,8 @@ inline constexpr double kDefaultDeadline = 600;
 struct PoolCommand {
   std::string in, out;
   Pool pool;
-  std::string indices;  // file for where each maximum was; empty: none
+  std::string mask, weights;  // files of arrays like IN; empty: none
+  std::string indices;        // file for where each maximum was; empty: none
   IndexSpace index_space = IndexSpace::plane;
   std::optional<Dtype> dtype;  // what the input must hold
   std::string format;          // of OUT; empty: its name tells, standard output is .npy

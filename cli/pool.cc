@@ -77,6 +77,27 @@ Problem make_pool_problem(const PoolCommand& command, const io::Array& x) {
   }
 }
 
+// The arrays of --mask and --weights; the function that pools checks their shapes.
+struct Beside {
+  io::Array mask, weights;
+};
+
+// An array of a picture's height and width applies to all channels.
+void add_channels(io::Array& array, const io::Array& x) {
+  if (!x.picture || array.view.rank() + 1 != x.view.rank()) return;
+  array.view.shape.push_back(1);
+  array.view.pitch.push_back(0);
+}
+
+Beside read_beside(const PoolCommand& c, const io::Array& x) {
+  Beside beside;
+  if (!c.mask.empty()) beside.mask = io::read_array(c.mask, std::nullopt);
+  if (!c.weights.empty()) beside.weights = io::read_array(c.weights, std::nullopt);
+  add_channels(beside.mask, x);
+  add_channels(beside.weights, x);
+  return beside;
+}
+
 }  // namespace
 
 int run_pool(const PoolCommand& c) {
@@ -93,6 +114,7 @@ int run_pool(const PoolCommand& c) {
   const io::Array x = io::read_array(c.in, c.dtype);
   check_places(c, x.part);
   const Problem problem = make_pool_problem(c, x);
+  const Beside beside = read_beside(c, x);
   seconds.read = watch.seconds();
   check_whole(c, problem);
 
@@ -105,15 +127,20 @@ int run_pool(const PoolCommand& c) {
   if (indices_place && !share_file(*indices_place, place)) other.emplace(*indices_place);
 
   progress.set("pooling " + to_string(problem));
-  const io::Buffer y = io::allocate(problem.dtype, problem.output_shape);
+  const io::Buffer y = io::allocate(problem.result, problem.output_shape);
   const Options options{.threads = c.threads};
   io::Buffer indices;
   if (indices_place) {
     indices = io::allocate(Dtype::i64, problem.output_shape);
-    forward(problem.pool, {.x = x.view, .y = y.view, .indices = indices.view, .space = c.index_space}, options);
-  } else {
-    forward(problem.pool, {.x = x.view, .y = y.view}, options);
   }
+  forward(problem.pool,
+          {.x = x.view,
+           .y = y.view,
+           .indices = indices.view,
+           .space = c.index_space,
+           .mask = beside.mask.view,
+           .weights = beside.weights.view},
+          options);
   seconds.pool = watch.seconds();
 
   progress.set("writing " + c.out);

@@ -56,7 +56,7 @@ class Run {
         distributed::Partition::balanced(problem_->shape, Extents::filled(problem_->shape.size(), 1));
     plan_.emplace(*problem_, inputs,
                   distributed::Partition::balanced(problem_->output_shape, Extents::filled(problem_->shape.size(), 1)));
-    pooler_.emplace(*plan_, problem_->dtype, in_->order, indices_ ? std::optional(c_.index_space) : std::nullopt);
+    pooler_.emplace(*plan_, in_->order, indices_ ? std::optional(c_.index_space) : std::nullopt);
     const Extents chunk = output_chunk(*problem_, in_->chunk);
     const index_t memory = c_.memory > 0 ? c_.memory : kDefaultMemory;
     const index_t chunk_bytes = in_->chunk.empty() ? 0 : element_count(in_->chunk) * size_bytes(in_->dtype);
@@ -76,7 +76,7 @@ class Run {
     keep_chunks();
     const std::string name = to_string(*problem_);
     team_.expect(result_bytes() + out_.bytes_there() + (indices_ ? indices_->bytes_there() : 0));
-    out_.open({problem_->dtype, problem_->output_shape, chunk, name, in_.get()}, false);
+    out_.open({problem_->result, problem_->output_shape, chunk, name, in_.get()}, false);
     together_ = indices_ && share_file(indices_->place(), out_.place());
     if (indices_) indices_->open({Dtype::i64, problem_->output_shape, chunk, name, nullptr}, together_);
     together(team_, [&] { allocate(); });
@@ -213,7 +213,7 @@ class Run {
 
   void allocate() {
     x_ = io::allocate(problem_->dtype, {blocks_->most_inputs()});
-    y_ = io::allocate(problem_->dtype, {blocks_->most_outputs()});
+    y_ = io::allocate(problem_->result, {blocks_->most_outputs()});
     if (indices_) places_ = io::allocate(Dtype::i64, {blocks_->most_outputs()});
   }
 
@@ -264,6 +264,13 @@ bool goes_in_blocks(const PoolCommand& c, const Team& team) {
 }
 
 int run_pool_in_blocks(const PoolCommand& c, Team& team, ReadWhole read_whole) {
+  if (!c.mask.empty() || !c.weights.empty()) {
+    throw UsageError("oriel pool",
+                     fmt::format("{}: is read whole, so it cannot be combined with --memory, HDF5 files or mpirun",
+                                 c.mask.empty() ? "--weights" : "--mask"));
+  }
+  if (c.pool.q.size() > 1)
+    throw UsageError("oriel pool", "--quantile: must be 1 value with --memory, HDF5 files or mpirun");
   keep_memory_low();
   Progress progress("oriel pool", c.progress && team.rank() == 0);
   progress.set("reading " + c.in);

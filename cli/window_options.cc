@@ -103,8 +103,8 @@ Pool make_pool(const WindowOptions& options) {
   pool.op = parse_op(options.op);
   if (options.global) pool.windows.kind = WindowKind::global;
   if (!options.output_size.empty()) pool.windows.kind = WindowKind::adaptive;
-  if (pool.windows.kind == WindowKind::uniform && options.kernel.empty())
-    throw Error("--kernel: is required (e.g. 2 or 3x3) unless --output-size or --global is given");
+  if (pool.windows.kind == WindowKind::uniform && options.kernel.empty() && options.statistic.footprint.empty())
+    throw Error("--kernel: is required (e.g. 2 or 3x3) unless --output-size, --global or --footprint is given");
   pool.windows.kernel = parse_positive("--kernel", options.kernel);
   pool.windows.stride = parse_positive("--stride", options.stride);
   pool.windows.dilation = parse_positive("--dilation", options.dilation);
@@ -122,6 +122,7 @@ Pool make_pool(const WindowOptions& options) {
     pool.norm = parse_norm(options.norm);
   }
   if (options.nan == "omit") pool.nan = NanPolicy::omit;
+  apply(options.statistic, pool);
   return pool;
 }
 

@@ -4,6 +4,7 @@
 #include <string>
 #include <string_view>
 
+#include "cli/statistic_options.h"
 #include "oriel/problem.h"
 
 namespace oriel::cli {
@@ -17,6 +18,7 @@ struct WindowOptions {
   bool ceil = false;
   bool exclude_pad = false;
   bool global = false;
+  StatisticOptions statistic;
 };
 
 /// Throws Error naming the option, its value and what is allowed.

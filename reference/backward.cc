@@ -4,6 +4,7 @@
 
 #include "reference/geometry.h"
 #include "reference/numbers.h"
+#include "reference/taps.h"
 
 namespace oriel::reference {
 namespace {
@@ -20,6 +21,7 @@ class Backward {
 
   Outcome run() {
     out_.shape = p_.shape;
+    out_.dtype = dtype_v<T>;
     if (p_.op == Op::max || p_.op == Op::min)
       by_winner([](index_t) { return A(1); }, p_);
     else if (p_.op == Op::lp && std::isinf(p_.norm))
@@ -179,6 +181,7 @@ class Backward {
 }  // namespace
 
 Outcome backward(const Pooling& pooling, Dtype dtype, const void* x, const void* dy) {
+  if (is_statistic(pooling)) return backward(pooling, dtype, x, dy, Beside{});
   return visit(dtype, [&]<class T>() {
     return Backward<T>(pooling, static_cast<const T*>(x), static_cast<const T*>(dy)).run();
   });

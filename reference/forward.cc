@@ -4,6 +4,7 @@
 
 #include "reference/geometry.h"
 #include "reference/numbers.h"
+#include "reference/taps.h"
 
 namespace oriel::reference {
 namespace {
@@ -32,6 +33,7 @@ class Forward {
 
   Outcome run() {
     out_.shape = output_shape(p_);
+    out_.dtype = dtype_v<T>;
     const index_t count = count_of(out_.shape);
     for (index_t o = 0; o < count; ++o) {
       output_ = coordinates(out_.shape, o);
@@ -237,6 +239,7 @@ class Forward {
 }  // namespace
 
 Outcome forward(const Pooling& pooling, Dtype dtype, const void* x) {
+  if (is_statistic(pooling)) return forward(pooling, dtype, x, Beside{});
   return visit(dtype, [&]<class T>() { return Forward<T>(pooling, static_cast<const T*>(x)).run(); });
 }
 

@@ -6,6 +6,11 @@
 
 namespace oriel::reference {
 
+inline std::optional<long double> exactly(const std::optional<Scalar>& value) {
+  if (!value) return std::nullopt;
+  return std::visit([](auto v) { return static_cast<long double>(v); }, *value);
+}
+
 inline Pooling from_problem(const Problem& problem) {
   const Pool& pool = problem.pool;
   Pooling out;
@@ -34,6 +39,24 @@ inline Pooling from_problem(const Problem& problem) {
   out.divisor = pool.divisor;
   out.norm = pool.norm;
   out.omit_nan = pool.nan == NanPolicy::omit;
+  out.footprint = pool.footprint.taps;
+  if (pool.windows.kernel.empty() && !pool.footprint.empty()) {
+    out.kernel.assign(pool.footprint.shape.begin(), pool.footprint.shape.end());
+    if (pool.windows.stride.empty()) out.stride = out.kernel;
+  }
+  out.nodata = exactly(pool.nodata);
+  out.fill = exactly(pool.fill);
+  out.ignore = exactly(pool.ignore);
+  out.min_count = pool.min_count;
+  out.min_fraction = pool.min_fraction;
+  out.result = pool.result_dtype;
+  out.q = pool.q;
+  out.rank = pool.rank;
+  out.method = static_cast<Method>(pool.method);
+  out.ties = static_cast<Ties>(pool.tie);
+  out.ddof = pool.ddof;
+  out.sharpness = pool.sharpness;
+  out.sum_of_exponentials = pool.sum_of_exponentials;
   return out;
 }
 

@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <cstring>
+#include <functional>
 #include <limits>
 #include <vector>
 
@@ -44,22 +45,43 @@ T round_to(long double v) {
   return T(static_cast<double>(rounded));
 }
 
+/// The magnitude v * 2^scale to 62 bits, the last one set when anything was lost: rounding that once more is correct
+/// rounding.
+inline long double to_62_bits(wide_uint v, bool lost, int scale) {
+  while (v >> 62 != 0) {
+    lost = lost || (v & 1) != 0;
+    v >>= 1;
+    ++scale;
+  }
+  if (lost) v |= 1;
+  return std::ldexp(static_cast<long double>(static_cast<std::uint64_t>(v)), scale);
+}
+
+/// numerator / denominator, for a denominator from 1 to 2^126, in the same way.
+inline long double fraction(wide_int numerator, wide_int denominator) {
+  const wide_uint below = static_cast<wide_uint>(denominator);
+  const wide_uint above = numerator < 0 ? -static_cast<wide_uint>(numerator) : static_cast<wide_uint>(numerator);
+  wide_uint q = above / below, rest = above % below;
+  int scale = 0;
+  while (rest != 0 && q >> 61 == 0) {  // long division, bit by bit
+    rest *= 2;
+    q = 2 * q + (rest >= below ? 1 : 0);
+    rest %= below;
+    --scale;
+  }
+  const long double result = to_62_bits(q, rest != 0, scale);
+  return numerator < 0 ? -result : result;
+}
+
 /// sum / divisor to 62 bits, the last one set when anything was lost: rounding that once more is correct rounding.
 inline long double quotient(double sum, index_t divisor) {
   if (std::isnan(sum) || std::isinf(sum) || sum == 0) return sum;
   int exponent = 0;
   const double fraction = std::frexp(std::fabs(sum), &exponent);
-  wide_uint numerator = static_cast<wide_uint>(std::ldexp(fraction, 53)) << 74;  // 127 bits
-  wide_uint q = numerator / static_cast<wide_uint>(divisor);
-  bool lost = numerator % static_cast<wide_uint>(divisor) != 0;
-  int scale = exponent - 53 - 74;
-  while (q >> 62 != 0) {
-    lost = lost || (q & 1) != 0;
-    q >>= 1;
-    ++scale;
-  }
-  if (lost) q |= 1;
-  const long double result = std::ldexp(static_cast<long double>(static_cast<std::uint64_t>(q)), scale);
+  const wide_uint numerator = static_cast<wide_uint>(std::ldexp(fraction, 53)) << 74;  // 127 bits
+  const wide_uint q = numerator / static_cast<wide_uint>(divisor);
+  const bool lost = numerator % static_cast<wide_uint>(divisor) != 0;
+  const long double result = to_62_bits(q, lost, exponent - 53 - 74);
   return sum < 0 ? -result : result;
 }
 
@@ -106,35 +128,36 @@ wide_int as_integer(T v) {
 }
 
 // S8 as it is written: P1(a) = x_a, P2m(a) = Pm(a) + Pm(a + m).
-template <class A>
-A perfect_tree(const std::vector<A>& x, std::size_t a, std::size_t m) {
+template <class A, class Add>
+A perfect_tree(const std::vector<A>& x, std::size_t a, std::size_t m, const Add& add) {
   if (m == 1) return x[a];
-  return perfect_tree(x, a, m / 2) + perfect_tree(x, a + m / 2, m / 2);
+  return add(perfect_tree(x, a, m / 2, add), perfect_tree(x, a + m / 2, m / 2, add));
 }
 
 /// The sum of x over S8's tree: the powers of two that make up its size, from the largest down, added left to right.
-template <class A>
-A tree(const std::vector<A>& x) {
+/// `add` may join something else than numbers.
+template <class A, class Add = std::plus<>>
+A tree(const std::vector<A>& x, const Add& add = {}) {
   A sum{};
   std::size_t done = 0;
   for (std::size_t power = std::size_t{1} << 62; power != 0; power /= 2) {
     if ((x.size() & power) == 0) continue;
-    const A part = perfect_tree(x, done, power);
-    sum = done == 0 ? part : sum + part;
+    const A part = perfect_tree(x, done, power, add);
+    sum = done == 0 ? part : add(sum, part);
     done += power;
   }
   return sum;
 }
 
 /// The sum of an array of extents `sizes`: along the first axis, then along the next.
-template <class A>
-A tree(std::vector<A> terms, const std::vector<std::size_t>& sizes) {
+template <class A, class Add = std::plus<>>
+A tree(std::vector<A> terms, const std::vector<std::size_t>& sizes, const Add& add = {}) {
   for (std::size_t size : sizes) {
     const std::size_t rest = terms.size() / size;
     std::vector<A> folded(rest), column(size);
     for (std::size_t r = 0; r < rest; ++r) {
       for (std::size_t i = 0; i < size; ++i) column[i] = terms[i * rest + r];
-      folded[r] = tree(column);
+      folded[r] = tree(column, add);
     }
     terms = folded;
   }

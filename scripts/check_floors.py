@@ -18,10 +18,10 @@ from pathlib import Path
 # (pattern of the path, floor, part); the first that matches counts.
 PARTS = [
     (r"include/oriel/(types\.h|executor\.h|version\.h|dtypes\.def|ops\.def)", 0, "types"),
-    (r"src/(types\.cc|quoted\.h|real_number\.h|parallel_loop\.h|text\.h|byte_order\.h|instruction_set\.h)", 0, "types"),
-    (r"include/oriel/(window|reduce|tensor|problem)\.h", 1, "core"),
+    (r"src/(types\.cc|real_functions\.(cc|h)|quoted\.h|real_number\.h|parallel_loop\.h|text\.h|byte_order\.h|instruction_set\.h)", 0, "types"),
+    (r"include/oriel/(window|reduce|tensor|footprint|problem)\.h", 1, "core"),
     (
-        r"src/(tensor\.(cc|h)|problem\.cc|problem_name\.cc|resolve\.h|reduction\.h)",
+        r"src/(tensor\.(cc|h)|problem\.cc|problem_name\.cc|statistic_(name|rules)\.(cc|h)|footprint\.cc|resolve\.h|reduction\.h)",
         1,
         "core",
     ),
@@ -66,6 +66,8 @@ WINGS = {
         },
         {"box_gradient", "code_gradient"},
         {"rewrite"},
+        {"gathered"},
+        {"rank", "vote", "valid_blocks", "moments", "chords"},
     ],
     "src/cuda": [
         {"device"},
@@ -97,6 +99,13 @@ PYTHON_PARTS = {
     "mpi": {"ranks"},
     "onnx": set(),
     "tile": set(),
+    "ndimage": set(),
+    "skimage": {"ndimage"},
+    "cv2": {"ndimage"},
+    "bottleneck": set(),
+    "local": set(),
+    "dask": set(),
+    "xarray": {"dask"},
 }
 SUFFIXES = {".h", ".cc", ".inl", ".def", ".cu", ".cuh", ".hpp", ".cpp"}
 INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.MULTILINE)

@@ -1,7 +1,11 @@
 // The functions of the library: every error of a caller is found here; below, nothing can fail for it.
 #include "oriel/pool.h"
 
+#include <algorithm>
 #include <cmath>
+#include <optional>
+#include <span>
+#include <utility>
 
 #include "cpu/run.h"
 #include "cpu/runtime/executor.h"
@@ -10,6 +14,7 @@
 #include "cuda/run.h"
 #include "oriel/version.h"
 #include "resolve.h"
+#include "statistic_rules.h"
 #include "tensor.h"
 #include "text.h"
 
@@ -113,9 +118,11 @@ bool is_extremum(const Pool& pool) {
 }
 
 void check_indexed(Caller what, const Pool& pool) {
-  if (pool.op != Op::max && pool.op != Op::min) {
-    fail(what, "indices", "exist for max and min only", fmt::format("op is {}", name(pool.op)));
-  }
+  if (detail::selects_tap(pool)) return;
+  if (pool.op == Op::median || pool.op == Op::quantile)
+    fail(what, "indices", "exist for methods that select a tap only, not midpoint and linear");
+  fail(what, "indices", "exist for max, min, first, centre, median, quantile and mode only",
+       fmt::format("op is {}", name(pool.op)));
 }
 
 // The dtypes that indices may have (S10).
@@ -138,10 +145,87 @@ Argument check_indices(Caller what, const ConstTensor& t, IndexSpace space, cons
   return check_same(what, "indices", t, t.dtype, problem.output_shape);
 }
 
+[[noreturn]] void fail_on_cuda(Caller what) {
+  fail(what, "this pool",
+       "is computed on the CPU only: max, min, avg, sum and lp without a mask, weights, nodata, "
+       "min_count, fill, footprint or dtype run on CUDA devices",
+       "x is on a CUDA device");
+}
+
+// An operand beside x, of x's extents along the pooled axes and of x's or 1 along the others, as a view of x's shape.
+ConstTensor check_beside(Caller what, const char* argument, const ConstTensor& t, const Problem& problem,
+                         const Argument& x) {
+  const Argument checked = check_tensor(what, argument, t);
+  if (t.rank() != problem.shape.size())
+    fail(what, argument, fmt::format("must have the rank of x, {}", problem.shape.size()),
+         fmt::format("has {}", t.rank()));
+  ConstTensor view = t;
+  for (int d = 0; d < t.rank(); ++d) {
+    if (t.shape[d] == problem.shape[d]) continue;
+    const auto pooled = std::span(problem.axes).first(static_cast<std::size_t>(problem.pooled));
+    const bool free = std::find(pooled.begin(), pooled.end(), d) == pooled.end();
+    if (t.shape[d] != 1 || !free) {
+      fail(what, argument, fmt::format("must have {} along axis {}, as x", problem.shape[d], d),
+           fmt::format("has {}{}", t.shape[d], free ? "; allowed is also 1" : ""));
+    }
+    view.shape[d] = problem.shape[d];
+    view.pitch[d] = 0;
+  }
+  if (checked.device != x.device) fail(what, fmt::format("x and {}", argument), "must be on the same device");
+  if (checked.device == Device::cuda) fail(what, argument, "must be on the CPU", "is on a CUDA device");
+  return view;
+}
+
+// Mask and weights of a call.
+struct Beside {
+  std::optional<ConstTensor> mask, weights;
+
+  const ConstTensor* mask_view() const { return mask ? &*mask : nullptr; }
+  const ConstTensor* weights_view() const { return weights ? &*weights : nullptr; }
+  bool any() const { return mask || weights; }
+};
+
+Beside check_beside(Caller what, const Problem& problem, const ConstTensor& mask, const ConstTensor& weights,
+                    const Argument& x) {
+  const Pool& pool = problem.pool;
+  Beside beside;
+  if (mask.given()) {
+    if (mask.dtype != Dtype::boolean && mask.dtype != Dtype::u8)
+      fail(what, "mask", "must have dtype bool or u8", fmt::format("has {}", name(mask.dtype)));
+    if (pool.rank) fail(what, "rank", "needs windows whose taps are all valid; use q", "a mask is given");
+    beside.mask = check_beside(what, "mask", mask, problem, x);
+  }
+  if (weights.given()) {
+    if (weights.dtype != Dtype::f32 && weights.dtype != Dtype::f64)
+      fail(what, "weights", "must have dtype f32 or f64", fmt::format("has {}", name(weights.dtype)));
+    if (!detail::has_weights(pool)) {
+      fail(what, "weights",
+           "are for sum, avg, var, std, rms, mode, and median and quantile with method inverted_cdf only",
+           fmt::format("op is {}", name(pool.op)));
+    }
+    if (pool.op == Op::avg && (pool.count_include_pad || pool.divisor != 0))
+      fail(what, "weights", "need count_include_pad to be false, and no divisor");
+    if (pool.ddof != 0) fail(what, "weights", "need ddof to be 0", fmt::format("it is {}", pool.ddof));
+    beside.weights = check_beside(what, "weights", weights, problem, x);
+    if (const index_t bad = cpu::first_bad_weight(*beside.weights, pool); bad >= 0) {
+      const bool sign = detail::family_of(pool.op) == detail::Family::rank || pool.op == Op::mode;
+      std::string place;
+      index_t rest = bad;
+      for (int d = problem.shape.size() - 1; d >= 0; --d) {
+        place.insert(0, fmt::format("{}{}", d > 0 ? ", " : "", rest % problem.shape[d]));
+        rest /= problem.shape[d];
+      }
+      fail(what, "weights", sign ? "must be finite and >= 0" : "must be finite",
+           fmt::format("that at ({}) is not", place));
+    }
+  }
+  return beside;
+}
+
 // What is left of a forward call once its problem is known and x is checked.
 void run_forward(Caller what, const Problem& problem, const Argument& x, const ForwardOperands& o,
                  const Options& options) {
-  const Argument y = check_output(what, "y", o.y, problem.dtype, problem.output_shape);
+  const Argument y = check_output(what, "y", o.y, problem.result, problem.output_shape);
   check_apart(what, x, y);
   const Tensor* indices = nullptr;
   if (o.indices.given()) {
@@ -152,18 +236,54 @@ void run_forward(Caller what, const Problem& problem, const Argument& x, const F
     indices = &o.indices;
   }
   check_options(what, options);
+  const bool beside_given = o.mask.given() || o.weights.given();
+  if (beside_given || problem.has_valid_taps() || (indices != nullptr && problem.pool.op > Op::min)) {
+    if (x.device == Device::cuda) fail_on_cuda(what);
+    const Beside beside = check_beside(what, problem, o.mask, o.weights, x);
+    for (const auto& [name, view] : {std::pair("mask", &o.mask), std::pair("weights", &o.weights)}) {
+      if (!view->given()) continue;
+      const Argument argument{name, view->data, view->device, byte_span(*view)};
+      check_apart(what, argument, y);
+      if (indices != nullptr)
+        check_apart(what, argument, {"indices", indices->data, indices->device, byte_span(*indices)});
+    }
+    const cpu::ExecutorScope scope(options.executor);
+    return cpu::run_statistic({.problem = problem,
+                               .x = o.x,
+                               .y = o.y,
+                               .mask = beside.mask_view(),
+                               .weights = beside.weights_view(),
+                               .index = indices,
+                               .space = o.space},
+                              options.threads);
+  }
   if (x.device == Device::cuda) return cuda::run(problem, o.x, o.y, indices, o.space, options.stream);
   const cpu::ExecutorScope scope(options.executor);
   cpu::run(problem, o.x, o.y, indices, o.space, options.threads);
 }
 
 // How a gradient is computed, by what was given.
-enum class Source { indices, x, dy };
+enum class Source { indices, x, dy, statistic };
+
+// Gradients of pools over valid taps: by indices as any other, else from x.
+bool needs_valid_taps(const Pool& pool, const BackwardOperands& o) {
+  return o.mask.given() || o.weights.given() || pool.op > Op::lp || !pool.footprint.empty() || pool.nodata ||
+         pool.min_count != 0 || pool.min_fraction != 0 || pool.fill || pool.result_dtype;
+}
+
+std::string name_of_gradient(const Pool& pool) { return fmt::format("a gradient of {}", name(pool.op)); }
 
 Source source_of(Caller what, const Pool& pool, Dtype dtype, const BackwardOperands& o) {
   if (o.indices.given()) {
     check_indexed(what, pool);
     return Source::indices;
+  }
+  if (needs_valid_taps(pool, o)) {
+    if (!detail::has_gradient(pool)) fail(what, name_of_gradient(pool), "does not exist");
+    if (!o.x.given()) fail(what, "x", "must be given");
+    if (!is_floating(dtype))
+      fail(what, name_of_gradient(pool), "needs dtype f64, f32, f16 or bf16", fmt::format("it is {}", name(dtype)));
+    return Source::statistic;
   }
   if (!o.x.given()) {
     if (pool.op == Op::max || pool.op == Op::min) fail(what, "x", "must be given, or indices");
@@ -172,16 +292,36 @@ Source source_of(Caller what, const Pool& pool, Dtype dtype, const BackwardOpera
     }
   }
   if (!is_floating(dtype) && (pool.op == Op::avg || pool.op == Op::lp)) {
-    fail(what, fmt::format("a gradient of {}", name(pool.op)), "needs dtype f64, f32, f16 or bf16",
-         fmt::format("it is {}", name(dtype)));
+    fail(what, name_of_gradient(pool), "needs dtype f64, f32, f16 or bf16", fmt::format("it is {}", name(dtype)));
   }
   return o.x.given() ? Source::x : Source::dy;
 }
 
 void run_backward(Caller what, const Problem& problem, Source source, const BackwardOperands& o, const Argument& dx,
                   const Options& options) {
-  const Argument dy = check_same(what, "dy", o.dy, problem.dtype, problem.output_shape);
+  const Argument dy =
+      check_same(what, "dy", o.dy, source == Source::statistic ? problem.result : problem.dtype, problem.output_shape);
   check_apart(what, dy, dx);
+  if (source == Source::statistic) {
+    const Argument x = check_same(what, "x", o.x, problem.dtype, problem.shape);
+    check_apart(what, x, dx);
+    if (dx.device == Device::cuda) fail_on_cuda(what);
+    const Beside beside = check_beside(what, problem, o.mask, o.weights, x);
+    for (const auto& [name, view] : {std::pair("mask", &o.mask), std::pair("weights", &o.weights)}) {
+      if (view->given()) check_apart(what, {name, view->data, view->device, byte_span(*view)}, dx);
+    }
+    check_options(what, options);
+    const cpu::ExecutorScope scope(options.executor);
+    return cpu::run_statistic_backward({.problem = problem,
+                                        .x = o.x,
+                                        .dy = o.dy,
+                                        .dx = o.dx,
+                                        .mask = beside.mask_view(),
+                                        .weights = beside.weights_view()},
+                                       options.threads);
+  }
+  if (source == Source::indices && detail::quantile_count(problem.pool) > 1)
+    fail(what, "indices", "need a single q", fmt::format("there are {}", problem.pool.q.size()));
   if (source == Source::indices) check_apart(what, check_indices(what, o.indices, o.space, problem), dx);
   if (source == Source::x) check_apart(what, check_same(what, "x", o.x, problem.dtype, problem.shape), dx);
   check_options(what, options);
@@ -267,7 +407,8 @@ void unpool(const Extents& axes, const UnpoolOperands& operands, const Options& 
 void detail::forward(const Windows& windows, const ErasedReduction& reduction, const ForwardOperands& operands,
                      const Options& options) {
   const Caller what = {"forward", ""};
-  const auto& [by_name, x, y, indices, space] = operands;
+  const ConstTensor& x = operands.x;
+  const Tensor &y = operands.y, &indices = operands.indices;
   const Argument x_argument = check_tensor(what, "x", x);
   if (indices.given()) fail(what, "indices", "exist for max and min only", "this is a reduction of your own");
   const Problem problem = resolve(what.name, {.op = Op::sum, .windows = windows}, x.dtype, x.shape);
@@ -283,12 +424,14 @@ Explanation explain(const Problem& problem) {
   const cpu::Choice choice = cpu::choice_for(problem);
   Explanation e{.strategy = std::string(choice.strategy), .why = std::string(choice.why)};
   const index_t in = element_count(problem.shape) * size_bytes(problem.dtype);
-  const index_t out = element_count(problem.output_shape) * size_bytes(problem.dtype);
+  const index_t out = element_count(problem.output_shape) * size_bytes(problem.result);
   const bool backward = problem.direction == Direction::backward;
   const bool needs_input = is_extremum(problem.pool) || problem.pool.op == Op::lp ||
                            (problem.pool.nan == NanPolicy::omit && is_floating(problem.dtype));
   e.bytes_read = backward ? out + (needs_input && !problem.codes ? in : 0) : in;
   e.bytes_written = backward ? in : out;
+  if (problem.mask) e.bytes_read += element_count(problem.shape);
+  if (problem.weights) e.bytes_read += element_count(problem.shape) * size_bytes(Dtype::f32);
   if (problem.indices) e.bytes_written += element_count(problem.output_shape) * size_bytes(Dtype::i64);
   if (problem.codes) (backward ? e.bytes_read : e.bytes_written) += element_count(problem.output_shape);
   e.combinations = choice.combinations;

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "resolve.h"
+#include "statistic_rules.h"
 #include "text.h"
 
 namespace oriel {
@@ -63,6 +64,9 @@ struct Checker {
   void check_windows() const;
   void resolve_axes(Problem& p) const;
   void check_lists(const Problem& p) const;
+  bool has_statistic_options() const;
+  void check_footprint(const Problem& p) const;
+  void add_quantile_axis(Problem& p) const;
   void resolve(Problem& p, int i) const;
   Axis resolve_uniform(const Problem& p, int i) const;
 };
@@ -113,7 +117,8 @@ void Checker::check_windows() const {
   if (windows.kind != WindowKind::adaptive) {
     check_absent("output_size", windows.output_size, uniform ? "uniform windows" : "a global window");
   }
-  if (uniform && windows.kernel.empty()) fail("kernel", "must be given (1 value or one per pooled axis)", "is empty");
+  if (uniform && windows.kernel.empty() && pool.footprint.empty())
+    fail("kernel", "must be given (1 value or one per pooled axis)", "is empty");
   if (windows.kind == WindowKind::adaptive && windows.output_size.empty()) {
     fail("output_size", "must be given (1 value or one per pooled axis)", "is empty");
   }
@@ -158,10 +163,42 @@ void Checker::check_lists(const Problem& p) const {
   check_least("output_size", windows.output_size, 1, p);
 }
 
+// Whether anything of S13-S20 is asked for; then these options are checked, too.
+bool Checker::has_statistic_options() const {
+  return pool.op > Op::lp || !pool.footprint.empty() || !pool.footprint.shape.empty() || pool.nodata ||
+         pool.min_count != 0 || pool.min_fraction != 0 || pool.fill || pool.result_dtype || !pool.q.empty() ||
+         pool.rank || pool.method != Quantile::lower || pool.tie != Tie::lowest || pool.ignore || pool.ddof != 0 ||
+         pool.sharpness != 1 || pool.sum_of_exponentials;
+}
+
+// A footprint without taps is none; its shape may stand for the kernel.
+void Checker::check_footprint(const Problem& p) const {
+  const Footprint& footprint = pool.footprint;
+  if (footprint.shape.empty() && footprint.empty()) return;
+  if (footprint.shape.empty() || footprint.empty())
+    fail("footprint", "must have a shape and taps", "one of them is empty");
+  if (footprint.shape.size() != p.pooled) {
+    fail("footprint", fmt::format("must have an axis for each of the {} pooled ones", p.pooled),
+         fmt::format("has {}{}", footprint.shape.size(), of_all_axes(p.shape.size())));
+  }
+  for (int i = 0; i < footprint.shape.size(); ++i) {
+    if (footprint.shape[i] < 1)
+      fail("footprint", "must have extents >= 1", fmt::format("axis {} has {}", i, footprint.shape[i]));
+  }
+}
+
+void Checker::add_quantile_axis(Problem& p) const {
+  if (p.shape.size() == kMaxRank)
+    fail("q", fmt::format("must be 1 value for tensors of {} axes", kMaxRank), fmt::format("has {}", pool.q.size()));
+  Extents shape{detail::quantile_count(pool)};
+  for (const index_t extent : p.output_shape) shape.push_back(extent);
+  p.output_shape = shape;
+}
+
 Axis Checker::resolve_uniform(const Problem& p, int i) const {
   const int number = p.axes[static_cast<std::size_t>(i)];
   const index_t in = p.shape[number];
-  const index_t kernel = value_of(windows.kernel, i, 1);
+  const index_t kernel = windows.kernel.empty() ? pool.footprint.shape[i] : value_of(windows.kernel, i, 1);
   const index_t stride = value_of(windows.stride, i, kernel);
   const index_t dilation = value_of(windows.dilation, i, 1);
   index_t lo = value_of(windows.pad_lo, i, 0), hi = value_of(windows.pad_hi, i, lo);
@@ -224,8 +261,8 @@ namespace detail {
 
 std::string_view function_of(Op op) {
   switch (op) {
-#define ORIEL_OP(name) \
-  case Op::name:       \
+#define ORIEL_OP(name, family) \
+  case Op::name:               \
     return #name "_pool";
 #include "oriel/ops.def"
 #undef ORIEL_OP
@@ -254,15 +291,23 @@ Problem resolve(std::string_view function, const Pool& pool, Dtype dtype, const 
   Problem p;  // not by a list of its members: g++ 12 would first set all of it to zero
   p.pool = pool;
   p.dtype = dtype;
+  const bool statistic = checker.has_statistic_options();
+  if (statistic) check_statistic(function, pool, dtype);
+  p.result = statistic ? result_dtype(pool, dtype) : dtype;
   p.shape = p.output_shape = shape;
   checker.resolve_axes(p);
   checker.check_lists(p);
+  if (statistic) checker.check_footprint(p);
   index_t taps = 1;
   for (int i = 0; i < p.pooled; ++i) {
     checker.resolve(p, i);
     if (__builtin_mul_overflow(taps, p.axis[static_cast<std::size_t>(i)].kernel, &taps)) {
       checker.fail("a window", "must have at most 2^63 - 1 taps", "has more");
     }
+  }
+  if (statistic) {
+    check_statistic_windows(function, p);
+    if (quantile_count(pool) > 1) checker.add_quantile_axis(p);
   }
   index_t count = 1;
   for (index_t extent : p.output_shape) {

@@ -6,6 +6,8 @@
 #include "oriel/tensor.h"
 #include "quoted.h"
 #include "real_number.h"
+#include "statistic_name.h"
+#include "statistic_rules.h"
 
 namespace oriel {
 namespace {
@@ -14,7 +16,7 @@ using detail::quoted;
 
 constexpr std::string_view kWords =
     "k3s2p1d1 (window), global, out7x7, same, same_lower, ceil, exclude, div9, omit, axes1,2, order0,2,3,1, indices, "
-    "codes, backward";
+    "codes, backward, mask, weights, nodata0, min3, frac0.5, fill0, outf64, ignore0, ddof1, disk5, taps0101";
 
 [[noreturn]] void fail(const std::string& text) { throw Error("problem name: " + text); }
 
@@ -84,10 +86,13 @@ class Parser {
     shape.end("a shape such as 8x64x112x112");
     while (!name.empty() || more_) parse_word(next(name, "a word"));
     if (pool_.windows.axes.empty()) pool_.windows.axes = listed_axes();
+    if (pool_.footprint.shape.empty() && !pool_.footprint.empty()) pool_.footprint.shape = kernel_box();
     Problem p = make_problem(pool_, dtype_, shape_);
     p.order = order_;
     p.indices = seen_indices_;
     p.codes = codes_;
+    p.mask = mask_;
+    p.weights = weights_;
     p.direction = seen_backward_ ? Direction::backward : Direction::forward;
     check(p);
     return p;
@@ -105,8 +110,10 @@ class Parser {
   }
 
   void parse_op(std::string_view word) {
-    constexpr const char* kAllowed = "an op: max, min, avg, sum, or lp and its p, such as lp2 or lpinf";
+    constexpr const char* kAllowed =
+        "an op: max, min, avg, sum, lp and its p, such as lp2 or lpinf, median, q0.9, mode, var, count or another";
     Reader reader(word);
+    if (detail::parse_statistic_op(word, pool_)) return;
     if (!reader.take("lp")) {
       for (Op op : {Op::max, Op::min, Op::avg, Op::sum})
         if (word == name(op)) {
@@ -125,7 +132,7 @@ class Parser {
     if (flag(word, "same", same_upper_) || flag(word, "same_lower", same_lower_) ||
         flag(word, "ceil", pool_.windows.ceil_mode) || flag(word, "exclude", exclude_) || flag(word, "omit", omit_) ||
         flag(word, "global", global_) || flag(word, "indices", seen_indices_) || flag(word, "codes", codes_) ||
-        flag(word, "backward", seen_backward_)) {
+        flag(word, "backward", seen_backward_) || flag(word, "mask", mask_) || flag(word, "weights", weights_)) {
       if (same_upper_) pool_.windows.padding = Padding::same_upper;
       if (same_lower_) pool_.windows.padding = Padding::same_lower;
       if (same_upper_ && same_lower_) fail("same and same_lower exclude each other, but both are given");
@@ -134,6 +141,7 @@ class Parser {
       if (global_) set_kind(WindowKind::global);
       return;
     }
+    if (detail::parse_statistic_word(word, pool_)) return;
     Reader reader(word);
     if (reader.take("div")) {
       if (pool_.divisor != 0) fail("div is given twice");
@@ -194,11 +202,21 @@ class Parser {
 
   // k3x5 on a tensor of more axes is over the last two; with single values alone the pool is over all, as everywhere.
   Extents listed_axes() const {
-    int count = 1;
+    int count = std::max(1, pool_.footprint.shape.size());
     for (const Extents* list : {&pool_.windows.kernel, &pool_.windows.stride, &pool_.windows.pad_lo,
                                 &pool_.windows.pad_hi, &pool_.windows.dilation, &pool_.windows.output_size})
       count = std::max(count, list->size());
     return count > 1 && count < shape_.size() ? last_axes(shape_.size(), count) : Extents{};
+  }
+
+  // The shape of a footprint of which only the taps are given: the kernel's.
+  Extents kernel_box() const {
+    const int pooled = pool_.windows.axes.empty() ? shape_.size() : pool_.windows.axes.size();
+    const Extents& kernel = pool_.windows.kernel;
+    if (kernel.empty()) fail("taps need a kernel such as k3, but there is none");
+    Extents box;
+    for (int i = 0; i < pooled; ++i) box.push_back(kernel[kernel.size() == 1 ? 0 : std::min(i, kernel.size() - 1)]);
+    return box;
   }
 
   static bool flag(std::string_view word, std::string_view text, bool& seen) {
@@ -216,8 +234,16 @@ class Parser {
 
   static void check(const Problem& p) {
     if (!p.order.empty()) dense_pitch(p.shape, p.order);
-    if (p.indices && p.pool.op != Op::max && p.pool.op != Op::min)
-      fail("indices are for max and min only, but the op is " + std::string(name(p.pool.op)));
+    if (!p.order.empty() && detail::quantile_count(p.pool) > 1)
+      fail("order and several quantiles exclude each other, but both are given");
+    if (p.indices && !detail::selects_tap(p.pool))
+      fail("indices are for max, min, first, centre, median, quantile and mode only, but the op is " +
+           std::string(name(p.pool.op)));
+    if (p.weights && !detail::has_weights(p.pool))
+      fail("weights are for sum, avg, var, std, rms, mode and inverted_cdf only, but the op is " +
+           std::string(name(p.pool.op)));
+    if (p.direction == Direction::backward && !detail::has_gradient(p.pool))
+      fail("backward is not for " + std::string(name(p.pool.op)) + ", which has no gradient");
     if (!p.codes) return;
     if (p.indices) fail("indices and codes exclude each other, but both are given");
     if (p.pool.op != Op::max && p.pool.op != Op::min)
@@ -230,7 +256,7 @@ class Parser {
   Pool pool_;
   Dtype dtype_ = Dtype::f32;
   Extents shape_, order_;
-  bool more_ = true, seen_indices_ = false, codes_ = false, seen_backward_ = false;
+  bool more_ = true, seen_indices_ = false, codes_ = false, seen_backward_ = false, mask_ = false, weights_ = false;
   bool same_upper_ = false, same_lower_ = false, exclude_ = false, omit_ = false, global_ = false;
 };
 
@@ -272,7 +298,8 @@ Letters letters_of(const Problem& p) {
   constexpr std::array<std::string_view, 4> names = {"k", "s", "p", "d"};
   for (std::size_t l = 0; l < letters.size(); ++l) letters[l] = {names[l], {}, {}, l == 0};
   for (int i = 0; i < p.pooled; ++i) {
-    const index_t k = value_of(p.pool.windows.kernel, i, 1), s = value_of(p.pool.windows.stride, i, k);
+    const index_t one = p.pool.footprint.empty() ? 1 : p.axis[static_cast<std::size_t>(i)].kernel;
+    const index_t k = value_of(p.pool.windows.kernel, i, one), s = value_of(p.pool.windows.stride, i, k);
     const index_t lo = value_of(p.pool.windows.pad_lo, i, 0), hi = value_of(p.pool.windows.pad_hi, i, lo);
     const index_t d = value_of(p.pool.windows.dilation, i, 1);
     const std::array<std::pair<index_t, index_t>, 4> values{{{k, k}, {s, s}, {lo, hi}, {d, d}}};
@@ -333,7 +360,7 @@ Problem parse_problem(std::string_view name) { return Parser().parse(name); }
 
 std::string to_string(const Problem& problem) {
   const Pool& pool = problem.pool;
-  std::string out(name(pool.op));
+  std::string out = detail::statistic_op_text(pool);
   if (pool.op == Op::lp) {
     std::array<char, 32> digits{};
     const auto result = std::to_chars(digits.data(), digits.data() + digits.size(), pool.norm);
@@ -352,12 +379,15 @@ std::string to_string(const Problem& problem) {
   if (!pool.count_include_pad) out += ":exclude";
   if (pool.divisor != 0) out += ":div" + std::to_string(pool.divisor);
   if (pool.nan == NanPolicy::omit) out += ":omit";
+  out += detail::statistic_words(problem);
   out += window.axes;
   bool natural = true;
   for (int i = 0; i < problem.order.size(); ++i) natural = natural && problem.order[i] == i;
   if (!natural) out += ":" + numbers("order", problem.order);
   if (problem.indices) out += ":indices";
   if (problem.codes) out += ":codes";
+  if (problem.mask) out += ":mask";
+  if (problem.weights) out += ":weights";
   if (problem.direction == Direction::backward) out += ":backward";
   return out;
 }

@@ -27,7 +27,7 @@ struct OpName {
 };
 
 constexpr OpName kOps[] = {
-#define ORIEL_OP(name) {Op::name, #name},
+#define ORIEL_OP(name, family) {Op::name, #name},
 #include "oriel/ops.def"
 #undef ORIEL_OP
 };

@@ -57,7 +57,33 @@ enum {
   ORIEL_BOOL = 12 /* one byte; any value but 0 is true, results are 0 or 1 */
 };
 
-enum { ORIEL_MAX = 0, ORIEL_MIN = 1, ORIEL_AVG = 2, ORIEL_SUM = 3, ORIEL_LP = 4 };
+/* Operations. The struct oriel_pool has the first five; the others are part of problems made from names. */
+enum {
+  ORIEL_MAX = 0,
+  ORIEL_MIN = 1,
+  ORIEL_AVG = 2,
+  ORIEL_SUM = 3,
+  ORIEL_LP = 4,
+  ORIEL_COUNT = 5,
+  ORIEL_ANY = 6,
+  ORIEL_ALL = 7,
+  ORIEL_RANGE = 8,
+  ORIEL_MIDRANGE = 9,
+  ORIEL_FIRST = 10,
+  ORIEL_CENTRE = 11,
+  ORIEL_MEDIAN = 12,
+  ORIEL_QUANTILE = 13,
+  ORIEL_MODE = 14,
+  ORIEL_NUNIQUE = 15,
+  ORIEL_VAR = 16,
+  ORIEL_STD = 17,
+  ORIEL_RMS = 18,
+  ORIEL_PROD = 19,
+  ORIEL_GEO = 20,
+  ORIEL_HARM = 21,
+  ORIEL_LSE = 22,
+  ORIEL_SOFT = 23
+};
 
 /* Windows of one size and stride; output_size windows that split the input evenly; one window over everything. */
 enum { ORIEL_UNIFORM = 0, ORIEL_ADAPTIVE = 1, ORIEL_GLOBAL = 2 };
@@ -138,16 +164,16 @@ typedef struct oriel_problem oriel_problem;
 
 /* What oriel_problem_describe fills in. The arrays have one value for each axis; the rest are 0. */
 typedef struct oriel_problem_info {
-  size_t size;         /* sizeof(oriel_problem_info) */
-  int32_t op;          /* ORIEL_MAX ... */
-  int32_t dtype;       /* of the input, the result and gradients */
-  int32_t rank;        /* of the input and the result */
-  int32_t pooled;      /* axes that are pooled */
-  int32_t direction;   /* in the name: ORIEL_FORWARD ... */
-  int32_t index_dtype; /* of the indices in the name: ORIEL_I64, with `codes` ORIEL_U8; -1: none */
-  int32_t index_space; /* what these indices count: ORIEL_PLANE, with `codes` ORIEL_WINDOW */
-  int32_t reserved;    /* 0 */
-  int64_t taps;        /* of the largest window */
+  size_t size;          /* sizeof(oriel_problem_info) */
+  int32_t op;           /* ORIEL_MAX ... */
+  int32_t dtype;        /* of the input and its gradient */
+  int32_t rank;         /* of the input and the result (of several quantiles the result has another axis first) */
+  int32_t pooled;       /* axes that are pooled */
+  int32_t direction;    /* in the name: ORIEL_FORWARD ... */
+  int32_t index_dtype;  /* of the indices in the name: ORIEL_I64, with `codes` ORIEL_U8; -1: none */
+  int32_t index_space;  /* what these indices count: ORIEL_PLANE, with `codes` ORIEL_WINDOW */
+  int32_t result_dtype; /* of the result and its gradient */
+  int64_t taps;         /* of the largest window */
   int64_t axes[ORIEL_MAX_POOLED];
   int64_t shape[ORIEL_MAX_RANK];
   int64_t output_shape[ORIEL_MAX_RANK];
@@ -182,6 +208,17 @@ ORIEL_C_API oriel_status oriel_forward(const oriel_problem* problem, const oriel
 ORIEL_C_API oriel_status oriel_backward(const oriel_problem* problem, const oriel_tensor* x, const oriel_tensor* dy,
                                         const oriel_tensor* indices, int32_t space, const oriel_tensor* dx,
                                         const oriel_run* run);
+/* The same of the elements that are valid. `mask` (bool or u8) is not 0 at these; `weights` (f32 or f64) are for sums,
+ * averages, variances, modes and some quantiles. Each may be NULL, and has x's extents along the pooled axes and x's or
+ * 1 along the others. Tensors on the CPU only. */
+ORIEL_C_API oriel_status oriel_forward_masked(const oriel_problem* problem, const oriel_tensor* x,
+                                              const oriel_tensor* mask, const oriel_tensor* weights,
+                                              const oriel_tensor* y, const oriel_tensor* indices, int32_t space,
+                                              const oriel_run* run);
+/* Its gradient, which needs x. */
+ORIEL_C_API oriel_status oriel_backward_masked(const oriel_problem* problem, const oriel_tensor* x,
+                                               const oriel_tensor* mask, const oriel_tensor* weights,
+                                               const oriel_tensor* dy, const oriel_tensor* dx, const oriel_run* run);
 /* Sets x to zeros, except x[indices[o]] = y[o]. `axes` are the `pooled` pooled axes; 0 and NULL: all. */
 ORIEL_C_API oriel_status oriel_unpool(int32_t pooled, const int64_t* axes, const oriel_tensor* y,
                                       const oriel_tensor* indices, int32_t space, const oriel_tensor* x,

@@ -46,11 +46,15 @@ struct Options {
 struct ForwardOperands {
   [[no_unique_address]] detail::GivenByName given_by_name{};
   ConstTensor x{};   ///< the input
-  Tensor y{};        ///< the result: x's dtype, the shape that output_shape returns
-  Tensor indices{};  ///< optional, for max and min: the index of each result in x (S10). Of y's shape and dtype i64,
-                     ///< or, if they count taps of the window, also u8 (windows of at most 255 taps) or i32. -1, in u8
-                     ///< 255, if a window has no tap
+  Tensor y{};        ///< the result: the dtype and shape that result_dtype and output_shape return
+  Tensor indices{};  ///< optional, for max, min, first, centre, median and quantile by a selecting method, and mode:
+                     ///< the index of each result in x (S10). Of y's shape and dtype i64, or, if they count taps of the
+                     ///< window, also u8 (windows of at most 255 taps) or i32. -1, in u8 255, if a window has no tap
   IndexSpace space = IndexSpace::plane;  ///< what indices count
+  ConstTensor mask{};  ///< optional (S13): bool or u8, not 0 where x is valid; x's extents along the pooled axes, and
+                       ///< x's or 1 along the others. On the CPU only, as weights
+  ConstTensor weights{};  ///< optional (S13): f32 or f64, of such a shape; for sum, avg, var, std, rms, median and
+                          ///< quantile by inverted_cdf, and mode
 };
 
 /// The tensors of `backward`, by name: backward(pool, {.x = x, .dy = dy, .dx = dx}).
@@ -61,6 +65,8 @@ struct BackwardOperands {
   ConstTensor indices{};                 ///< optional, for max and min: those that forward stored; then x is not needed
   IndexSpace space = IndexSpace::plane;  ///< what indices count
   Tensor dx{};                           ///< the gradient of the input: x's dtype and shape
+  ConstTensor mask{};                    ///< as forward had it
+  ConstTensor weights{};                 ///< as forward had them
 };
 
 /// The tensors of `unpool`, by name: unpool(axes, {.y = y, .indices = indices, .x = x}).

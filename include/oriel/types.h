@@ -124,7 +124,7 @@ enum class Dtype : std::uint8_t {
 };
 
 enum class Op : std::uint8_t {
-#define ORIEL_OP(name) name,
+#define ORIEL_OP(name, family) name,
 #include "oriel/ops.def"
 #undef ORIEL_OP
 };

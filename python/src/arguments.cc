@@ -225,8 +225,13 @@ nb::tuple to_tuple(const Extents& values) {
 }
 
 std::string_view PythonPool::function() const {
-  static constexpr std::array<std::array<std::string_view, kMaxNdim + 1>, 5> kNames = {{
-#define ORIEL_OP(name) {#name "_pool", #name "_pool1d", #name "_pool2d", #name "_pool3d"},
+#define ORIEL_OP(name, family) +1
+  static constexpr std::size_t kOps = 0
+#include "oriel/ops.def"
+      ;
+#undef ORIEL_OP
+  static constexpr std::array<std::array<std::string_view, kMaxNdim + 1>, kOps> kNames = {{
+#define ORIEL_OP(name, family) {#name "_pool", #name "_pool1d", #name "_pool2d", #name "_pool3d"},
 #include "oriel/ops.def"
 #undef ORIEL_OP
   }};

@@ -8,6 +8,8 @@ namespace {
 
 constexpr const char* kForward = "oriel_forward";
 constexpr const char* kBackward = "oriel_backward";
+constexpr const char* kForwardMasked = "oriel_forward_masked";
+constexpr const char* kBackwardMasked = "oriel_backward_masked";
 constexpr const char* kUnpool = "oriel_unpool";
 
 // How a call runs; it must stay where it is, since `options` points to the executor.
@@ -67,6 +69,35 @@ oriel_status oriel_backward(const oriel_problem* problem, const oriel_tensor* x,
                      .space = space_of_number(kBackward, space),
                      .dx = tensor_of(kBackward, "dx", dx)},
                     Run(kBackward, run).options());
+  });
+}
+
+oriel_status oriel_forward_masked(const oriel_problem* problem, const oriel_tensor* x, const oriel_tensor* mask,
+                                  const oriel_tensor* weights, const oriel_tensor* y, const oriel_tensor* indices,
+                                  int32_t space, const oriel_run* run) {
+  return guarded([&] {
+    oriel::forward(problem_of(kForwardMasked, problem),
+                   {.x = tensor_of(kForwardMasked, "x", x),
+                    .y = tensor_of(kForwardMasked, "y", y),
+                    .indices = optional_tensor_of(kForwardMasked, "indices", indices),
+                    .space = space_of_number(kForwardMasked, space),
+                    .mask = optional_tensor_of(kForwardMasked, "mask", mask),
+                    .weights = optional_tensor_of(kForwardMasked, "weights", weights)},
+                   Run(kForwardMasked, run).options());
+  });
+}
+
+oriel_status oriel_backward_masked(const oriel_problem* problem, const oriel_tensor* x, const oriel_tensor* mask,
+                                   const oriel_tensor* weights, const oriel_tensor* dy, const oriel_tensor* dx,
+                                   const oriel_run* run) {
+  return guarded([&] {
+    oriel::backward(problem_of(kBackwardMasked, problem),
+                    {.x = tensor_of(kBackwardMasked, "x", x),
+                     .dy = tensor_of(kBackwardMasked, "dy", dy),
+                     .dx = tensor_of(kBackwardMasked, "dx", dx),
+                     .mask = optional_tensor_of(kBackwardMasked, "mask", mask),
+                     .weights = optional_tensor_of(kBackwardMasked, "weights", weights)},
+                    Run(kBackwardMasked, run).options());
   });
 }
 

@@ -21,7 +21,14 @@ static_assert(is_number(Dtype::i64, ORIEL_I64) && is_number(Dtype::u64, ORIEL_U6
 static_assert(is_number(Dtype::boolean, ORIEL_BOOL));
 
 static_assert(is_number(Op::max, ORIEL_MAX) && is_number(Op::min, ORIEL_MIN) && is_number(Op::avg, ORIEL_AVG));
-static_assert(is_number(Op::sum, ORIEL_SUM) && is_number(Op::lp, ORIEL_LP));
+static_assert(is_number(Op::sum, ORIEL_SUM) && is_number(Op::lp, ORIEL_LP) && is_number(Op::count, ORIEL_COUNT));
+static_assert(is_number(Op::any, ORIEL_ANY) && is_number(Op::all, ORIEL_ALL) && is_number(Op::range, ORIEL_RANGE));
+static_assert(is_number(Op::midrange, ORIEL_MIDRANGE) && is_number(Op::first, ORIEL_FIRST));
+static_assert(is_number(Op::centre, ORIEL_CENTRE) && is_number(Op::median, ORIEL_MEDIAN));
+static_assert(is_number(Op::quantile, ORIEL_QUANTILE) && is_number(Op::mode, ORIEL_MODE));
+static_assert(is_number(Op::nunique, ORIEL_NUNIQUE) && is_number(Op::var, ORIEL_VAR) && is_number(Op::std, ORIEL_STD));
+static_assert(is_number(Op::rms, ORIEL_RMS) && is_number(Op::prod, ORIEL_PROD) && is_number(Op::geo, ORIEL_GEO));
+static_assert(is_number(Op::harm, ORIEL_HARM) && is_number(Op::lse, ORIEL_LSE) && is_number(Op::soft, ORIEL_SOFT));
 static_assert(is_number(WindowKind::uniform, ORIEL_UNIFORM) && is_number(WindowKind::adaptive, ORIEL_ADAPTIVE));
 static_assert(is_number(WindowKind::global, ORIEL_GLOBAL));
 static_assert(is_number(Padding::given, ORIEL_PADDING_GIVEN) && is_number(Padding::same_upper, ORIEL_SAME_UPPER));

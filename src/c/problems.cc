@@ -79,6 +79,7 @@ oriel_problem_info info_of(const Problem& p) {
   info.direction = static_cast<std::int32_t>(p.direction);
   info.index_dtype = p.codes ? ORIEL_U8 : p.indices ? ORIEL_I64 : -1;
   info.index_space = p.codes ? ORIEL_WINDOW : ORIEL_PLANE;
+  info.result_dtype = static_cast<std::int32_t>(p.result);
   info.taps = p.taps();
   std::copy_n(p.axes.begin(), p.pooled, info.axes);
   copy(p.shape, info.shape);

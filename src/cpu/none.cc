@@ -22,6 +22,9 @@ void run_extremum_backward(const Problem&, const ConstTensor&, const ConstTensor
 void run_indexed_backward(const Problem&, const ConstTensor&, const ConstTensor&, IndexSpace, const Tensor&, int) {
   refuse();
 }
+index_t first_bad_weight(const ConstTensor&, const Pool&) { refuse(); }
+void run_statistic(const Statistic&, int) { refuse(); }
+void run_statistic_backward(const StatisticGradient&, int) { refuse(); }
 void run_unpool(const Problem&, const ConstTensor&, const ConstTensor&, IndexSpace, const Tensor&, int) { refuse(); }
 
 }  // namespace oriel::cpu

@@ -7,6 +7,7 @@
 
 #include "cpu/argmax/argmax.h"
 #include "cpu/code_gradient/gather.h"
+#include "cpu/gathered/gathered.h"
 #include "cpu/plan/fold.h"
 #include "cpu/recipe/recipe.h"
 #include "cpu/strategies.h"
@@ -67,6 +68,20 @@ Choice choice_for(const Problem& problem) {
                              .dy = y,
                              .dx = Tensor(nullptr, x.dtype, x.shape, x.pitch)}));
   }
+  if (problem.has_valid_taps() || problem.mask || problem.weights) {
+    choice.combinations =
+        static_cast<double>(element_count(problem.output_shape)) * static_cast<double>(problem.taps() - 1);
+    const Extents none_pitch = Extents::filled(problem.shape.size(), 0);
+    const ConstTensor mask(nullptr, Dtype::u8, problem.shape, none_pitch);
+    const ConstTensor weights(nullptr, Dtype::f32, problem.shape, none_pitch);
+    return take(strategy_of(Statistic{.problem = problem,
+                                      .x = x,
+                                      .y = Tensor(nullptr, problem.result, y.shape, y.pitch),
+                                      .mask = problem.mask ? &mask : nullptr,
+                                      .weights = problem.weights ? &weights : nullptr,
+                                      .index = indexed ? &index : nullptr,
+                                      .space = space}));
+  }
   for (int a = 0; a < problem.pooled; ++a) {  // each axis is folded at the places that the axes before have left
     const Axis& axis = problem.axis[static_cast<std::size_t>(a)];
     rows *= static_cast<double>(axis.out) / static_cast<double>(std::max<index_t>(1, axis.in));
@@ -80,7 +95,8 @@ Choice choice_for(const Problem& problem) {
 // (7x7 k3s1: 42 us for 32); codes that go by places lose (4x4 s2 on 28x28: 95 for 66).
 bool codes_pay(const Problem& problem) {
   const Pool& pool = problem.pool;
-  if ((pool.op != Op::max && pool.op != Op::min) || pool.nan != NanPolicy::propagate) return false;
+  if ((pool.op != Op::max && pool.op != Op::min) || problem.has_valid_taps() || pool.nan != NanPolicy::propagate)
+    return false;
   if (!is_floating(problem.dtype) || problem.taps() > kMostByteCodes) return false;
   const Extents in = dense_pitch(problem.shape, problem.order), out = dense_pitch(problem.output_shape, problem.order);
   const ConstTensor x(nullptr, problem.dtype, problem.shape, in);
@@ -121,6 +137,18 @@ void run_fold(const FoldJob& job, int threads) {
 void run_gradient(const Gradient& gradient, int threads) {
   if (element_count(gradient.dx.shape) == 0) return;  // S11
   strategy_of(gradient).run(gradient, threads);
+}
+
+index_t first_bad_weight(const ConstTensor& weights, const Pool& pool) { return find_bad_weight(weights, pool); }
+
+void run_statistic(const Statistic& job, int threads) {
+  if (element_count(job.y.shape) == 0) return;  // S11
+  strategy_of(job).run(job, threads);
+}
+
+void run_statistic_backward(const StatisticGradient& job, int threads) {
+  if (element_count(job.dx.shape) == 0) return;
+  run_gathered_gradient(job, threads);
 }
 
 void run_sum_backward(const Problem& problem, const ConstTensor* x, const ConstTensor& dy, const Tensor& dx,

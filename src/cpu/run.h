@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "cpu/plan/engine.h"
+#include "cpu/plan/statistic.h"
 #include "oriel/problem.h"
 #include "oriel/tensor.h"
 
@@ -36,6 +37,13 @@ void run_extremum_backward(const Problem& problem, const ConstTensor& x, const C
 /// its window.
 void run_indexed_backward(const Problem& problem, const ConstTensor& dy, const ConstTensor& index, IndexSpace space,
                           const Tensor& dx, int threads);
+
+/// The first place, counted in row-major order, of a weight that is not finite, or, for ranks and modes, negative; -1:
+/// none.
+index_t first_bad_weight(const ConstTensor& weights, const Pool& pool);
+/// A pool over valid taps, and its gradient.
+void run_statistic(const Statistic& job, int threads);
+void run_statistic_backward(const StatisticGradient& job, int threads);
 
 /// x = zeros, then x[index[o]] = y[o] in row-major order of outputs. Throws Error for an index out of range.
 void run_unpool(const Problem& problem, const ConstTensor& y, const ConstTensor& index, IndexSpace space,

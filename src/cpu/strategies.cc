@@ -14,6 +14,7 @@
 #include "cpu/disjoint/disjoint_gradient.h"
 #include "cpu/disjoint/global.h"
 #include "cpu/disjoint/split_window.h"
+#include "cpu/gathered/gathered.h"
 #include "cpu/indexed/scatter.h"
 #include "cpu/long/axes.h"
 #include "cpu/long/search.h"
@@ -108,6 +109,10 @@ constexpr Strategy<Gradient> kIndexedGradients[] = {
     {"indices", &has_wide_indices, &always, &run_by_indices, "any window: each output is added to its input"},
 };
 
+constexpr Strategy<Statistic> kStatistics[] = {
+    {"gathered", &always, &always, &run_gathered, "any op, mask, footprint and window: its valid taps are gathered"},
+};
+
 using Names = std::set<std::string, std::less<>>;
 const Names kNone;
 std::atomic<const Names*> forced{nullptr};
@@ -124,6 +129,7 @@ std::vector<std::string> all_names() {
   std::vector<std::string> all;
   for (const auto table : {folds(), argmax_folds()}) add_names(table, all);
   for (const auto table : {sum_gradients(), extremum_gradients(), indexed_gradients()}) add_names(table, all);
+  add_names(statistics(), all);
   return all;
 }
 
@@ -180,6 +186,7 @@ std::span<const Strategy<FoldJob>> argmax_folds() { return kArgmaxFolds; }
 std::span<const Strategy<Gradient>> sum_gradients() { return kSumGradients; }
 std::span<const Strategy<Gradient>> extremum_gradients() { return kExtremumGradients; }
 std::span<const Strategy<Gradient>> indexed_gradients() { return kIndexedGradients; }
+std::span<const Strategy<Statistic>> statistics() { return kStatistics; }
 
 const Strategy<FoldJob>& strategy_of(const FoldJob& job) {
   return choose(job.index == nullptr ? folds() : argmax_folds(), job);
@@ -189,6 +196,8 @@ const Strategy<Gradient>& strategy_of(const Gradient& gradient) {
   if (gradient.index != nullptr) return choose(indexed_gradients(), gradient);
   return choose(finds_extrema(gradient.problem) ? extremum_gradients() : sum_gradients(), gradient);
 }
+
+const Strategy<Statistic>& strategy_of(const Statistic& job) { return choose(statistics(), job); }
 
 void force_strategies(std::string_view names) { forced = names_in(names, "force_strategies"); }
 std::int64_t forced_jobs() { return forced_count; }

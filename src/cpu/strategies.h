@@ -1,4 +1,4 @@
-// Which code runs: five tables, of which the first row that can, and pays, does the job. Read this first.
+// Which code runs: six tables, of which the first row that can, and pays, does the job. Read this first.
 #pragma once
 
 #include <span>
@@ -8,6 +8,7 @@
 
 #include "cpu/plan/fold.h"
 #include "cpu/plan/gradient.h"
+#include "cpu/plan/statistic.h"
 
 namespace oriel::cpu {
 
@@ -31,10 +32,12 @@ std::span<const Strategy<FoldJob>> argmax_folds();         // values and indices
 std::span<const Strategy<Gradient>> sum_gradients();       // of sums, averages and Lp
 std::span<const Strategy<Gradient>> extremum_gradients();  // of maxima and minima, from x
 std::span<const Strategy<Gradient>> indexed_gradients();   // of those whose places are known
+std::span<const Strategy<Statistic>> statistics();         // pools over valid taps
 
 /// The row that does a job.
 const Strategy<FoldJob>& strategy_of(const FoldJob& job);
 const Strategy<Gradient>& strategy_of(const Gradient& gradient);
+const Strategy<Statistic>& strategy_of(const Statistic& job);
 
 /// From now on rows of these names, with commas between them, do every job that they can, whether it pays or not; no
 /// names: none. At first those of the environment variable ORIEL_STRATEGY. Throws Error for a name of no row.

@@ -67,8 +67,18 @@ void no_tap_value(const Problem& problem, std::byte* value) {
   const std::array<double, 1> x{};  // room for any dtype
   std::array<double, 1> y{};
   forward(blind_problem(problem, {1}),
-          {.x = ConstTensor(x.data(), problem.dtype, {1}), .y = Tensor(y.data(), problem.dtype, {1})}, {.threads = 1});
-  std::memcpy(value, y.data(), static_cast<std::size_t>(size_bytes(problem.dtype)));
+          {.x = ConstTensor(x.data(), problem.dtype, {1}), .y = Tensor(y.data(), problem.result, {1})}, {.threads = 1});
+  std::memcpy(value, y.data(), static_cast<std::size_t>(size_bytes(problem.result)));
+}
+
+// A pool of several quantiles has a result of more axes than its input: what divides boxes of both does not know it.
+const Problem& checked(const Problem& problem) {
+  if (problem.output_shape.size() != problem.shape.size())
+    throw Error(Error::Fields{.function = "distributed pool",
+                              .argument = "q",
+                              .allowed = "must be 1 value",
+                              .value = fmt::format("has {}", problem.pool.q.size())});
+  return problem;
 }
 
 }  // namespace
@@ -80,7 +90,7 @@ std::string_view name(Pass pass) {
 
 struct LocalPool::State {
   State(const Problem& problem, Partition in, Partition out, index_t r)
-      : plan(problem, std::move(in), std::move(out)), rank(r) {
+      : plan(checked(problem), std::move(in), std::move(out)), rank(r) {
     forward_exchange = plan.forward(r);  // throws for a rank that is none
     no_tap_value(problem, absent.data());
   }
@@ -129,6 +139,7 @@ bool LocalPool::State::has(Pass pass) const {
   const Problem& problem = plan.problem();
   const Op op = problem.pool.op;
   const bool differentiable = is_floating(problem.dtype) || (op != Op::avg && op != Op::lp);
+  if (pass != Pass::forward && problem.has_valid_taps()) return false;
   const bool omits = problem.pool.nan == NanPolicy::omit && is_floating(problem.dtype);
   switch (pass) {
     case Pass::forward:
@@ -318,7 +329,7 @@ void LocalPool::check(Pass pass, const Operands& operands) const {
   const bool indexed = operands.indices.given();
   if (pass == Pass::forward) {
     check.fits("x", operands.x, problem.dtype, inputs());
-    check.fits_and_is_writable("y", operands.y, problem.dtype, outputs());
+    check.fits_and_is_writable("y", operands.y, problem.result, outputs());
     check.apart("x", operands.x, "y", operands.y);
     if (!indexed) return;
     if (!has(Pass::backward_indices)) {

@@ -196,6 +196,14 @@ Problem blind_problem(const Problem& problem, const Extents& shape) {
   pool.windows.output_size = {};
   pool.windows.padding = Padding::given;
   pool.windows.ceil_mode = false;
+  // A window of one tap has no footprint, and fewer taps than some options ask for: it has none in the input anyway.
+  pool.footprint = {};
+  pool.min_count = std::min<index_t>(pool.min_count, 1);
+  pool.ddof = 0;
+  if (pool.rank) {
+    pool.rank.reset();
+    pool.q = {0};
+  }
   return make_problem(pool, problem.dtype, shape);
 }
 

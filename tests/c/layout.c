@@ -70,7 +70,7 @@ static void check_info(void) {
   FIELD(oriel_problem_info, direction, 24);
   FIELD(oriel_problem_info, index_dtype, 28);
   FIELD(oriel_problem_info, index_space, 32);
-  FIELD(oriel_problem_info, reserved, 36);
+  FIELD(oriel_problem_info, result_dtype, 36);
   FIELD(oriel_problem_info, taps, 40);
   FIELD(oriel_problem_info, axes, 48);
   FIELD(oriel_problem_info, shape, 112);

@@ -129,7 +129,7 @@ def test_waiting_for_another_writer_is_not_hanging(mpi, volume, tmp_path):
     (2, ["x.npy", "y.npy", "-k", 2, "--indices", "./y.npy"], "oriel pool: --indices: './y.npy' is OUT too; allowed: another"),
     (1, ["x.h5:/dta", "y.h5:/y", "-k", 2], "oriel pool: x.h5: has no dataset '/dta'; allowed: /data"),
     (2, ["x.h5:/data", "y.h5:/y", "-k", "2x2x2x2"], "oriel pool: x.h5:/data: "),
-    (2, ["x.h5:/data", "y.h5:/y"], "oriel pool: --kernel: is required (e.g. 2 or 3x3) unless --output-size or --global is given"),
+    (2, ["x.h5:/data", "y.h5:/y"], "oriel pool: --kernel: is required (e.g. 2 or 3x3) unless --output-size, --global or --footprint is given"),
     (1, ["x.h5:/data", "none/y.h5:/y", "-k", 2], "oriel pool: none/y.h5: cannot write here: No such file or directory"),
     (1, ["x.h5:/data", "y.h5:/y", "-k", 2, "--memory", "5MiB"], "oriel pool: --memory: 5 MiB do not suffice: "),
     (2, ["x.npz", "y.npy", "-k", 2], "oriel pool: IN: 'x.npz' cannot be read in parts"),

@@ -78,11 +78,18 @@ struct Wrong {
 };
 
 const Wrong kWrong[] = {
-    {"", "problem name: expected an op: max, min, avg, sum, or lp and its p, such as lp2 or lpinf, but the word is ''"},
+    {"",
+     "problem name: expected an op: max, min, avg, sum, lp and its p, such as lp2 or lpinf, median, q0.9, mode, var, "
+     "count or "
+     "another, but the word is ''"},
     {"lp:f32:4:k2",
-     "problem name: expected an op: max, min, avg, sum, or lp and its p, such as lp2 or lpinf, but the word is 'lp'"},
+     "problem name: expected an op: max, min, avg, sum, lp and its p, such as lp2 or lpinf, median, q0.9, mode, var, "
+     "count or "
+     "another, but the word is 'lp'"},
     {"lp2x:f32:4:k2",
-     "problem name: expected an op: max, min, avg, sum, or lp and its p, such as lp2 or lpinf, but the word is 'lp2x'"},
+     "problem name: expected an op: max, min, avg, sum, lp and its p, such as lp2 or lpinf, median, q0.9, mode, var, "
+     "count or "
+     "another, but the word is 'lp2x'"},
     {"max", "problem name: must continue with a dtype, as in max:f32:8x64x112x112:k3x3s2p1, but ends"},
     {"max:f32", "problem name: must continue with a shape, as in max:f32:8x64x112x112:k3x3s2p1, but ends"},
     {"max:f33:4:k2",
@@ -105,7 +112,8 @@ const Wrong kWrong[] = {
      "'k2q3'"},
     {"max:f32:4:k2:axes", "problem name: expected axes and numbers such as axes1,2, but the word is 'axes'"},
     {"max:f32:4x4:k2:order0", "tensor: the order of axes must name all 2, but names 1"},
-    {"avg:f32:4:k2:indices", "problem name: indices are for max and min only, but the op is avg"},
+    {"avg:f32:4:k2:indices",
+     "problem name: indices are for max, min, first, centre, median, quantile and mode only, but the op is avg"},
     {"sum:f32:4:k2:codes", "problem name: codes are for max and min only, but the op is sum"},
     {"max:f32:256:global:codes", "problem name: codes are for windows of at most 255 taps, but these have 256"},
     {"max:f32:4:k2:codes:indices", "problem name: indices and codes exclude each other, but both are given"},

@@ -27,8 +27,11 @@ def words_of_the_parser():
     """Words, and beginnings of words, that src/problem_name.cc compares with."""
     parser = read(ROOT / "src" / "problem_name.cc").partition("class Parser")[2].partition("// ------")[0]
     words = re.findall(r'flag\(word, "(\w+)"', parser) + re.findall(r'reader\.take\("(\w+)"\)', parser)
+    later = read(ROOT / "src" / "statistic_name.cc")
+    words += re.findall(r'(?:scalar|number|is|starts)\("(\w+)"', later) + re.findall(r'word\.starts_with\("(\w+)"\)', later)
     for file in ("ops.def", "dtypes.def"):
         words += re.findall(r"^ORIEL_\w+\((\w+)", read(ROOT / "include" / "oriel" / file), re.MULTILINE)
+    words.remove("quantile")  # its word is q
     return ["bool" if word == "boolean" else word for word in words if word != "x"]  # `x` joins numbers
 
 
@@ -46,15 +49,30 @@ def test_every_word_of_a_name_is_in_the_grammar():
     assert {word for word in words_of_the_parser() if not re.fullmatch(r"[fibu]+\d+|bool", word)} <= known
 
 
+OPS_OF_NAMES = (r"(max|min|avg|sum|lp|count|any|all|range|midrange|first|centre|nunique|var|std|rms|prod|geo|harm|soft)$"
+                r"|median|q\d|rank|mode|lse")
+
+
+def op_with(word):
+    """An operation that has the option."""
+    for pattern, op in ((r"exclude|div|weights", "sum" if word == "weights" else "avg"), ("ignore", "mode"), ("ddof", "var")):
+        if re.match(pattern, word):
+            return op
+    return "max"
+
+
 def test_words_of_the_page_exist():
     """Each word of the table is read: in a problem that has what it needs."""
     words = [cell for cell in first_cells("problem-names.md", before="In Python and C++") if not re.fullmatch(r"[fibu]+\d+|bool|[\dx]+", cell)]
     assert len(words) > 25
     wrong = []
     for word in words:
-        is_op, is_window = word in ("max", "min", "avg", "sum", "lp"), re.match(r"k\d|global|out", word)
-        op = word.replace("lp", "lp2") if is_op else "avg" if re.match(r"exclude|div", word) else "max"
-        name = f"{op}:f32:8x8x8x8" + ("" if is_window else ":k2") + ("" if is_op else f":{word}")
+        is_op, is_window = re.match(OPS_OF_NAMES, word), re.match(r"k\d|global|out\d", word)
+        op = "lp2" if word == "lp" else word if is_op else op_with(word)
+        window = "" if is_window else ":k2"
+        if re.match(r"disk|diamond|oct|ell|ball|taps", word):  # 3-D or 2-D, of the last axes
+            window = ":k3x3" if word.startswith("taps") else ":axes1,2,3" if re.match(r"ball|octahedron", word) else ":axes2,3"
+        name = f"{op}:f32:16x16x16x16{window}" + ("" if is_op else f":{word}")
         result = subprocess.run([BUILD / "bin" / "oriel", "explain", "--json", name], capture_output=True, text=True)
         wrong += [f"{name}: {result.stderr}"] if result.returncode != 0 else []
     assert not wrong, wrong

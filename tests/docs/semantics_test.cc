@@ -1,7 +1,8 @@
 // Every example of docs/semantics.md is run through the entry points and its numbers are compared.
 //
 // An example is a fenced block marked `pool`: a problem name, then lines `x:`, `y:`, `indices:` (`indices tensor:`,
-// `indices window:`), `dy:`, `dx:`, `shape:` (of y) or `error:`, each with values separated by blanks.
+// `indices window:`), `mask:`, `weights:`, `dy:`, `dx:`, `shape:` (of y) or `error:`, each with values separated by
+// blanks.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -104,7 +105,7 @@ class Runner {
       EXPECT_EQ(oriel::to_string(problem_.output_shape), value("shape"));
     }
     if (problem_.direction == Direction::forward)
-      run_forward<T>();
+      oriel::visit(problem_.result, [&]<class R>() { run_forward<T, R>(); });
     else
       run_backward<T>();
   }
@@ -120,15 +121,27 @@ class Runner {
     return values;
   }
 
-  template <class T>
+  // T is the type of the input, R that of the result.
+  template <class T, class R>
   void run_forward() {
     const auto x = input<T>("x", problem_.shape);
     const oriel::ConstTensor x_view(x.data(), problem_.shape);
     const auto count = static_cast<std::size_t>(oriel::element_count(problem_.output_shape));
-    std::vector<T> y(count);
+    std::vector<R> y(count);
     const oriel::Tensor y_view(y.data(), problem_.output_shape);
-    oriel::forward(problem_.pool, {.x = x_view, .y = y_view});
-    EXPECT_EQ(show(y), show(parse_values<T>(value("y"))));
+    std::vector<std::uint8_t> mask;
+    std::vector<double> weights;
+    oriel::ConstTensor mask_view, weights_view;
+    if (problem_.mask) {
+      mask = input<std::uint8_t>("mask", problem_.shape);
+      mask_view = oriel::ConstTensor(mask.data(), problem_.shape);
+    }
+    if (problem_.weights) {
+      weights = input<double>("weights", problem_.shape);
+      weights_view = oriel::ConstTensor(weights.data(), problem_.shape);
+    }
+    oriel::forward(problem_.pool, {.x = x_view, .y = y_view, .mask = mask_view, .weights = weights_view});
+    EXPECT_EQ(show(y), show(parse_values<R>(value("y"))));
     for (const std::string key : {"indices", "indices tensor", "indices window"}) {
       if (!has(key)) continue;
       std::vector<std::int64_t> indices(count);
@@ -185,7 +198,7 @@ INSTANTIATE_TEST_SUITE_P(Docs, Semantics, testing::ValuesIn(read_examples()),
 
 TEST(SemanticsPage, every_rule_has_an_example) {
   const auto examples = read_examples();
-  for (int rule = 1; rule <= 12; ++rule) {
+  for (int rule = 1; rule <= 20; ++rule) {
     const std::string name = "S" + std::to_string(rule);
     EXPECT_TRUE(std::any_of(examples.begin(), examples.end(), [&](const Example& e) { return e.rule == name; }))
         << name;

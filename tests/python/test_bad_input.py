@@ -111,7 +111,7 @@ CASES = [
     (lambda: oriel.max_pool_backward(torch.zeros(Y), X, 2, axes=(2, 3)), TypeError, "x and dy must be arrays of one kind"),
     (lambda: oriel.max_pool_backward(np.zeros(Y, np.float32), X, 2, indices=np.full(Y, 99), axes=(2, 3)), ValueError, "99"),
     (lambda: oriel.Pool("max", 2, axes=(2, 3)).backward(np.zeros(Y, np.float32)), ValueError, "x or input_shape must be given"),
-    (lambda: oriel.Pool("sum", 2, axes=(2, 3)).with_indices(X), ValueError, "indices exist for max and min only"),
+    (lambda: oriel.Pool("sum", 2, axes=(2, 3)).with_indices(X), ValueError, "indices exist for max, min, first, centre, median, quantile and mode only"),
     (lambda: oriel.Pool("median", 2), ValueError, "median"),
     (lambda: oriel.Pool(3, 2), TypeError, "op must be a str, but is 3"),
     # unpooling

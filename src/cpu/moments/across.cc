@@ -1,0 +1,148 @@
+#include "cpu/moments/across.h"
+
+#include <bit>
+
+namespace oriel::cpu {
+namespace {
+
+int floor_log2(index_t k) { return 63 - std::countl_zero(static_cast<std::uint64_t>(k)); }
+
+}  // namespace
+
+bool shares_powers(const Axis& axis) {
+  const index_t k = axis.kernel;
+  if (axis.adaptive || k < 3) return false;
+  return axis.stride * floor_log2(k) + std::popcount(static_cast<std::uint64_t>(k)) - 1 <= k - 1;
+}
+
+AcrossFolder::AcrossFolder(const Axis& axis, Joiner& joiner, index_t width, bool lifts, Arena& arena)
+    : axis_(axis),
+      joiner_(joiner),
+      width_(width),
+      lifts_(lifts),
+      doubles_(shares_powers(axis)),
+      keeps_(!doubles_ && lifts && !axis.adaptive && axis.stride < axis.extent()),
+      tree_(joiner, axis.kernel, width, arena) {
+  const index_t k = axis.kernel, d = axis.dilation;
+  if (doubles_) {
+    levels_ = floor_log2(k);
+    if ((k & (k - 1)) == 0) --levels_;  // the whole window is no part of anything
+  }
+  for (int l = 0; l <= levels_; ++l) {
+    const auto i = static_cast<std::size_t>(l);
+    const index_t m = index_t{1} << l;
+    slots_[i] = 1 + d * std::max(2 * m <= k ? m : 0, (k & m) != 0 ? k & (m - 1) : 0);
+    if (!doubles_) slots_[i] = keeps_ ? axis.extent() : 0;
+    if (l > 0 || lifts) memory_[i] = arena.take(slots_[i] * joiner.row_bytes(width));
+  }
+  kept_ = arena.take_array<StateRow>(slots_[0]);
+  inputs_ = arena.take_array<index_t>(slots_[0]);
+}
+
+StateRow AcrossFolder::slot(int level, index_t coordinate) const {
+  const auto l = static_cast<std::size_t>(level);
+  const index_t number = floor_mod(coordinate, slots_[l]);
+  if (level == 0 && doubles_) return kept_[number];
+  return joiner_.row_in(memory_[l] + number * joiner_.row_bytes(width_), width_);
+}
+
+// Of that many taps, the last one at a coordinate, those that exist.
+index_t AcrossFolder::taps_until(index_t coordinate, index_t taps) const {
+  const index_t d = axis_.dilation;
+  if (coordinate < axis_.in && coordinate >= (taps - 1) * d) return taps;
+  const index_t begin = std::max<index_t>(0, ceil_div(coordinate - axis_.in + 1, d));
+  const index_t end = coordinate < 0 ? 0 : std::min(taps, coordinate / d + 1);
+  return end > begin ? end - begin : 0;
+}
+
+void AcrossFolder::step(index_t c, index_t n, StateRows& rows) {
+  const index_t d = axis_.dilation;
+  if (c >= 0 && c < axis_.in) {
+    const index_t number = floor_mod(c, slots_[0]);
+    const StateRow room =
+        lifts_ ? joiner_.row_in(memory_[0] + number * joiner_.row_bytes(width_), width_) : StateRow{};
+    kept_[number] = rows.row(c, room);
+  }
+  for (int l = 0; l < levels_; ++l) {
+    const index_t m = index_t{1} << l;
+    if (c - (2 * m - 1) * d < first_) return;
+    const index_t na = taps_until(c - m * d, m), nb = taps_until(c, m);
+    const StateRow to = slot(l + 1, c);
+    if (na != 0 && nb != 0)
+      joiner_.join(slot(l, c - m * d), na * before_, slot(l, c), nb * before_, to, n);
+    else if (na + nb != 0)
+      joiner_.copy(na != 0 ? slot(l, c - m * d) : slot(l, c), to, n);
+  }
+}
+
+// The powers of two that make up the window that ends at a coordinate, largest first.
+index_t AcrossFolder::join_parts(index_t end, index_t n, const StateRow& out) {
+  const index_t k = axis_.kernel, d = axis_.dilation;
+  StateRow sum;
+  index_t count = 0;
+  const auto add = [&](int level, index_t c) {
+    const index_t taps = taps_until(c, index_t{1} << level) * before_;
+    if (taps == 0) return;
+    const StateRow part = slot(level, c);
+    if (count == 0) {
+      sum = part;
+    } else {
+      joiner_.join(sum, count, part, taps, out, n);
+      sum = out;
+    }
+    count += taps;
+  };
+  if ((k & (k - 1)) == 0) {
+    add(levels_, end - k / 2 * d);
+    add(levels_, end);
+  } else {
+    for (int l = levels_; l >= 0; --l)
+      if ((k >> l & 1) != 0) add(l, end - (k & ((index_t{1} << l) - 1)) * d);
+  }
+  if (count == 0)
+    joiner_.clear(out, whole_steps(n));
+  else
+    joiner_.copy(sum, out, n);
+  return count;
+}
+
+index_t AcrossFolder::fold_taps(index_t output, index_t n, StateRows& rows, const StateRow& out) {
+  const Range taps = axis_.taps(output);
+  const index_t width = axis_.width(output);
+  for (index_t t = 0; t < width; ++t) {
+    PartTree::Part part;
+    if (taps.contains(t)) {
+      const index_t c = axis_.at(output, t);
+      part.n = before_;
+      if (keeps_) {
+        const index_t number = floor_mod(c, slots_[0]);
+        if (inputs_[number] != c) kept_[number] = rows.row(c, slot(0, c));
+        inputs_[number] = c;
+        part.row = kept_[number];
+      } else if (lifts_) {
+        part.room = tree_.take_room();
+        part.row = rows.row(c, tree_.room(part.room));
+      } else {
+        part.row = rows.row(c, {});
+      }
+    }
+    tree_.add(t, part, n);
+  }
+  return tree_.finish(width, n, out);
+}
+
+index_t AcrossFolder::fold(index_t output, index_t before, index_t n, StateRows& rows, const StateRow& out) {
+  before_ = before;
+  if (!doubles_) {
+    if (!running_ && keeps_) std::fill_n(inputs_, slots_[0], index_t{-1});
+    running_ = true;
+    return fold_taps(output, n, rows, out);
+  }
+  const index_t start = axis_.start(output), end = axis_.at(output, axis_.kernel - 1);
+  if (!running_ || start > next_) first_ = next_ = start;
+  running_ = true;
+  for (; next_ <= end; ++next_) step(next_, n, rows);
+  return join_parts(end, n, out);
+}
+
+}  // namespace oriel::cpu

@@ -1,0 +1,170 @@
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "cpu/rank/rank_kernels.cc"
+#include "hwy/foreach_target.h"
+// (the include above compiles this file once per target)
+#include "cpu/rank/key.h"
+#include "cpu/rank/rank_kernels.h"
+#include "hwy/highway.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace oriel::cpu {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+template <class K>
+HWY_INLINE void exchange_both(const K* HWY_RESTRICT a, const K* HWY_RESTRICT b, index_t n, K* low, K* high) {
+  const hn::ScalableTag<K> d;
+  const index_t lanes = static_cast<index_t>(hn::Lanes(d));
+  index_t i = 0;
+  for (; i + lanes < n; i += 2 * lanes) {
+    const auto a0 = hn::LoadU(d, a + i), b0 = hn::LoadU(d, b + i);
+    const auto a1 = hn::LoadU(d, a + i + lanes), b1 = hn::LoadU(d, b + i + lanes);
+    hn::StoreU(hn::Min(a0, b0), d, low + i);
+    hn::StoreU(hn::Max(a0, b0), d, high + i);
+    hn::StoreU(hn::Min(a1, b1), d, low + i + lanes);
+    hn::StoreU(hn::Max(a1, b1), d, high + i + lanes);
+  }
+  for (; i < n; i += lanes) {
+    const auto a0 = hn::LoadU(d, a + i), b0 = hn::LoadU(d, b + i);
+    hn::StoreU(hn::Min(a0, b0), d, low + i);
+    hn::StoreU(hn::Max(a0, b0), d, high + i);
+  }
+}
+
+template <bool kLow, class K>
+HWY_INLINE void keep_one(const K* a, const K* b, index_t n, K* to) {
+  const hn::ScalableTag<K> d;
+  const index_t lanes = static_cast<index_t>(hn::Lanes(d));
+  for (index_t i = 0; i < n; i += lanes) {
+    const auto a0 = hn::LoadU(d, a + i), b0 = hn::LoadU(d, b + i);
+    hn::StoreU(kLow ? hn::Min(a0, b0) : hn::Max(a0, b0), d, to + i);
+  }
+}
+
+template <class K>
+void exchange(const Selection& selection, void* const* rows, index_t lanes) {
+  for (const Exchange& step : selection.steps) {
+    const K* a = static_cast<const K*>(rows[step.a]) + step.a_shift;
+    const K* b = static_cast<const K*>(rows[step.b]) + step.b_shift;
+    const index_t n = lanes + step.extra;
+    if (step.high == kNoRow) {
+      keep_one<true>(a, b, n, static_cast<K*>(rows[step.low]));
+    } else if (step.low == kNoRow) {
+      keep_one<false>(a, b, n, static_cast<K*>(rows[step.high]));
+    } else {
+      exchange_both(a, b, n, static_cast<K*>(rows[step.low]), static_cast<K*>(rows[step.high]));
+    }
+  }
+}
+
+// The key of elements given as keys of their bits: key_of for vectors.
+template <class T, class D, class V>
+HWY_INLINE V keys_of(D d, V bits) {
+  using K = hn::TFromD<D>;
+  constexpr K kTop = static_cast<K>(std::uint64_t{1} << (sizeof(K) * 8 - 1));
+  if constexpr (std::is_same_v<T, bool8>) {
+    return hn::Min(bits, hn::Set(d, K(1)));
+  } else if constexpr (is_floating_v<T>) {
+    const hn::RebindToSigned<D> di;
+    const auto negative = hn::BitCast(d, hn::BroadcastSignBit(hn::BitCast(di, bits)));
+    const K other = std::is_signed_v<K> ? K(~kTop) : kTop;
+    return std::is_signed_v<K> ? hn::Xor(bits, hn::And(negative, hn::Set(d, other)))
+                               : hn::Xor(bits, hn::Or(negative, hn::Set(d, other)));
+  } else if constexpr (std::is_signed_v<T> != std::is_signed_v<K>) {
+    return hn::Xor(bits, hn::Set(d, kTop));
+  } else {
+    return bits;
+  }
+}
+
+template <class T, class D, class V>
+HWY_INLINE V bits_of(D d, V keys) {
+  using K = hn::TFromD<D>;
+  constexpr K kTop = static_cast<K>(std::uint64_t{1} << (sizeof(K) * 8 - 1));
+  if constexpr (is_floating_v<T>) {
+    const hn::RebindToSigned<D> di;
+    const auto top = hn::BitCast(d, hn::BroadcastSignBit(hn::BitCast(di, keys)));  // of keys of negative values: 0
+    if constexpr (std::is_signed_v<K>) {
+      return hn::Xor(keys, hn::And(top, hn::Set(d, K(~kTop))));
+    } else {
+      return hn::Xor(keys, hn::Or(hn::Not(top), hn::Set(d, kTop)));
+    }
+  } else if constexpr (std::is_same_v<T, bool8>) {
+    return keys;
+  } else {
+    return keys_of<T>(d, keys);
+  }
+}
+
+template <class T>
+bool load(const void* x, index_t n, void* keys, const Unwanted& unwanted) {
+  using K = key_t<T>;
+  const hn::ScalableTag<K> d;
+  const index_t lanes = static_cast<index_t>(hn::Lanes(d));
+  const auto* from = static_cast<const K*>(x);
+  auto* to = static_cast<K*>(keys);
+  const auto first = hn::Set(d, static_cast<K>(unwanted.keys[0]));
+  const auto second = hn::Set(d, static_cast<K>(unwanted.keys[1]));
+  const auto infinity = hn::Set(d, is_floating_v<T> ? static_cast<K>(key_of(highest_value<T>())) : K(0));
+  const auto minus = hn::Set(d, is_floating_v<T> ? static_cast<K>(key_of(lowest_value<T>())) : K(0));
+  auto found = hn::MaskFalse(d);
+  const auto one = [&](hn::Vec<decltype(d)> bits) HWY_ATTR {
+    const auto k = keys_of<T>(d, bits);
+    if constexpr (is_floating_v<T>) {
+      if (unwanted.nan) found = hn::Or(found, hn::Or(hn::Gt(k, infinity), hn::Lt(k, minus)));
+    }
+    if (unwanted.value) found = hn::Or(found, hn::Or(hn::Eq(k, first), hn::Eq(k, second)));
+    return k;
+  };
+  index_t i = 0;
+  for (; i + lanes <= n; i += lanes) hn::StoreU(one(hn::LoadU(d, from + i)), d, to + i);
+  bool any = !hn::AllFalse(d, found);
+  for (; i < n; ++i) {
+    T value;
+    std::memcpy(static_cast<void*>(&value), from + i, sizeof(T));
+    const K k = key_of(value);
+    if constexpr (is_floating_v<T>)
+      any = any || (unwanted.nan && (k > key_of(highest_value<T>()) || k < key_of(lowest_value<T>())));
+    any = any || (unwanted.value && (k == static_cast<K>(unwanted.keys[0]) || k == static_cast<K>(unwanted.keys[1])));
+    to[i] = k;
+  }
+  return any;
+}
+
+template <class T>
+void store(const void* keys, index_t n, void* y) {
+  using K = key_t<T>;
+  const hn::ScalableTag<K> d;
+  const index_t lanes = static_cast<index_t>(hn::Lanes(d));
+  const auto* from = static_cast<const K*>(keys);
+  auto* to = static_cast<K*>(y);
+  index_t i = 0;
+  for (; i + lanes <= n; i += lanes) hn::StoreU(bits_of<T>(d, hn::LoadU(d, from + i)), d, to + i);
+  for (; i < n; ++i) {
+    const T value = value_of<T>(from[i]);
+    std::memcpy(to + i, static_cast<const void*>(&value), sizeof(T));
+  }
+}
+
+RankKernels rank_kernels(Dtype dtype) {
+  return visit(dtype, []<class T>() -> RankKernels { return {&exchange<key_t<T>>, &load<T>, &store<T>}; });
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace oriel::cpu
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+#include "cpu/simd/per_target.h"
+
+namespace oriel::cpu {
+namespace {
+HWY_EXPORT(rank_kernels);
+}
+const RankTable& rank_table() {
+  static const PerTarget<RankTable> tables{
+      [](RankTable& table, std::size_t which) { table.of = HWY_DISPATCH_TABLE(rank_kernels)[which]; }};
+  return tables.active();
+}
+}  // namespace oriel::cpu
+#endif
