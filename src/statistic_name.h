@@ -10,9 +10,9 @@
 namespace oriel::detail {
 
 /// The quantile method of that name, such as `inverted_cdf`; nothing if there is none.
-std::optional<Quantile> method_of(std::string_view text);
+ORIEL_API std::optional<Quantile> method_of(std::string_view text);
 /// A number as a scalar: whole numbers of 64 bits are kept exactly. Nothing if the text is none.
-std::optional<Scalar> read_scalar(std::string_view text);
+ORIEL_API std::optional<Scalar> read_scalar(std::string_view text);
 
 /// Reads the first word of a name: `q0.9linear`, `median_higher`, `mode_first`, `lse2`, `var`. False if it is none.
 bool parse_statistic_op(std::string_view word, Pool& pool);

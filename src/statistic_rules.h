@@ -12,11 +12,11 @@ enum class Family : std::uint8_t { extremum, sum, count, pick, rank, vote, momen
 Family family_of(Op op);
 
 /// Whether each result is one of the taps, so that it has an index (S10).
-bool selects_tap(const Pool& pool);
+ORIEL_API bool selects_tap(const Pool& pool);
 /// Whether the op has weights (S13).
-bool has_weights(const Pool& pool);
+ORIEL_API bool has_weights(const Pool& pool);
 /// Whether the op has a gradient.
-bool has_gradient(const Pool& pool);
+ORIEL_API bool has_gradient(const Pool& pool);
 /// Least number of valid taps that the op needs (S14).
 index_t needed_taps(const Pool& pool);
 /// The number of quantiles that a call computes: results of the first axis if it is more than one.

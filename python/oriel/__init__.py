@@ -64,6 +64,7 @@ from oriel.fixed_rank import (
     sum_pool2d,
     sum_pool3d,
 )
+from oriel.footprints import ball, diamond, disk, ellipse, line, octagon, octahedron
 from oriel.gradients import (
     avg_pool_backward,
     lp_pool_backward,
@@ -73,6 +74,28 @@ from oriel.gradients import (
 )
 from oriel.pool import Pool
 from oriel.pools import avg_pool, lp_pool, max_pool, max_unpool, min_pool, sum_pool
+from oriel.statistics import (
+    all_pool,
+    any_pool,
+    centre_pool,
+    count_pool,
+    first_pool,
+    geo_pool,
+    harm_pool,
+    lse_pool,
+    median_pool,
+    midrange_pool,
+    mode_pool,
+    nunique_pool,
+    pool_backward,
+    prod_pool,
+    quantile_pool,
+    range_pool,
+    rms_pool,
+    soft_pool,
+    std_pool,
+    var_pool,
+)
 from oriel.windows import reduce_window
 
 __version__ = _core.version
@@ -80,12 +103,14 @@ __version__ = _core.version
 __all__ = [
     "Pool", "active_target", "adaptive_avg_pool", "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d",
     "adaptive_lp_pool", "adaptive_max_pool", "adaptive_max_pool1d", "adaptive_max_pool2d", "adaptive_max_pool3d",
-    "adaptive_min_pool", "adaptive_sum_pool", "avg_pool", "avg_pool1d", "avg_pool2d", "avg_pool3d", "avg_pool_backward",
-    "block_reduce", "downscale_local_mean", "get_threads", "global_avg_pool", "global_lp_pool", "global_max_pool",
-    "global_min_pool", "global_sum_pool", "lp_pool", "lp_pool1d", "lp_pool2d", "lp_pool3d", "lp_pool_backward",
-    "max_pool", "max_pool1d", "max_pool2d", "max_pool3d", "max_pool_backward", "max_unpool", "max_unpool1d",
-    "max_unpool2d", "max_unpool3d", "maximum_filter", "min_pool", "min_pool1d", "min_pool2d", "min_pool3d",
-    "min_pool_backward", "minimum_filter", "reduce_window", "set_target", "set_threads", "sum_pool", "sum_pool1d",
-    "sum_pool2d",
-    "sum_pool3d", "sum_pool_backward", "supported_targets", "threads", "uniform_filter",
+    "adaptive_min_pool", "adaptive_sum_pool", "all_pool", "any_pool", "avg_pool", "avg_pool1d", "avg_pool2d",
+    "avg_pool3d", "avg_pool_backward", "ball", "block_reduce", "centre_pool", "count_pool", "diamond", "disk",
+    "downscale_local_mean", "ellipse", "first_pool", "geo_pool", "get_threads", "global_avg_pool", "global_lp_pool",
+    "global_max_pool", "global_min_pool", "global_sum_pool", "harm_pool", "line", "lp_pool", "lp_pool1d", "lp_pool2d",
+    "lp_pool3d", "lp_pool_backward", "lse_pool", "max_pool", "max_pool1d", "max_pool2d", "max_pool3d",
+    "max_pool_backward", "max_unpool", "max_unpool1d", "max_unpool2d", "max_unpool3d", "maximum_filter", "median_pool",
+    "midrange_pool", "min_pool", "min_pool1d", "min_pool2d", "min_pool3d", "min_pool_backward", "minimum_filter",
+    "mode_pool", "nunique_pool", "octagon", "octahedron", "pool_backward", "prod_pool", "quantile_pool", "range_pool",
+    "reduce_window", "rms_pool", "set_target", "set_threads", "soft_pool", "std_pool", "sum_pool", "sum_pool1d",
+    "sum_pool2d", "sum_pool3d", "sum_pool_backward", "supported_targets", "threads", "uniform_filter", "var_pool",
 ]

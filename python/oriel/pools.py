@@ -4,7 +4,7 @@ inverse `max_unpool`.
 
 from __future__ import annotations
 
-from typing import Any, Literal, overload
+from typing import Any, Literal, Unpack, overload
 
 from numpy.typing import ArrayLike, NDArray
 
@@ -22,6 +22,7 @@ from oriel.array_types import (
     ScalarT,
 )
 from oriel.pool import check_nan_policy, refuse_kernel
+from oriel.valid_taps import ValidTaps, is_masked, run
 
 __all__ = ["avg_pool", "lp_pool", "max_pool", "max_unpool", "min_pool", "sum_pool", "unpooled_shape"]
 
@@ -37,48 +38,55 @@ def index_space(return_indices: Literal[True] | IndexSpace) -> IndexSpace:
 @overload
 def max_pool(x: ArrayT, kernel_size: Ints, stride: Ints | None = None, padding: Padding = 0, dilation: Ints = 1, *,
              ceil_mode: bool = False, return_indices: Literal[False] = False, index_dtype: IndexDtype = "int64",
-             axes: Ints | None = None, nan_policy: NanPolicy = "propagate", out: ArrayT | None = None) -> ArrayT: ...
+             axes: Ints | None = None, nan_policy: NanPolicy = "propagate", out: ArrayT | None = None,
+             **valid: Unpack[ValidTaps]) -> ArrayT: ...
 
 
 @overload
 def max_pool(x: ArrayLike, kernel_size: Ints, stride: Ints | None = None, padding: Padding = 0, dilation: Ints = 1, *,
              ceil_mode: bool = False, return_indices: Literal[False] = False, index_dtype: IndexDtype = "int64",
              axes: Ints | None = None, nan_policy: NanPolicy = "propagate",
-             out: NDArray[Any] | None = None) -> NDArray[Any]: ...
+             out: NDArray[Any] | None = None,
+             **valid: Unpack[ValidTaps]) -> NDArray[Any]: ...
 
 
 @overload
 def max_pool(x: NDArray[ScalarT], kernel_size: Ints, stride: Ints | None = None, padding: Padding = 0,
              dilation: Ints = 1, *, ceil_mode: bool = False, return_indices: Literal[True] | IndexSpace,
              index_dtype: IndexDtype = "int64", axes: Ints | None = None, nan_policy: NanPolicy = "propagate",
-             out: tuple[NDArray[ScalarT], IndexArray] | None = None) -> tuple[NDArray[ScalarT], IndexArray]: ...
+             out: tuple[NDArray[ScalarT], IndexArray] | None = None,
+             **valid: Unpack[ValidTaps]) -> tuple[NDArray[ScalarT], IndexArray]: ...
 
 
 @overload
 def max_pool(x: ArrayT, kernel_size: Ints, stride: Ints | None = None, padding: Padding = 0, dilation: Ints = 1, *,
              ceil_mode: bool = False, return_indices: Literal[True] | IndexSpace, index_dtype: IndexDtype = "int64",
              axes: Ints | None = None, nan_policy: NanPolicy = "propagate",
-             out: tuple[ArrayT, ArrayT] | None = None) -> tuple[ArrayT, ArrayT]: ...
+             out: tuple[ArrayT, ArrayT] | None = None,
+             **valid: Unpack[ValidTaps]) -> tuple[ArrayT, ArrayT]: ...
 
 
 @overload
 def max_pool(x: ArrayLike, kernel_size: Ints, stride: Ints | None = None, padding: Padding = 0, dilation: Ints = 1, *,
              ceil_mode: bool = False, return_indices: Literal[True] | IndexSpace, index_dtype: IndexDtype = "int64",
              axes: Ints | None = None, nan_policy: NanPolicy = "propagate",
-             out: tuple[NDArray[Any], IndexArray] | None = None) -> tuple[NDArray[Any], IndexArray]: ...
+             out: tuple[NDArray[Any], IndexArray] | None = None,
+             **valid: Unpack[ValidTaps]) -> tuple[NDArray[Any], IndexArray]: ...
 
 
 @overload
 def max_pool(x: Operand, kernel_size: Ints, stride: Ints | None = None, padding: Padding = 0, dilation: Ints = 1, *,
              ceil_mode: bool = False, return_indices: bool | IndexSpace, index_dtype: IndexDtype = "int64",
              axes: Ints | None = None, nan_policy: NanPolicy = "propagate",
-             out: tuple[AnyArray, AnyArray] | AnyArray | None = None) -> Any: ...
+             out: tuple[AnyArray, AnyArray] | AnyArray | None = None,
+             **valid: Unpack[ValidTaps]) -> Any: ...
 
 
 def max_pool(x: Operand, kernel_size: Ints, stride: Ints | None = None, padding: Padding = 0, dilation: Ints = 1, *,
              ceil_mode: bool = False, return_indices: bool | IndexSpace = False, index_dtype: IndexDtype = "int64",
              axes: Ints | None = None, nan_policy: NanPolicy = "propagate",
-             out: AnyArray | tuple[AnyArray, AnyArray] | None = None) -> AnyArray | tuple[AnyArray, AnyArray]:
+             out: AnyArray | tuple[AnyArray, AnyArray] | None = None,
+             **valid: Unpack[ValidTaps]) -> AnyArray | tuple[AnyArray, AnyArray]:
     """The largest element of each window; windows are `stride` apart, by default `kernel_size`.
 
     Parameters
@@ -108,6 +116,8 @@ def max_pool(x: Operand, kernel_size: Ints, stride: Ints | None = None, padding:
         Whether a NaN makes the result NaN or is left out (S3).
     out : array, optional
         Where to write the result; with indices a tuple of two arrays. It must not share memory with `x`.
+    footprint, mask, weights, nodata, min_count, min_fraction, fill, dtype
+        Which elements count, and what the result is (`oriel.valid_taps.ValidTaps`); for NumPy arrays and CPU tensors.
 
     Returns
     -------
@@ -145,6 +155,9 @@ def max_pool(x: Operand, kernel_size: Ints, stride: Ints | None = None, padding:
     >>> oriel.max_pool(volume, 2).shape, oriel.max_pool(volume, 2, axes=(1, 2)).shape
     ((2, 3, 3), (4, 3, 3))
     """
+    if valid or is_masked(x):
+        return run("max", x, kernel_size, stride, padding, dilation, ceil_mode, axes, nan_policy, valid, out,
+                   index_space(return_indices) if return_indices else None, index_dtype)
     if kernel_size is None:
         refuse_kernel("max_pool")
     pool = _Pool("max", kernel_size, stride, padding, dilation, None, axes, ceil_mode, True, None, None,
@@ -157,48 +170,55 @@ def max_pool(x: Operand, kernel_size: Ints, stride: Ints | None = None, padding:
 @overload
 def min_pool(x: ArrayT, kernel_size: Ints, stride: Ints | None = None, padding: Padding = 0, dilation: Ints = 1, *,
              ceil_mode: bool = False, return_indices: Literal[False] = False, index_dtype: IndexDtype = "int64",
-             axes: Ints | None = None, nan_policy: NanPolicy = "propagate", out: ArrayT | None = None) -> ArrayT: ...
+             axes: Ints | None = None, nan_policy: NanPolicy = "propagate", out: ArrayT | None = None,
+             **valid: Unpack[ValidTaps]) -> ArrayT: ...
 
 
 @overload
 def min_pool(x: ArrayLike, kernel_size: Ints, stride: Ints | None = None, padding: Padding = 0, dilation: Ints = 1, *,
              ceil_mode: bool = False, return_indices: Literal[False] = False, index_dtype: IndexDtype = "int64",
              axes: Ints | None = None, nan_policy: NanPolicy = "propagate",
-             out: NDArray[Any] | None = None) -> NDArray[Any]: ...
+             out: NDArray[Any] | None = None,
+             **valid: Unpack[ValidTaps]) -> NDArray[Any]: ...
 
 
 @overload
 def min_pool(x: NDArray[ScalarT], kernel_size: Ints, stride: Ints | None = None, padding: Padding = 0,
              dilation: Ints = 1, *, ceil_mode: bool = False, return_indices: Literal[True] | IndexSpace,
              index_dtype: IndexDtype = "int64", axes: Ints | None = None, nan_policy: NanPolicy = "propagate",
-             out: tuple[NDArray[ScalarT], IndexArray] | None = None) -> tuple[NDArray[ScalarT], IndexArray]: ...
+             out: tuple[NDArray[ScalarT], IndexArray] | None = None,
+             **valid: Unpack[ValidTaps]) -> tuple[NDArray[ScalarT], IndexArray]: ...
 
 
 @overload
 def min_pool(x: ArrayT, kernel_size: Ints, stride: Ints | None = None, padding: Padding = 0, dilation: Ints = 1, *,
              ceil_mode: bool = False, return_indices: Literal[True] | IndexSpace, index_dtype: IndexDtype = "int64",
              axes: Ints | None = None, nan_policy: NanPolicy = "propagate",
-             out: tuple[ArrayT, ArrayT] | None = None) -> tuple[ArrayT, ArrayT]: ...
+             out: tuple[ArrayT, ArrayT] | None = None,
+             **valid: Unpack[ValidTaps]) -> tuple[ArrayT, ArrayT]: ...
 
 
 @overload
 def min_pool(x: ArrayLike, kernel_size: Ints, stride: Ints | None = None, padding: Padding = 0, dilation: Ints = 1, *,
              ceil_mode: bool = False, return_indices: Literal[True] | IndexSpace, index_dtype: IndexDtype = "int64",
              axes: Ints | None = None, nan_policy: NanPolicy = "propagate",
-             out: tuple[NDArray[Any], IndexArray] | None = None) -> tuple[NDArray[Any], IndexArray]: ...
+             out: tuple[NDArray[Any], IndexArray] | None = None,
+             **valid: Unpack[ValidTaps]) -> tuple[NDArray[Any], IndexArray]: ...
 
 
 @overload
 def min_pool(x: Operand, kernel_size: Ints, stride: Ints | None = None, padding: Padding = 0, dilation: Ints = 1, *,
              ceil_mode: bool = False, return_indices: bool | IndexSpace, index_dtype: IndexDtype = "int64",
              axes: Ints | None = None, nan_policy: NanPolicy = "propagate",
-             out: tuple[AnyArray, AnyArray] | AnyArray | None = None) -> Any: ...
+             out: tuple[AnyArray, AnyArray] | AnyArray | None = None,
+             **valid: Unpack[ValidTaps]) -> Any: ...
 
 
 def min_pool(x: Operand, kernel_size: Ints, stride: Ints | None = None, padding: Padding = 0, dilation: Ints = 1, *,
              ceil_mode: bool = False, return_indices: bool | IndexSpace = False, index_dtype: IndexDtype = "int64",
              axes: Ints | None = None, nan_policy: NanPolicy = "propagate",
-             out: AnyArray | tuple[AnyArray, AnyArray] | None = None) -> AnyArray | tuple[AnyArray, AnyArray]:
+             out: AnyArray | tuple[AnyArray, AnyArray] | None = None,
+             **valid: Unpack[ValidTaps]) -> AnyArray | tuple[AnyArray, AnyArray]:
     """The smallest element of each window. Parameters, result and errors are those of `max_pool`.
 
     Examples
@@ -208,6 +228,9 @@ def min_pool(x: Operand, kernel_size: Ints, stride: Ints | None = None, padding:
     >>> oriel.min_pool(np.array([4.0, 3.0, 2.0, np.nan]), 2, nan_policy="omit")
     array([3., 2.])
     """
+    if valid or is_masked(x):
+        return run("min", x, kernel_size, stride, padding, dilation, ceil_mode, axes, nan_policy, valid, out,
+                   index_space(return_indices) if return_indices else None, index_dtype)
     if kernel_size is None:
         refuse_kernel("min_pool")
     pool = _Pool("min", kernel_size, stride, padding, dilation, None, axes, ceil_mode, True, None, None,
@@ -220,19 +243,22 @@ def min_pool(x: Operand, kernel_size: Ints, stride: Ints | None = None, padding:
 @overload
 def avg_pool(x: ArrayT, kernel_size: Ints, stride: Ints | None = None, padding: Padding = 0, dilation: Ints = 1, *,
              ceil_mode: bool = False, count_include_pad: bool = True, divisor_override: int | None = None,
-             axes: Ints | None = None, nan_policy: NanPolicy = "propagate", out: ArrayT | None = None) -> ArrayT: ...
+             axes: Ints | None = None, nan_policy: NanPolicy = "propagate", out: ArrayT | None = None,
+             **valid: Unpack[ValidTaps]) -> ArrayT: ...
 
 
 @overload
 def avg_pool(x: ArrayLike, kernel_size: Ints, stride: Ints | None = None, padding: Padding = 0, dilation: Ints = 1, *,
              ceil_mode: bool = False, count_include_pad: bool = True, divisor_override: int | None = None,
              axes: Ints | None = None, nan_policy: NanPolicy = "propagate",
-             out: NDArray[Any] | None = None) -> NDArray[Any]: ...
+             out: NDArray[Any] | None = None,
+             **valid: Unpack[ValidTaps]) -> NDArray[Any]: ...
 
 
 def avg_pool(x: Operand, kernel_size: Ints, stride: Ints | None = None, padding: Padding = 0, dilation: Ints = 1, *,
              ceil_mode: bool = False, count_include_pad: bool = True, divisor_override: int | None = None,
-             axes: Ints | None = None, nan_policy: NanPolicy = "propagate", out: AnyArray | None = None) -> AnyArray:
+             axes: Ints | None = None, nan_policy: NanPolicy = "propagate", out: AnyArray | None = None,
+             **valid: Unpack[ValidTaps]) -> AnyArray:
     """The mean of each window, rounded once to `x`'s dtype. Other parameters, result and errors are those of
     `max_pool`.
 
@@ -255,6 +281,9 @@ def avg_pool(x: Operand, kernel_size: Ints, stride: Ints | None = None, padding:
     >>> oriel.avg_pool(np.array([2.0, 4.0, 6.0, 8.0]), 3, 2, padding=1, count_include_pad=False)
     array([3., 6.])
     """
+    if valid or is_masked(x):
+        return run("avg", x, kernel_size, stride, padding, dilation, ceil_mode, axes, nan_policy, valid, out,
+                   more={"count_include_pad": count_include_pad, "divisor_override": divisor_override})
     if kernel_size is None:
         refuse_kernel("avg_pool")
     pool = _Pool("avg", kernel_size, stride, padding, dilation, None, axes, ceil_mode, count_include_pad,
@@ -265,18 +294,21 @@ def avg_pool(x: Operand, kernel_size: Ints, stride: Ints | None = None, padding:
 @overload
 def sum_pool(x: ArrayT, kernel_size: Ints, stride: Ints | None = None, padding: Padding = 0, dilation: Ints = 1, *,
              ceil_mode: bool = False, axes: Ints | None = None, nan_policy: NanPolicy = "propagate",
-             out: ArrayT | None = None) -> ArrayT: ...
+             out: ArrayT | None = None,
+             **valid: Unpack[ValidTaps]) -> ArrayT: ...
 
 
 @overload
 def sum_pool(x: ArrayLike, kernel_size: Ints, stride: Ints | None = None, padding: Padding = 0, dilation: Ints = 1, *,
              ceil_mode: bool = False, axes: Ints | None = None, nan_policy: NanPolicy = "propagate",
-             out: NDArray[Any] | None = None) -> NDArray[Any]: ...
+             out: NDArray[Any] | None = None,
+             **valid: Unpack[ValidTaps]) -> NDArray[Any]: ...
 
 
 def sum_pool(x: Operand, kernel_size: Ints, stride: Ints | None = None, padding: Padding = 0, dilation: Ints = 1, *,
              ceil_mode: bool = False, axes: Ints | None = None, nan_policy: NanPolicy = "propagate",
-             out: AnyArray | None = None) -> AnyArray:
+             out: AnyArray | None = None,
+             **valid: Unpack[ValidTaps]) -> AnyArray:
     """The sum of each window, in `x`'s dtype; integers that do not fit saturate (S7). See `max_pool` for the rest.
 
     Examples
@@ -286,6 +318,8 @@ def sum_pool(x: Operand, kernel_size: Ints, stride: Ints | None = None, padding:
     >>> oriel.sum_pool(np.array([200, 100, 3, 4], np.uint8), 2)
     array([255,   7], dtype=uint8)
     """
+    if valid or is_masked(x):
+        return run("sum", x, kernel_size, stride, padding, dilation, ceil_mode, axes, nan_policy, valid, out)
     if kernel_size is None:
         refuse_kernel("sum_pool")
     pool = _Pool("sum", kernel_size, stride, padding, dilation, None, axes, ceil_mode, True, None, None,
@@ -296,18 +330,21 @@ def sum_pool(x: Operand, kernel_size: Ints, stride: Ints | None = None, padding:
 @overload
 def lp_pool(x: ArrayT, norm_type: float, kernel_size: Ints, stride: Ints | None = None, padding: Padding = 0,
             dilation: Ints = 1, *, ceil_mode: bool = False, axes: Ints | None = None,
-            nan_policy: NanPolicy = "propagate", out: ArrayT | None = None) -> ArrayT: ...
+            nan_policy: NanPolicy = "propagate", out: ArrayT | None = None,
+            **valid: Unpack[ValidTaps]) -> ArrayT: ...
 
 
 @overload
 def lp_pool(x: ArrayLike, norm_type: float, kernel_size: Ints, stride: Ints | None = None, padding: Padding = 0,
             dilation: Ints = 1, *, ceil_mode: bool = False, axes: Ints | None = None,
-            nan_policy: NanPolicy = "propagate", out: NDArray[Any] | None = None) -> NDArray[Any]: ...
+            nan_policy: NanPolicy = "propagate", out: NDArray[Any] | None = None,
+            **valid: Unpack[ValidTaps]) -> NDArray[Any]: ...
 
 
 def lp_pool(x: Operand, norm_type: float, kernel_size: Ints, stride: Ints | None = None, padding: Padding = 0,
             dilation: Ints = 1, *, ceil_mode: bool = False, axes: Ints | None = None,
-            nan_policy: NanPolicy = "propagate", out: AnyArray | None = None) -> AnyArray:
+            nan_policy: NanPolicy = "propagate", out: AnyArray | None = None,
+            **valid: Unpack[ValidTaps]) -> AnyArray:
     """The p-norm of each window, ``(|x1|^p + |x2|^p + …)^(1/p)``. See `max_pool` for the rest.
 
     Parameters
@@ -322,6 +359,9 @@ def lp_pool(x: Operand, norm_type: float, kernel_size: Ints, stride: Ints | None
     >>> oriel.lp_pool(np.array([3.0, -4.0, 5.0, 12.0]), 2, 2)
     array([ 5., 13.])
     """
+    if valid or is_masked(x):
+        return run("lp", x, kernel_size, stride, padding, dilation, ceil_mode, axes, nan_policy, valid, out,
+                   more={"norm_type": norm_type})
     if kernel_size is None:
         refuse_kernel("lp_pool")
     pool = _Pool("lp", kernel_size, stride, padding, dilation, None, axes, ceil_mode, True, None, norm_type,

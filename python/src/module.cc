@@ -20,6 +20,8 @@
 #include "pool_words.h"
 #include "processor.h"
 #include "ranks.h"
+#include "result.h"
+#include "statistic.h"
 #include "text.h"
 #include "tile.h"
 
@@ -43,29 +45,10 @@ Options options(const Array& like) {
   return o;
 }
 
-// A result: written into the caller's array where one was given, else into a new one.
-class Result {
- public:
-  Result(std::string_view function, const char* argument, nb::handle out, const Array& like, Dtype dtype,
-         const Extents& shape) {
-    if (out.is_none()) {
-      fresh_.emplace(like, dtype, shape);
-    } else {
-      given_ = read_output(function, argument, out, like, dtype, shape);
-    }
-  }
-  Tensor view() const { return fresh_ ? fresh_->view() : given_.writable_view(); }
-  nb::object finish() { return fresh_ ? fresh_->finish() : given_.object; }
-
- private:
-  std::optional<NewArray> fresh_;
-  Array given_;
-};
-
 nb::object forward_array(const PythonPool& p, const Array& x, nb::handle out) {
   p.check_rank(x.view.shape);
   const Problem problem = make_problem(p.pool, x.view.dtype, x.view.shape);
-  Result y(p.function(), "out", out, x, problem.dtype, problem.output_shape);
+  Result y(p.function(), "out", out, x, problem.result, problem.output_shape);
   const Options how = options(x);
   {
     const nb::gil_scoped_release release;
@@ -95,13 +78,14 @@ nb::object forward_indices(const PythonPool& p, nb::handle x_object, nb::handle 
     out_y = out[0];
     out_indices = out[1];
   }
-  const Extents shape = output_shape(p.pool, x.view.shape);
-  Result y(p.function(), "out[0]", out_y, x, x.view.dtype, shape);
+  const Problem problem = make_problem(p.pool, x.view.dtype, x.view.shape);
+  const Extents& shape = problem.output_shape;
+  Result y(p.function(), "out[0]", out_y, x, problem.result, shape);
   Result indices(p.function(), "out[1]", out_indices, x, dtype, shape);
   const Options how = options(x);
   {
     const nb::gil_scoped_release release;
-    forward(p.pool, {.x = x.view, .y = y.view(), .indices = indices.view(), .space = space}, how);
+    forward(problem, {.x = x.view, .y = y.view(), .indices = indices.view(), .space = space}, how);
   }
   return nb::make_tuple(y.finish(), indices.finish());
 }
@@ -437,6 +421,7 @@ NB_MODULE(_core, m) {
   oriel::python::bind_pool(m);
   oriel::python::bind_functions(m);
   oriel::python::bind_eager(m);
+  oriel::python::bind_statistic(m, &oriel::python::options);
   oriel::python::bind_ranks(m, &oriel::python::options);
   oriel::python::bind_tile(m);
 }

@@ -71,9 +71,10 @@ class RankWorker {
       const wide_int a = number_of(low), b = number_of(high);
       if (middle) return results_.put_quotient(place, a + b, 2);
       const double above = static_cast<double>(b - a) * share;
-      if (sizeof(T) < 8 || is_floating(results_.dtype())) return results_.put(place, static_cast<double>(a) + above);
+      if (sizeof(T) < 8) return results_.put(place, static_cast<double>(a) + above);
       const double whole = std::floor(above), rest = above - whole;
       const wide_int n = a + static_cast<wide_int>(whole);
+      if (is_floating(results_.dtype())) return results_.put(place, static_cast<double>(n) + rest);
       results_.put(place, rest > 0.5 || (rest == 0.5 && n % 2 != 0) ? n + 1 : n);
     }
   }
