@@ -113,7 +113,11 @@ class Slopes {
       }
       case Op::harm: {
         const long double y = smooth_value(p_, taps_);
-        return y == 0 ? Slope{} : plain(y * y / (n * x * x));
+        if (y == 0) return {};
+        long double magnitude = 0;  // of what cancels in y
+        for (const std::size_t other : taps_.numbers()) magnitude += std::fabs(1 / taps_.x[other]);
+        const Slope slope = plain(y * y / (n * x * x));
+        return {slope.value, slope.scale * (1 + 2 * magnitude * std::fabs(y) / n)};
       }
       default:
         return exponential(x);

@@ -61,21 +61,16 @@ class RankWorker {
 
   void put_between(T low, T high, double share, ResultPlace place) const {
     const bool middle = pool_.method == Quantile::midpoint;
+    if (results_.dtype() == dtype_v<T>) return results_.put_element(place, between_taps(low, high, share, middle));
     if constexpr (is_floating_v<T>) {
-      const auto a = static_cast<double>(low), b = static_cast<double>(high);
+      const auto a = static_cast<double>(number_of(low)), b = static_cast<double>(number_of(high)), sum = a + b;
       if (a == b && std::isinf(a)) return results_.put_element(place, low);
-      const double sum = a + b;
       if (middle) return results_.put(place, std::isinf(sum) ? a / 2 + b / 2 : sum / 2);
       results_.put(place, a + (b - a) * share);
     } else {
-      const wide_int a = number_of(low), b = number_of(high);
-      if (middle) return results_.put_quotient(place, a + b, 2);
-      const double above = static_cast<double>(b - a) * share;
-      if (sizeof(T) < 8) return results_.put(place, static_cast<double>(a) + above);
-      const double whole = std::floor(above), rest = above - whole;
-      const wide_int n = a + static_cast<wide_int>(whole);
-      if (is_floating(results_.dtype())) return results_.put(place, static_cast<double>(n) + rest);
-      results_.put(place, rest > 0.5 || (rest == 0.5 && n % 2 != 0) ? n + 1 : n);
+      if (middle) return results_.put_quotient(place, wide_int{number_of(low)} + number_of(high), 2);
+      const auto [n, rest] = whole_between(low, high, share);
+      results_.put(place, static_cast<double>(n) + std::ldexp(static_cast<double>(rest), -kShareBits));
     }
   }
 

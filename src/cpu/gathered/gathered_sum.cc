@@ -99,6 +99,11 @@ class SumWorker {
       return static_cast<std::uint64_t>(v < 0 ? -v : v);
     };
     if (norm == 2 && is_floating(problem_.result)) return put_root(taps, place);
+    if (norm == 1 && is_floating(problem_.result)) {
+      wide_int exact = 0;
+      for (index_t i = 0; i < taps.size(); ++i) exact += magnitude(i);
+      return results_.put(place, exact);
+    }
     if (norm == 1 || norm == 2) {
       for (index_t i = 0; i < taps.size(); ++i) sum += norm == 2 ? magnitude(i) * magnitude(i) : magnitude(i);
       return results_.put(place, wide_int{norm == 2 ? nearest_root(sum) : sum});

@@ -1,3 +1,5 @@
+#include <cstring>
+
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "cpu/rank/rank_kernels.cc"
 #include "hwy/foreach_target.h"
@@ -107,7 +109,7 @@ bool load(const void* x, index_t n, void* keys, const Unwanted& unwanted) {
   const auto second = hn::Set(d, static_cast<K>(unwanted.keys[1]));
   const auto infinity = hn::Set(d, is_floating_v<T> ? static_cast<K>(key_of(highest_value<T>())) : K(0));
   const auto minus = hn::Set(d, is_floating_v<T> ? static_cast<K>(key_of(lowest_value<T>())) : K(0));
-  auto found = hn::MaskFalse(d);
+  auto found = hn::FirstN(d, 0);
   const auto one = [&](hn::Vec<decltype(d)> bits) HWY_ATTR {
     const auto k = keys_of<T>(d, bits);
     if constexpr (is_floating_v<T>) {

@@ -1,5 +1,5 @@
-// Networks that select ranks of many windows at once. A program compares and exchanges rows of keys: lane x of every row
-// belongs to output x, and what neighbouring windows share is one row, read at several shifts.
+// Networks that select ranks of many windows at once. A program compares and exchanges rows of keys: lane x of every
+// row belongs to output x, and what neighbouring windows share is one row, read at several shifts.
 #pragma once
 
 #include <cstdint>
@@ -44,7 +44,7 @@ struct SelectionWindow {
 
   index_t depth = 1;    // slices
   index_t height = 1;   // rows of a window
-  index_t outputs = 1;  // rows of outputs, one row apart
+  index_t outputs = 1;  // rows of outputs, one row apart; at most `height`
   index_t phases = 1;
   std::vector<Column> columns;
   std::vector<std::uint8_t> taps;  // depth x height x columns; empty: all

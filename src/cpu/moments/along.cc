@@ -1,0 +1,160 @@
+#include "cpu/moments/along.h"
+
+#include <bit>
+
+#include "cpu/moments/across.h"
+#include "cpu/simd/strided_copy.h"
+
+namespace oriel::cpu {
+namespace {
+
+constexpr index_t kSegment = 512;  // states: rows of all powers of two stay in the first caches
+
+int floor_log2(index_t k) { return 63 - std::countl_zero(static_cast<std::uint64_t>(k)); }
+
+}  // namespace
+
+AlongFolder::AlongFolder(const Axis& axis, index_t lanes, index_t outputs, Joiner& joiner, Joiner* careful, Arena& arena)
+    : axis_(axis), lanes_(lanes), joiner_(joiner), careful_(careful) {
+  const Joiner& widest = careful != nullptr ? *careful : joiner;  // it has more fields
+  const index_t k = axis.kernel, stride = axis.adaptive ? 1 : axis.stride;
+  const index_t positions = (outputs - 1) * stride + axis.extent();
+  doubles_ = !axis.adaptive && (stride == 1 || shares_powers(axis));
+  if (careful != nullptr) counts_ = arena.take_array<double>(positions * lanes + kRowSlack);
+  if (axis.adaptive) {
+    tree_.emplace(joiner, k, lanes + kRowSlack, arena);
+    return;
+  }
+  if (doubles_) {
+    segment_ = std::min(std::max(kSegment, 2 * (k - 1) * axis.dilation * lanes), ((outputs - 1) * stride + 1) * lanes);
+    for (index_t m = 2; m <= k; m *= 2)
+      level_[static_cast<std::size_t>(floor_log2(m))] =
+          widest.take_row(segment_ + (k - m) * axis.dilation * lanes + kRowSlack, arena);
+    if (stride > 1) every_ = widest.take_row(positions * lanes + kRowSlack, arena);
+    return;
+  }
+  segment_ = std::min(kSegment, outputs * lanes);
+  phase_ = arena.take_array<StateRow>(stride);
+  const index_t taken = std::min(stride, axis.extent());
+  for (index_t p = 0; p < taken; ++p)
+    phase_[p] = widest.take_row((outputs + (axis.extent() - 1 - p) / stride) * lanes + kRowSlack, arena);
+  tree_.emplace(joiner, k, segment_, arena);
+  if (careful != nullptr) careful_tree_.emplace(*careful, k, segment_, arena);
+}
+
+// out[i] = position i * step.
+void AlongFolder::pick(Joiner& joiner, const StateRow& row, index_t step, index_t n, const StateRow& out) const {
+  const StridedCopy copy = strided_copy();
+  for (int g = 0; g < joiner.groups(); ++g) {
+    const auto at = static_cast<std::size_t>(g);
+    for (std::size_t f = 0; f < static_cast<std::size_t>(fields_of(joiner.join_of(g))); ++f)
+      copy(row[at].at[f], step, n, lanes_ * bytes_of(joiner.join_of(g)), out[at].at[f]);
+  }
+}
+
+// Windows at `positions` positions, one after another.
+void AlongFolder::double_taps(Joiner& joiner, const StateRow& row, index_t before, index_t positions,
+                              const StateRow& out) {
+  const index_t k = axis_.kernel, step = axis_.dilation * lanes_, all = positions * lanes_;
+  const int top = floor_log2(k);
+  for (index_t begin = 0; begin < all; begin += segment_) {
+    const index_t n = std::min(segment_, all - begin);
+    const StateRow to = joiner.moved_row(out, begin);
+    const auto level = [&](int l) {
+      return l == 0 ? joiner.moved_row(row, begin) : level_[static_cast<std::size_t>(l)];
+    };
+    for (int l = 0; l < top; ++l) {
+      const index_t m = index_t{1} << l;
+      const StateRow from = level(l);
+      joiner.join(from, m * before, joiner.moved_row(from, m * step), m * before,
+                  2 * m == k ? to : level(l + 1), n + (k - 2 * m) * step);
+    }
+    if (k == 1) joiner.copy(level(0), to, n);
+    if ((k & (k - 1)) == 0) continue;
+    index_t taps = index_t{1} << top;
+    StateRow sum = level(top);
+    for (int l = top - 1; l >= 0; --l) {
+      const index_t m = index_t{1} << l;
+      if ((k & m) == 0) continue;
+      joiner.join(sum, taps * before, joiner.moved_row(level(l), taps * step), m * before, to, n);
+      sum = to;
+      taps += m;
+    }
+  }
+}
+
+void AlongFolder::fold_phases(Joiner& joiner, const StateRow& row, index_t before, index_t outputs,
+                              const StateRow& out) {
+  const index_t k = axis_.kernel, stride = axis_.stride;
+  const index_t positions = (outputs - 1) * stride + axis_.extent();
+  for (index_t p = 0; p < std::min(stride, axis_.extent()); ++p) {
+    bool read = false;
+    for (index_t t = 0; t < std::min(k, stride) && !read; ++t) read = axis_.phase(t) == p;
+    if (!read) continue;
+    pick(joiner, joiner.moved_row(row, p * lanes_), stride, (positions - 1 - p) / stride + 1, phase_[p]);
+  }
+  PartTree& tree = &joiner == careful_ ? *careful_tree_ : *tree_;
+  const index_t all = outputs * lanes_;
+  for (index_t begin = 0; begin < all; begin += segment_) {
+    const index_t n = std::min(segment_, all - begin);
+    for (index_t t = 0; t < k; ++t) {
+      PartTree::Part part;
+      part.row = joiner.moved_row(phase_[axis_.phase(t)], axis_.phase_offset(t) * lanes_ + begin);
+      part.n = before;
+      tree.add(t, part, n);
+    }
+    tree.finish(k, n, joiner.moved_row(out, begin));
+  }
+}
+
+void AlongFolder::fold_part(Joiner& joiner, const StateRow& row, index_t before, index_t outputs, const StateRow& out) {
+  if (!doubles_) return fold_phases(joiner, row, before, outputs, out);
+  if (axis_.stride == 1) return double_taps(joiner, row, before, outputs, out);
+  double_taps(joiner, row, before, (outputs - 1) * axis_.stride + 1, every_);
+  pick(joiner, every_, axis_.stride, outputs, out);
+}
+
+// The same with a number of taps for each state.
+void AlongFolder::fold_border(const StateRow& row, index_t before, index_t origin, Range outputs, const StateRow& out) {
+  if (outputs.empty()) return;
+  const Range inputs = span(axis_, outputs);
+  for (index_t c = inputs.begin; c < inputs.end; ++c) {
+    const double n = c >= 0 && c < axis_.in ? static_cast<double>(before) : 0;
+    std::fill_n(counts_ + (c - inputs.begin) * lanes_, lanes_, n);
+  }
+  StateRow from = joiner_.moved_row(row, (inputs.begin - origin) * lanes_);
+  from[0].at[2] = reinterpret_cast<std::byte*>(counts_);
+  StateRow to = out;
+  to[0].at[2] = reinterpret_cast<std::byte*>(counts_);  // nobody asks for the sums of counts
+  fold_part(*careful_, from, 1, outputs.size(), to);
+}
+
+void AlongFolder::fold_adaptive(const StateRow& row, index_t before, Range outputs, const StateRow& out) {
+  const index_t origin = axis_.start(outputs.begin);
+  for (index_t o = outputs.begin; o < outputs.end; ++o) {
+    const index_t width = axis_.width(o);
+    for (index_t t = 0; t < width; ++t) {
+      PartTree::Part part;
+      part.row = joiner_.moved_row(row, (axis_.at(o, t) - origin) * lanes_);
+      part.n = before;
+      tree_->add(t, part, lanes_);
+    }
+    tree_->finish(width, lanes_, joiner_.moved_row(out, (o - outputs.begin) * lanes_));
+  }
+}
+
+void AlongFolder::fold(const StateRow& row, index_t before, Range outputs, const StateRow& out) {
+  if (axis_.adaptive) return fold_adaptive(row, before, outputs, out);
+  if (careful_ == nullptr) return fold_part(joiner_, row, before, outputs.size(), out);
+  const Range full = intersect(axis_.full(), outputs);
+  const index_t origin = axis_.start(outputs.begin);
+  const auto at = [&](index_t o) { return joiner_.moved_row(out, (o - outputs.begin) * lanes_); };
+  if (full.empty()) return fold_border(row, before, origin, outputs, out);
+  // From left to right: each may write beyond its end.
+  fold_border(row, before, origin, {outputs.begin, full.begin}, out);
+  fold_part(joiner_, joiner_.moved_row(row, (axis_.start(full.begin) - origin) * lanes_), before, full.size(),
+            at(full.begin));
+  fold_border(row, before, origin, {full.end, outputs.end}, at(full.end));
+}
+
+}  // namespace oriel::cpu
