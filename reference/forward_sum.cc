@@ -152,7 +152,7 @@ void write_quantile(const Source& source, const Taps& taps, std::size_t quantile
   if (place.share == 0 || (low == high && std::isinf(low))) return results.real(low);
   if (is_wide(source.dtype)) {  // a difference of 65 bits and a share of 53
     const long double value = low + (high - low) * place.share;
-    return results.within(value, std::ldexp(std::fabs(low) + std::fabs(high), -62));
+    return results.within(value, std::ldexp(std::fabs(low) + std::fabs(high), -52));
   }
   const double a = static_cast<double>(low), b = static_cast<double>(high);
   results.real(a + (b - a) * place.share);

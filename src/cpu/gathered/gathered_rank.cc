@@ -10,7 +10,11 @@ template <class T>
 class RankWorker {
  public:
   RankWorker(const Statistic& job, const Results& results, Arena& arena)
-      : pool_(job.problem.pool), results_(results), order_(arena.take_array<index_t>(most_cells(job.problem))) {}
+      : pool_(job.problem.pool),
+        results_(results),
+        indexed_(job.index != nullptr),
+        order_(arena.take_array<index_t>(most_cells(job.problem))),
+        values_(arena.take_array<T>(most_cells(job.problem))) {}
 
   void operator()(const ValidTaps<T>& taps, ResultPlace place) {
     const index_t quantiles = detail::quantile_count(pool_);
@@ -18,6 +22,7 @@ class RankWorker {
       for (index_t k = 0; k < quantiles; ++k) put_tap(taps, results_.of_quantile(place, k), taps.last_nan());
       return;
     }
+    if (!indexed_ && taps.weights() == nullptr && quantiles == 1) return select(taps, place);
     for (index_t i = 0; i < taps.size(); ++i) order_[i] = i;
     const T* v = taps.values();
     std::sort(order_, order_ + taps.size(),
@@ -26,6 +31,22 @@ class RankWorker {
   }
 
  private:
+  // One quantile whose index nobody asks for: only the taps beside it are put in their places.
+  void select(const ValidTaps<T>& taps, ResultPlace place) {
+    const index_t n = taps.size();
+    std::copy_n(taps.values(), n, values_);
+    QuantilePlace at{0, 0, 0};
+    if (pool_.rank)
+      at.low = *pool_.rank < 0 ? n + *pool_.rank : *pool_.rank;
+    else
+      at = place_of_quantile(pool_.method, pool_.op == Op::median ? 0.5 : pool_.q[0], n);
+    std::nth_element(values_, values_ + at.low, values_ + n, comes_before<T>);
+    const T low = values_[at.low];
+    if (at.high <= at.low || (pool_.method == Quantile::linear && at.share == 0))
+      return results_.put_element(place, low);
+    put_between(low, *std::min_element(values_ + at.high, values_ + n, comes_before<T>), at.share, place);
+  }
+
   void put_tap(const ValidTaps<T>& taps, ResultPlace place, index_t i) const {
     results_.put_element(place, taps.values()[i]);
     results_.put_index(place, taps.box(), taps.output(), taps.cells()[i]);
@@ -69,6 +90,9 @@ class RankWorker {
       results_.put(place, a + (b - a) * share);
     } else {
       if (middle) return results_.put_quotient(place, wide_int{number_of(low)} + number_of(high), 2);
+      if constexpr (sizeof(T) <= 4)
+        return results_.put(
+            place, static_cast<double>(number_of(low)) + static_cast<double>(number_of(high) - number_of(low)) * share);
       const auto [n, rest] = whole_between(low, high, share);
       results_.put(place, static_cast<double>(n) + std::ldexp(static_cast<double>(rest), -kShareBits));
     }
@@ -76,7 +100,9 @@ class RankWorker {
 
   const Pool& pool_;
   const Results& results_;
+  const bool indexed_;
   index_t* order_;  // the taps, sorted
+  T* values_;
 };
 
 }  // namespace

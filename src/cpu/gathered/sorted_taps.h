@@ -74,6 +74,13 @@ T between_taps(T low, T high, double share, bool middle) {
     if (a == b && std::isinf(a)) return low;
     if (middle) return static_cast<T>(std::isinf(sum) ? a / 2 + b / 2 : sum / 2);
     return static_cast<T>(a + (b - a) * share);
+  } else if constexpr (sizeof(T) <= 4 && !std::is_same_v<T, bool8>) {
+    const std::int64_t a = low, b = high;
+    if (middle) {
+      const std::int64_t half = (a + b) >> 1;
+      return static_cast<T>(half + ((a + b) & half & 1));
+    }
+    return static_cast<T>(std::nearbyint(static_cast<double>(a) + static_cast<double>(b - a) * share));
   } else {
     const auto [n, rest] = whole_between(low, high, middle ? 0.5 : share);
     const bool up = rest > kHalfShare || (rest == kHalfShare && n % 2 != 0);

@@ -7,6 +7,19 @@ namespace {
 
 int floor_log2(index_t k) { return 63 - std::countl_zero(static_cast<std::uint64_t>(k)); }
 
+// The largest power of two of taps that is kept; of a power of two the half, as the window itself is no part.
+int levels_of(const Axis& axis) {
+  if (!shares_powers(axis)) return 0;
+  return floor_log2(axis.kernel) - ((axis.kernel & (axis.kernel - 1)) == 0 ? 1 : 0);
+}
+
+// How many rows of 2^level taps are kept.
+index_t slots_of(const Axis& axis, int level, bool lifts) {
+  if (!shares_powers(axis)) return lifts && !axis.adaptive && axis.stride < axis.extent() ? axis.extent() : 0;
+  const index_t k = axis.kernel, m = index_t{1} << level;
+  return 1 + axis.dilation * std::max(2 * m <= k ? m : 0, (k & m) != 0 ? k & (m - 1) : 0);
+}
+
 }  // namespace
 
 bool shares_powers(const Axis& axis) {
@@ -15,28 +28,23 @@ bool shares_powers(const Axis& axis) {
   return axis.stride * floor_log2(k) + std::popcount(static_cast<std::uint64_t>(k)) - 1 <= k - 1;
 }
 
-AcrossFolder::AcrossFolder(const Axis& axis, Joiner& joiner, index_t width, bool lifts, Arena& arena)
-    : axis_(axis),
-      joiner_(joiner),
-      width_(width),
-      lifts_(lifts),
-      doubles_(shares_powers(axis)),
-      keeps_(!doubles_ && lifts && !axis.adaptive && axis.stride < axis.extent()),
-      tree_(joiner, axis.kernel, width, arena) {
-  const index_t k = axis.kernel, d = axis.dilation;
-  if (doubles_) {
-    levels_ = floor_log2(k);
-    if ((k & (k - 1)) == 0) --levels_;  // the whole window is no part of anything
-  }
+AcrossFolder::AcrossFolder(const Axis& axis, Joiner& joiner, index_t width, bool lifts, PartTree& tree, Arena& arena)
+    : axis_(axis), joiner_(joiner), width_(width), lifts_(lifts), doubles_(shares_powers(axis)), tree_(tree) {
+  keeps_ = !doubles_ && lifts && !axis.adaptive && axis.stride < axis.extent();
+  levels_ = levels_of(axis);
   for (int l = 0; l <= levels_; ++l) {
     const auto i = static_cast<std::size_t>(l);
-    const index_t m = index_t{1} << l;
-    slots_[i] = 1 + d * std::max(2 * m <= k ? m : 0, (k & m) != 0 ? k & (m - 1) : 0);
-    if (!doubles_) slots_[i] = keeps_ ? axis.extent() : 0;
+    slots_[i] = slots_of(axis, l, lifts);
     if (l > 0 || lifts) memory_[i] = arena.take(slots_[i] * joiner.row_bytes(width));
   }
   kept_ = arena.take_array<StateRow>(slots_[0]);
   inputs_ = arena.take_array<index_t>(slots_[0]);
+}
+
+index_t AcrossFolder::bytes(const Axis& axis, const Joiner& joiner, index_t width, bool lifts) {
+  index_t slots = 0;
+  for (int l = 0; l <= levels_of(axis); ++l) slots += l > 0 || lifts ? slots_of(axis, l, lifts) : 0;
+  return slots * joiner.row_bytes(width);
 }
 
 StateRow AcrossFolder::slot(int level, index_t coordinate) const {
@@ -133,6 +141,10 @@ index_t AcrossFolder::fold_taps(index_t output, index_t n, StateRows& rows, cons
 
 index_t AcrossFolder::fold(index_t output, index_t before, index_t n, StateRows& rows, const StateRow& out) {
   before_ = before;
+  if (before == 0) {
+    joiner_.clear(out, whole_steps(n));
+    return 0;
+  }
   if (!doubles_) {
     if (!running_ && keeps_) std::fill_n(inputs_, slots_[0], index_t{-1});
     running_ = true;

@@ -18,8 +18,11 @@ class StateRows {
 /// the taps of each window are folded anew.
 class AcrossFolder {
  public:
-  /// For rows of at most `width` states, in memory of `arena`. `lifts`: rows come in the room that is offered.
-  AcrossFolder(const Axis& axis, Joiner& joiner, index_t width, bool lifts, Arena& arena);
+  /// For rows of at most `width` states, in memory of `arena`. `lifts`: rows come in the room that is offered. `tree` may
+  /// be that of others.
+  AcrossFolder(const Axis& axis, Joiner& joiner, index_t width, bool lifts, PartTree& tree, Arena& arena);
+  /// The memory that it takes.
+  static index_t bytes(const Axis& axis, const Joiner& joiner, index_t width, bool lifts);
 
   /// The next windows have nothing to do with those before.
   void restart() { running_ = false; }
@@ -28,15 +31,13 @@ class AcrossFolder {
   index_t fold(index_t output, index_t before, index_t n, StateRows& rows, const StateRow& out);
 
  private:
-  static constexpr int kMostLevels = 63;
-
   StateRow slot(int level, index_t coordinate) const;
   index_t taps_until(index_t coordinate, index_t taps) const;
   void step(index_t coordinate, index_t n, StateRows& rows);
   index_t join_parts(index_t end, index_t n, const StateRow& out);
   index_t fold_taps(index_t output, index_t n, StateRows& rows, const StateRow& out);
 
-  const Axis axis_;
+  const Axis& axis_;
   Joiner& joiner_;
   const index_t width_;
   const bool lifts_;
@@ -44,11 +45,11 @@ class AcrossFolder {
   int levels_ = 0;
   index_t before_ = 1;
   index_t first_ = 0, next_ = 0;  // coordinates: those before `first_` belong to no window, `next_` comes next
-  std::array<index_t, kMostLevels + 1> slots_{};
-  std::array<std::byte*, kMostLevels + 1> memory_{};
+  std::array<index_t, 32> slots_{};  // by level
+  std::array<std::byte*, 32> memory_{};
   StateRow* kept_ = nullptr;   // of single rows
   index_t* inputs_ = nullptr;  // whose they are
-  PartTree tree_;
+  PartTree& tree_;
 };
 
 /// Whether sharing sums of powers of two takes fewer joins than folding each window.

@@ -20,7 +20,10 @@ AlongFolder::AlongFolder(const Axis& axis, index_t lanes, index_t outputs, Joine
   const index_t k = axis.kernel, stride = axis.adaptive ? 1 : axis.stride;
   const index_t positions = (outputs - 1) * stride + axis.extent();
   doubles_ = !axis.adaptive && (stride == 1 || shares_powers(axis));
-  if (careful != nullptr) counts_ = arena.take_array<double>(positions * lanes + kRowSlack);
+  if (careful != nullptr) {
+    counts_ = arena.take_array<double>(positions * lanes + kRowSlack);
+    unread_ = arena.take_array<double>(outputs * lanes + kRowSlack);
+  }
   if (axis.adaptive) {
     tree_.emplace(joiner, k, lanes + kRowSlack, arena);
     return;
@@ -125,7 +128,7 @@ void AlongFolder::fold_border(const StateRow& row, index_t before, index_t origi
   StateRow from = joiner_.moved_row(row, (inputs.begin - origin) * lanes_);
   from[0].at[2] = reinterpret_cast<std::byte*>(counts_);
   StateRow to = out;
-  to[0].at[2] = reinterpret_cast<std::byte*>(counts_);  // nobody asks for the sums of counts
+  to[0].at[2] = reinterpret_cast<std::byte*>(unread_);
   fold_part(*careful_, from, 1, outputs.size(), to);
 }
 
@@ -144,6 +147,7 @@ void AlongFolder::fold_adaptive(const StateRow& row, index_t before, Range outpu
 }
 
 void AlongFolder::fold(const StateRow& row, index_t before, Range outputs, const StateRow& out) {
+  if (before == 0) return joiner_.clear(out, outputs.size() * lanes_);
   if (axis_.adaptive) return fold_adaptive(row, before, outputs, out);
   if (careful_ == nullptr) return fold_part(joiner_, row, before, outputs.size(), out);
   const Range full = intersect(axis_.full(), outputs);

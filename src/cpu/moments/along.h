@@ -39,7 +39,8 @@ class AlongFolder {
   index_t segment_ = 0;             // states of a row that are doubled together
   std::array<StateRow, 64> level_;  // of 2, 4, 8 ... taps
   StateRow every_;                  // windows at every position, of which some are picked
-  double* counts_ = nullptr;        // at borders
+  double* counts_ = nullptr;        // of taps, at borders
+  double* unread_ = nullptr;        // those of the windows, for which nobody asks
   StateRow* phase_ = nullptr;       // every stride-th position
   std::optional<PartTree> tree_, careful_tree_;
 };

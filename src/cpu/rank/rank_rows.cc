@@ -23,7 +23,7 @@ namespace {
 
 constexpr index_t kMostTaps = 4096;                   // networks of more take long to make
 constexpr index_t kScratchBytes = index_t{40} << 10;  // rows of a network stay in the first cache
-constexpr std::size_t kMostKept = 64;                 // networks
+constexpr std::size_t kMostKept = 512;                // networks
 
 constexpr std::size_t at(index_t i) { return static_cast<std::size_t>(i); }
 
@@ -136,7 +136,8 @@ SelectionWindow Plan::window(index_t outputs) const {
 // Rows of outputs share sorted columns only if their windows begin one row apart, tap by tap.
 Network Plan::best_network(index_t most) const {
   const Axis& axis = layout.down.axis;
-  const bool shares = axis.stride == 1 && axis.dilation == 1 && axis.kernel > 1;
+  const bool box = job.problem.pool.footprint.empty();
+  const bool shares = box && axis.stride == 1 && axis.dilation == 1 && axis.kernel > 1;
   Network best{selection_of(window(1)), 1};
   double least = cost(*best.selection, window(1));
   const index_t most_outputs = std::min({most, axis.kernel, index_t{16}});  // windows of all of them share a row
@@ -167,9 +168,9 @@ class RankRows {
     lanes_ = std::min((all + vector_lanes - 1) / vector_lanes * vector_lanes,
                       std::clamp(fitting, vector_lanes, 64 * vector_lanes));
     if (plan.lane_step > 1) lanes_ = std::max(lanes_ / plan.lane_step * plan.lane_step, plan.lane_step);
-    const index_t row_bytes = (lanes_ + reach) * plan.bytes + 3 * kRankVectorBytes;
+    const index_t row_bytes = (lanes_ + reach + plan.lane_step) * plan.bytes + 3 * kRankVectorBytes;
     for (index_t r = 0; r < rows; ++r) rows_.push_back(arena.take(row_bytes));
-    line_ = arena.take((lanes_ + reach) * plan.bytes + kRankVectorBytes);
+    line_ = arena.take((lanes_ + reach + plan.lane_step) * plan.bytes + kRankVectorBytes);
     for (std::size_t i = 0; i < plan.ranks.size(); ++i) found_.push_back(arena.take(row_bytes));
   }
 
@@ -343,7 +344,49 @@ class RankRows {
   std::array<index_t, kMaxRank> plane_at_{};
 };
 
-// The boxes of outputs whose windows reach beyond the input, one axis after another.
+index_t count_of_taps(const Problem& problem) {
+  const Footprint& footprint = problem.pool.footprint;
+  if (footprint.empty()) return problem.taps();
+  return std::count(footprint.taps.begin(), footprint.taps.end(), std::uint8_t{1});
+}
+
+constexpr index_t kFewOutputs = 16;  // are computed window by window
+
+// The footprint without the taps along pooled axis number `axis` that do not exist.
+Footprint cut(const Footprint& footprint, int axis, Range taps) {
+  if (footprint.empty()) return {};
+  Footprint result{.shape = footprint.shape};
+  result.shape[axis] = taps.size();
+  index_t inner = 1;
+  for (int a = axis + 1; a < footprint.shape.size(); ++a) inner *= footprint.shape[a];
+  for (index_t t = 0; t < static_cast<index_t>(footprint.taps.size()); ++t)
+    if (taps.contains(t / inner % footprint.shape[axis])) result.taps.push_back(footprint.taps[at(t)]);
+  return result;
+}
+
+// A pool with a single window along a pooled axis, some of whose taps do not exist: it is one of smaller, full windows.
+void run_shorter(const Statistic& part, int axis, int threads) {
+  Problem shorter = part.problem;
+  Axis& own = shorter.axis[at(axis)];
+  const Range taps = own.taps(0);
+  const auto apart = [&] { run_gathered(part, threads); };
+  if (taps.empty()) return apart();
+  const index_t first = own.at(0, taps.begin), inputs = (taps.size() - 1) * own.dilation + 1;
+  own = Axis::uniform(inputs, taps.size(), 1, 0, 0, own.dilation);
+  ConstTensor x = part.x;
+  const int d = shorter.axes[at(axis)];
+  x.data = static_cast<const std::byte*>(x.data) + first * x.pitch[d] * size_bytes(x.dtype);
+  x.shape[d] = shorter.shape[d] = inputs;
+  shorter.pool.footprint = cut(part.problem.pool.footprint, axis, taps);
+  const Footprint& footprint = shorter.pool.footprint;
+  if (!footprint.empty() && std::count(footprint.taps.begin(), footprint.taps.end(), std::uint8_t{1}) == 0)
+    return apart();
+  const Statistic job{.problem = shorter, .x = x, .y = part.y};
+  if (element_count(part.y.shape) < kFewOutputs || !can_rank_rows(job)) return apart();
+  run_rank_rows(job, threads);
+}
+
+// The outputs whose windows reach beyond the input, one axis after another.
 void run_borders(const Statistic& job, int threads) {
   OutputBox box;
   const int lead = job.y.rank() - job.x.rank();
@@ -351,18 +394,14 @@ void run_borders(const Statistic& job, int threads) {
   for (int a = 0; a < job.problem.pooled; ++a) {
     Range& range = box[at(job.problem.axes[at(a)])];
     const Range whole = range, full = job.problem.axis[at(a)].full();
-    for (const Range part : {Range{whole.begin, full.begin}, Range{full.end, whole.end}}) {
-      range = part;
-      run_part(job, box, [&](const Statistic& some) { run_gathered(some, threads); });
+    for (index_t o = whole.begin; o < whole.end; ++o) {
+      if (o == full.begin) o = full.end;
+      if (o == whole.end) break;
+      range = {o, o + 1};
+      run_part(job, box, [&](const Statistic& part) { run_shorter(part, a, threads); });
     }
     range = full;
   }
-}
-
-index_t count_of_taps(const Problem& problem) {
-  const Footprint& footprint = problem.pool.footprint;
-  if (footprint.empty()) return problem.taps();
-  return std::count(footprint.taps.begin(), footprint.taps.end(), std::uint8_t{1});
 }
 
 }  // namespace

@@ -44,7 +44,7 @@ struct SelectionWindow {
 
   index_t depth = 1;    // slices
   index_t height = 1;   // rows of a window
-  index_t outputs = 1;  // rows of outputs, one row apart; at most `height`
+  index_t outputs = 1;  // rows of outputs, one row apart; at most `height`, 1 with `taps`
   index_t phases = 1;
   std::vector<Column> columns;
   std::vector<std::uint8_t> taps;  // depth x height x columns; empty: all

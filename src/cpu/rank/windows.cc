@@ -20,8 +20,10 @@ std::optional<RankLayout> rank_layout(const Statistic& job) {
     is_pooled[static_cast<std::size_t>(d)] = true;
     pooled.push_back({axis, job.x.pitch[d], job.y.pitch[d + lead], a});
   }
-  std::stable_sort(pooled.begin(), pooled.end(),
-                   [](const RankAxis& a, const RankAxis& b) { return std::abs(a.x) < std::abs(b.x); });
+  std::stable_sort(pooled.begin(), pooled.end(), [](const RankAxis& a, const RankAxis& b) {
+    const bool a_single = a.axis.out == 1, b_single = b.axis.out == 1;  // no lanes along these
+    return a_single != b_single ? b_single : std::abs(a.x) < std::abs(b.x);
+  });
   if (pooled.size() > 3) return std::nullopt;
   RankLayout layout;
   layout.along = pooled[0];
