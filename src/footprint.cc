@@ -93,7 +93,7 @@ Footprint ellipse(index_t width, index_t height) {
   check("ellipse", "height", height, 0);
   const auto a = static_cast<double>(width), b = static_cast<double>(height);
   return centred({2 * height + 1, 2 * width + 1}, [&](const Extents& from) {
-    const double y = static_cast<double>(from[0]) / (b + 0.5), x = static_cast<double>(from[1]) / (a + 0.5);
+    const double y = static_cast<double>(from[0]) / (b + 1), x = static_cast<double>(from[1]) / (a + 1);
     return y * y + x * x < 1;
   });
 }

@@ -15,7 +15,19 @@ from oriel import _core
 from oriel.array_types import Op
 from oriel.block import ENGINE_DTYPES
 
-__all__ = ["maximum_filter", "minimum_filter", "uniform_filter"]
+__all__ = [
+    "EdgeMode",
+    "WholeNumbers",
+    "checked_input",
+    "edge_value",
+    "filter_parts",
+    "filtered_axes",
+    "maximum_filter",
+    "minimum_filter",
+    "output_array",
+    "uniform_filter",
+    "windows_along",
+]
 
 # As in SciPy, 3.0 is a size, too.
 WholeNumbers = SupportsIndex | float | Sequence[SupportsIndex] | Sequence[float]
@@ -55,8 +67,7 @@ def maximum_filter(
     size : int or sequence of int
         Extents of the window, at least 1, whose middle is element ``size // 2``.
     footprint : array_like of bool, optional
-        The window's shape, instead of `size`. If all elements are true, it means a size; any other footprint is passed
-        to SciPy, which must then be installed.
+        The window's shape, instead of `size` (S20).
     output : array or dtype, optional
         Where to write the result, or its dtype.
     mode : str or sequence of str
@@ -88,8 +99,7 @@ def maximum_filter(
     in float64, 64-bit integers are exact, and a NaN within a window makes the result NaN (S3). Errors are ValueError if
     SciPy raises RuntimeError (a list of the wrong length, an unknown mode, a missing size, an `output` of another
     shape); a size below 1, which SciPy treats as 1, or one that is not a whole number, which SciPy rounds down, is an
-    error. SciPy's other filters (ranks, medians, grey morphology) are not included; an opening is `minimum_filter`,
-    then `maximum_filter`.
+    error. SciPy's other filters (ranks, medians, grey morphology) are in `oriel.ndimage`.
 
     Examples
     --------
@@ -160,12 +170,12 @@ def uniform_filter(
     x = np.asarray(input)
     if x.dtype.kind == "c":
         return _complex_means(x, size, output, mode, cval, origin, axes)
-    x = _checked_input(name, x)
-    result = _output(name, output, x)
-    windows = _windows(name, x, _axes(name, axes, x.ndim), size, mode, origin)
+    x = checked_input(name, x)
+    result = output_array(name, output, x)
+    windows = windows_along(name, x, filtered_axes(name, axes, x.ndim), size, mode, origin)
     if result.dtype.kind == "f" and result.dtype != x.dtype:
         x = x.astype(np.result_type(x, result), copy=False)
-    _write("avg", x, result, windows, _edge_value(name, cval, x.dtype, windows))
+    _write("avg", x, result, windows, edge_value(name, cval, x.dtype, windows))
     return result
 
 
@@ -212,8 +222,8 @@ class _Window:
 def _extremum(
     name: str, op: Op, input: Any, size: Any, footprint: Any, output: Any, mode: Any, cval: Any, origin: Any, axes: Any
 ) -> NDArray[Any]:
-    x = _checked_input(name, np.asarray(input))
-    filtered = _axes(name, axes, x.ndim)
+    x = checked_input(name, np.asarray(input))
+    filtered = filtered_axes(name, axes, x.ndim)
     if footprint is not None:
         if size is not None:
             warnings.warn(f"{name}: size is ignored because footprint is given", UserWarning, stacklevel=3)
@@ -221,7 +231,10 @@ def _extremum(
         if not footprint.any():
             raise ValueError(f"{name}: footprint must have a true element, but has none")
         if not footprint.all():
-            return _by_scipy(name)(
+            from oriel import ndimage
+
+            filter_of_shape: Any = getattr(ndimage, name)
+            return filter_of_shape(
                 input, footprint=footprint, output=output, mode=mode, cval=cval, origin=origin, axes=axes
             )
         if footprint.ndim != len(filtered):
@@ -232,25 +245,14 @@ def _extremum(
         size = footprint.shape
     elif size is None:
         raise ValueError(f"{name}: size or footprint must be given, but both are None")
-    result = _output(name, output, x)
-    windows = _windows(name, x, filtered, size, mode, origin)
-    _write(op, x, result, windows, _edge_value(name, cval, x.dtype, windows))
+    result = output_array(name, output, x)
+    windows = windows_along(name, x, filtered, size, mode, origin)
+    _write(op, x, result, windows, edge_value(name, cval, x.dtype, windows))
     return result
 
 
-def _by_scipy(name: str) -> Any:
-    try:
-        from scipy import ndimage
-    except ImportError:
-        raise ValueError(
-            f"{name}: footprint must be all true if SciPy, which computes other footprints, is not installed, but has false "
-            "elements"
-        ) from None
-    return getattr(ndimage, name)
-
-
 def _complex_means(x: Any, size: Any, output: Any, mode: Any, cval: Any, origin: Any, axes: Any) -> NDArray[Any]:
-    result = _output("uniform_filter", np.promote_types(x.dtype, np.complex64) if output is None else output, x)
+    result = output_array("uniform_filter", np.promote_types(x.dtype, np.complex64) if output is None else output, x)
     if result.dtype.kind != "c":
         raise TypeError(f"uniform_filter: output must be complex as the input is, but has dtype {result.dtype}")
     target: Any = np.empty(result.shape, result.dtype) if np.may_share_memory(x, result) else result
@@ -261,7 +263,8 @@ def _complex_means(x: Any, size: Any, output: Any, mode: Any, cval: Any, origin:
     return result
 
 
-def _checked_input(name: str, x: NDArray[Any]) -> NDArray[Any]:
+def checked_input(name: str, x: NDArray[Any]) -> NDArray[Any]:
+    """The input of a filter as the engine takes it."""
     if x.dtype.name not in ENGINE_DTYPES:
         raise TypeError(
             f"{name}: input must have dtype float64, float32, float16, bfloat16, int8 to int64, uint8 to uint64 "
@@ -272,7 +275,8 @@ def _checked_input(name: str, x: NDArray[Any]) -> NDArray[Any]:
     return x if x.dtype.isnative else x.astype(x.dtype.newbyteorder("="))
 
 
-def _output(name: str, output: Any, x: NDArray[Any]) -> NDArray[Any]:
+def output_array(name: str, output: Any, x: NDArray[Any]) -> NDArray[Any]:
+    """The array to write to: `output`, or a new one of its dtype or the input's."""
     if output is None:
         return np.empty(x.shape, x.dtype)
     if isinstance(output, (type, np.dtype, str)):
@@ -289,7 +293,8 @@ def _output(name: str, output: Any, x: NDArray[Any]) -> NDArray[Any]:
     return output
 
 
-def _axes(name: str, axes: Any, rank: int) -> tuple[int, ...]:
+def filtered_axes(name: str, axes: Any, rank: int) -> tuple[int, ...]:
+    """The filtered axes, counted from the first."""
     if axes is None:
         return tuple(range(rank))
     try:
@@ -326,7 +331,7 @@ def _integer(name: str, word: str, value: Any) -> int:
         raise TypeError(f"{name}: {word} must be an int or a sequence of ints, but is {value!r}") from None
 
 
-def _windows(name: str, x: NDArray[Any], axes: tuple[int, ...], size: Any, mode: Any, origin: Any) -> list[_Window]:
+def windows_along(name: str, x: NDArray[Any], axes: tuple[int, ...], size: Any, mode: Any, origin: Any) -> list[_Window]:
     """The windows of all axes that have more than one tap."""
     windows = []
     sizes, modes, origins = (
@@ -352,7 +357,7 @@ def _windows(name: str, x: NDArray[Any], axes: tuple[int, ...], size: Any, mode:
     return windows
 
 
-def _edge_value(name: str, cval: Any, dtype: np.dtype[Any], windows: list[_Window]) -> Any:
+def edge_value(name: str, cval: Any, dtype: np.dtype[Any], windows: list[_Window]) -> Any:
     """`cval` in the input's dtype, 0 if no mode needs it. Truncation is monotone: it commutes with max and min."""
     if all(window.mode != "constant" for window in windows):
         return dtype.type(0)
@@ -376,7 +381,7 @@ def _write(op: Op, x: NDArray[Any], result: NDArray[Any], windows: list[_Window]
     absent, filled = [], []
     for window in windows:
         (absent if window.needs_no_values(op, not edge) else filled).append(window)
-    for x_part, y_part in _parts(x, y, filled, edge):
+    for x_part, y_part in filter_parts(x, y, filled, edge):
         _pool_part(op, x_part, y_part, absent, filled)
     if op != "avg":
         combine = np.maximum if op == "max" else np.minimum
@@ -386,7 +391,7 @@ def _write(op: Op, x: NDArray[Any], result: NDArray[Any], windows: list[_Window]
         result[...] = y
 
 
-def _parts(
+def filter_parts(
     x: NDArray[Any], y: NDArray[Any], filled: list[_Window], edge: Any
 ) -> Iterator[tuple[NDArray[Any], NDArray[Any]]]:
     """(inputs, outputs) of parts of the result; the inputs of the interior are a view, those of the borders copies."""
@@ -406,7 +411,7 @@ def _parts(
             at = window.places(begin - window.before, end + window.after, n)
             x_part = x.take(at.clip(max=n - 1), axis)
             x_part[_along(axis, at == n)] = edge
-        yield from _parts(x_part, y[_along(axis, slice(begin, end))], others, edge)
+        yield from filter_parts(x_part, y[_along(axis, slice(begin, end))], others, edge)
 
 
 def _along(axis: int, place: Any) -> tuple[Any, ...]:

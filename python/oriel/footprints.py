@@ -88,7 +88,7 @@ def ellipse(width: SupportsIndex, height: SupportsIndex) -> NDArray[np.bool_]:
     """An ellipse of ``2 * width + 1`` columns and ``2 * height + 1`` rows."""
     w, h = _whole("ellipse", "width", width, 0), _whole("ellipse", "height", height, 0)
     y, x = _distances(h, w)
-    return (y / (h + 0.5)) ** 2 + (x / (w + 0.5)) ** 2 < 1
+    return (y / (h + 1)) ** 2 + (x / (w + 1)) ** 2 < 1
 
 
 def line(length: SupportsIndex, degrees: float) -> NDArray[np.bool_]:

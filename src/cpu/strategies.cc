@@ -19,6 +19,7 @@
 #include "cpu/long/axes.h"
 #include "cpu/long/search.h"
 #include "cpu/masked/masked.h"
+#include "cpu/moments/moments.h"
 #include "cpu/planes/planes.h"
 #include "cpu/rank/rank_rows.h"
 #include "cpu/recipe/recipe.h"
@@ -114,6 +115,8 @@ constexpr Strategy<Statistic> kStatistics[] = {
     {"networks", &can_rank_rows, &rank_rows_pays, &run_rank_rows,
      "medians and quantiles without a mask: networks over rows, which share sorted columns: 3x3 of bytes took 300 "
      "times as long"},
+    {"moments", &can_moments, &always, &run_moments,
+     "sums, counts, variances and the like over box windows: rows of states are folded axis by axis"},
     {"gathered", &always, &always, &run_gathered, "any op, mask, footprint and window: its valid taps are gathered"},
 };
 

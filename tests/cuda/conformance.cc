@@ -76,13 +76,13 @@ int run(int count, char** words) {
   for (const Dtype dtype : dtypes) {
     for (const std::string& name : read_cases(words[1])) {
       Problem p = parse_problem(name);
-      p.dtype = dtype;
+      p.dtype = p.result = dtype;
       run.check(p);
     }
     std::mt19937_64 random(17);
     for (int i = 0; i < 100; ++i) {
       Problem p = random_problem(random, 300);
-      p.dtype = dtype;
+      p.dtype = p.result = dtype;
       run.check(p);
     }
   }

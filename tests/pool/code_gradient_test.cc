@@ -38,7 +38,7 @@ bool run(const Case& c, const std::vector<std::uint8_t>& codes, Placed& dx, int 
 
 Case make_case(const char* name, Dtype dtype, std::mt19937_64& random) {
   Problem p = parse_problem(name);
-  p.dtype = dtype;
+  p.dtype = p.result = dtype;
   return {p, fill(dtype, element_count(p.shape), Data::integers, random),
           fill(dtype, element_count(p.output_shape), Data::reals, random)};
 }
@@ -90,7 +90,7 @@ TEST_P(CodeGradient, S9_FoundCodesGiveTheSameGradient) {
   for (Dtype dtype : {Dtype::f32, Dtype::f64, Dtype::f16, Dtype::bf16, Dtype::u8}) {
     for (Data data : {Data::integers, Data::specials}) {
       Problem p = parse_problem(GetParam().problem);
-      p.dtype = dtype;
+      p.dtype = p.result = dtype;
       const Case c{p, fill(dtype, element_count(p.shape), data, random),
                    fill(dtype, element_count(p.output_shape), Data::reals, random)};
       const Placed x(dtype, p.shape, Layout::dense, c.x.data(), p.order);

@@ -19,7 +19,7 @@ std::vector<std::string> read_cases() {
 
 Problem with_dtype(const std::string& name, Dtype dtype) {
   Problem p = parse_problem(name);
-  p.dtype = dtype;
+  p.dtype = p.result = dtype;
   return p;
 }
 

@@ -87,7 +87,7 @@ TEST(Fence, NothingBeyondATensorIsTouched) {
     for (Dtype dtype : {Dtype::f32, Dtype::f64, Dtype::f16, Dtype::bf16, Dtype::u8, Dtype::i16, Dtype::i32}) {
       for (const std::string& name : names) {
         Problem p = parse_problem(name);
-        p.dtype = dtype;
+        p.dtype = p.result = dtype;
         if (p.pool.op == Op::lp && p.pool.norm != 2) continue;  // slow, and of the same ways
         std::mt19937_64 random(++number);
         SCOPED_TRACE(name);

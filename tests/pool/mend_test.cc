@@ -85,7 +85,7 @@ TEST_P(Mend, S3_S4_AsTheReference) {
     for (const char* op : kOps) {
       for (const char* policy : {"", ":omit"}) {
         Problem p = parse_problem(std::string(op) + ":f32:" + GetParam() + policy);
-        p.dtype = dtype;
+        p.dtype = p.result = dtype;
         for (Holding holding : kHoldings) {
           const Case c(p, elements(dtype, element_count(p.shape), holding, random), {});
           const Layout in = ++number % 2 == 0 ? Layout::dense : kWritableLayouts[number % 5];

@@ -76,7 +76,7 @@ TEST_P(Forced, S1_S10_AsTheReferenceWhereverItCan) {
   for (const std::string& line : lines_of(ORIEL_CASES)) {
     Problem p = parse_problem(line);
     if (line_number++ % kEvery != 0) continue;
-    p.dtype = ++dtype % 2 == 0 ? Dtype::f32 : kOthers[dtype / 2 % std::size(kOthers)];
+    p.dtype = p.result = ++dtype % 2 == 0 ? Dtype::f32 : kOthers[dtype / 2 % std::size(kOthers)];
     run(p);
     if (wrongs >= 20) FAIL() << "too many";
   }

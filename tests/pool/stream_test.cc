@@ -59,7 +59,7 @@ TEST_P(Stream, WritesTheSameBits) {
   std::mt19937_64 random(3);
   for (Dtype dtype : {Dtype::f32, Dtype::f64, Dtype::bf16}) {
     Problem p = parse_problem(GetParam());
-    p.dtype = dtype;
+    p.dtype = p.result = dtype;
     Lines x(dtype, p.shape, p.order), dy(dtype, p.output_shape, p.order);
     x.set(fill(dtype, element_count(p.shape), Data::integers, random));
     dy.set(fill(dtype, element_count(p.output_shape), Data::reals, random));

@@ -112,7 +112,7 @@ TEST(Targets, S8_CasesGiveTheSameBits) {
     for (Dtype dtype :
          {Dtype::f64, Dtype::f32, Dtype::f16, Dtype::bf16, Dtype::u8, Dtype::i16, Dtype::i64, Dtype::boolean}) {
       Problem p = parse_problem(line);
-      p.dtype = dtype;
+      p.dtype = p.result = dtype;
       ++number;
       ASSERT_TRUE(same_everywhere(p, kAllData[number % 4], random, kWritableLayouts[number % 5]));
     }

@@ -44,6 +44,17 @@ Grid::Grid(const Statistic& job) {
   }
   if (lanes.n < kManyLanes)
     row = nearest_pooled < 0 ? problem.pooled - 1 : axis_of[static_cast<std::size_t>(nearest_pooled)];
+  if (row >= 0 && problem.axis[static_cast<std::size_t>(row)].in * lanes.n < kManyLanes) {
+    // Such short rows are worse than elements that lie apart.
+    int longest = -1;
+    for (int d = 0; d < job.x.rank(); ++d)
+      if (axis_of[static_cast<std::size_t>(d)] < 0 && (longest < 0 || job.x.shape[d] > job.x.shape[longest])) longest = d;
+    if (longest >= 0 && job.x.shape[longest] >= kManyLanes) {
+      row = -1;
+      lane_dim = longest;
+      lanes = {job.x.shape[longest], steps_of(job, longest)};
+    }
+  }
   for (int d = 0; d < job.x.rank(); ++d) {
     if (axis_of[static_cast<std::size_t>(d)] >= 0 || d == lane_dim) continue;
     planes.push_back({job.x.shape[d], steps_of(job, d)});

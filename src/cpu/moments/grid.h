@@ -1,5 +1,5 @@
-// How the loops over a job lie over memory: which axis runs along rows, what stands beside each other in it, and what is
-// left as planes.
+// How the loops over a job lie over memory: which axis runs along rows, what stands beside each other in it, and what
+// is left as planes.
 #pragma once
 
 #include "cpu/plan/statistic.h"

@@ -1,7 +1,7 @@
 // Rows of elements become rows of states, wherever their operands lie.
 #pragma once
 
-#include "cpu/moments/across.h"
+#include "cpu/states/across.h"
 #include "cpu/moments/grid.h"
 #include "cpu/moments/rules.h"
 

@@ -56,9 +56,9 @@ void RowWriter::write(const StateRow& row, const std::array<index_t, kMaxPooledA
   lower.room = room_;
   lower.existing = scaled(taps_along_, taps, last_taps_, taps_);
   lower.count = lower.existing;
-  if (rules_.counted) lower.count = row[0].as<double>(2);
-  if (rules_.count_group >= 0) {
-    kernels_.widen(row[static_cast<std::size_t>(rules_.count_group)].as<std::uint32_t>(), n_, count_);
+  if (rules_.counted) lower.count = row.as<double>(2);
+  if (rules_.count_field >= 0) {
+    kernels_.widen(row.as<std::uint32_t>(static_cast<std::size_t>(rules_.count_field)), n_, count_);
     lower.count = count_;
   }
   if (rules_.divides) {
@@ -79,8 +79,8 @@ void RowWriter::write(const StateRow& row, const std::array<index_t, kMaxPooledA
   const index_t bytes = size_bytes(job_.problem.result), lanes = lanes_.size();
   OperandSteps step;
   if (grid_.row >= 0) step = grid_.pooled[static_cast<std::size_t>(grid_.row)].step;
-  const bool dense = lanes == 1 ? step.y == 1 || n_ == 1
-                                : grid_.lanes.step.y == 1 && (step.y == lanes || outputs_.size() == 1);
+  const bool dense =
+      lanes == 1 ? step.y == 1 || n_ == 1 : grid_.lanes.step.y == 1 && (step.y == lanes || outputs_.size() == 1);
   const index_t first = offset.y + outputs_.begin * step.y + lanes_.begin * grid_.lanes.step.y;
   lower.y = dense ? static_cast<std::byte*>(job_.y.data) + first * bytes : results_;
   kernels_.lower(lower, rules_.lower);

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "cpu/moments/grid.h"
-#include "cpu/moments/joiner.h"
+#include "cpu/states/joiner.h"
 #include "cpu/moments/rules.h"
 
 namespace oriel::cpu {
@@ -26,9 +26,9 @@ class RowWriter {
   const MomentRules& rules_;
   const LowerTable& kernels_;
   Range outputs_, lanes_;
-  index_t n_ = 0;  // states of a row
-  double *taps_along_, *counted_along_;            // along the row: taps that exist, and that S5 counts
-  double *taps_, *counted_, *count_, *divisor_;    // of whole windows
+  index_t n_ = 0;                                // states of a row
+  double *taps_along_, *counted_along_;          // along the row: taps that exist, and that S5 counts
+  double *taps_, *counted_, *count_, *divisor_;  // of whole windows
   double* room_;
   std::byte* results_;
   index_t last_taps_ = -1, last_counted_ = -1;

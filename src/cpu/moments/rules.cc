@@ -23,8 +23,7 @@ double largest(Dtype dtype) {
 // Makes the rules of one job.
 class Maker {
  public:
-  Maker(const Statistic& job, bool even)
-      : job_(job), pool_(job.problem.pool), dtype_(job.problem.dtype), even_(even) {
+  Maker(const Statistic& job, bool even) : job_(job), pool_(job.problem.pool), dtype_(job.problem.dtype), even_(even) {
     weighted_ = job.weights != nullptr;
     taps_ = static_cast<double>(job.problem.taps());
   }
@@ -39,8 +38,10 @@ class Maker {
     lift.norm = pool_.norm;
     if (lift.has_nodata) detail::store(*pool_.nodata, dtype_, lift.nodata.data());
     choose();
-    if (!lift.all_valid() && !rules_.counted && rules_.count_group < 0) {
-      rules_.count_group = lift.groups;
+    if (!lift.all_valid() && !rules_.counted && rules_.count_field < 0) {
+      rules_.count_field = 0;
+      for (int g = 0; g < lift.groups; ++g)
+        rules_.count_field += fields_of(lift.group[static_cast<std::size_t>(g)].join);
       add(Join::add_u32, Term::count);
     }
     LowerRule& lower = rules_.lower;
@@ -92,7 +93,7 @@ class Maker {
       case Op::count:
         take(Join::add_u32, Term::count, Value::whole);
         unsigned_ = true;
-        rules_.count_group = 0;
+        rules_.count_field = 0;
         return;
       case Op::any:
         return take(Join::add_u32, Term::nonzero, Value::positive);
@@ -121,20 +122,24 @@ class Maker {
       return;
     }
     rules_.divides = average;
+    const double divisor = std::max(taps_, static_cast<double>(pool_.divisor));
     if (is_whole(dtype_)) {
       const double most = is_wide(dtype_) ? HUGE_VAL : taps_ * largest(dtype_);
+      rules_.lower.small = most < 0x1p52 && divisor < 0x1p26;
       return take(whole_sum(most), Term::value, average ? Value::whole_average : Value::whole);
     }
     take(real_sum(), Term::value, average ? Value::real_average : Value::real);
-    rules_.lower.odd = dtype_ == Dtype::f64 && job_.problem.result == Dtype::f32;
+    // A float's quotient by a divisor that is a float too survives being rounded twice.
+    rules_.lower.odd = job_.problem.result == Dtype::f32 && (dtype_ == Dtype::f64 || divisor >= 0x1p24);
   }
 
   void choose_norm() {
     const double p = pool_.norm;
-    if (p != 1 && p != 2)
-      return take(is_whole(dtype_) ? Join::add_f64 : real_sum(), Term::power, Value::power_root);
+    if (p != 1 && p != 2) return take(is_whole(dtype_) ? Join::add_f64 : real_sum(), Term::power, Value::power_root);
     const Term term = p == 1 ? Term::absolute : Term::square;
     if (!is_whole(dtype_)) return take(real_sum(), term, p == 1 ? Value::real : Value::root);
+    if (p == 2 && is_wide(dtype_) && is_floating(job_.problem.result))
+      return take(Join::add_f64, Term::square, Value::root);
     unsigned_ = true;
     const double each = is_wide(dtype_) ? HUGE_VAL : p == 1 ? largest(dtype_) : largest(dtype_) * largest(dtype_);
     const Value root = is_floating(job_.problem.result) ? Value::whole_real_root : Value::whole_root;
@@ -177,6 +182,15 @@ class Maker {
   MomentRules rules_;
 };
 
+bool has_norm_rules(const Statistic& job) {
+  const double p = job.problem.pool.norm;
+  const Dtype dtype = job.problem.dtype;
+  if (std::isinf(p)) return false;
+  if (!is_whole(dtype) || !is_floating(job.problem.result) || (p != 1 && p != 2)) return true;
+  if (is_wide(dtype)) return p == 2;  // else sums of 128 bits
+  return p == 1 || static_cast<double>(job.problem.taps()) * largest(dtype) * largest(dtype) < 0x1p63;
+}
+
 }  // namespace
 
 bool has_moment_rules(const Statistic& job) {
@@ -189,7 +203,7 @@ bool has_moment_rules(const Statistic& job) {
     case Op::avg:  // 64-bit integers are added in 128 bits for a floating result
       return job.weights != nullptr || !is_whole(dtype) || !is_wide(dtype) || !is_floating(job.problem.result);
     case Op::lp:
-      return !std::isinf(pool.norm);
+      return has_norm_rules(job);
     case Op::count:
     case Op::any:
     case Op::all:

@@ -1,8 +1,8 @@
 // What is folded for an op, and what becomes of it.
 #pragma once
 
-#include "cpu/moments/lift_kernels.h"
-#include "cpu/moments/lower_kernels.h"
+#include "cpu/states/lift_kernels.h"
+#include "cpu/states/lower_kernels.h"
 #include "cpu/plan/statistic.h"
 
 namespace oriel::cpu {
@@ -10,10 +10,10 @@ namespace oriel::cpu {
 struct MomentRules {
   LiftRule lift;
   LowerRule lower;
-  bool bounded = true;    // see make_scale
-  int count_group = -1;   // whose counts are those of the valid taps; -1: the geometry says how many there are,
-  bool counted = false;   // or the states of group 0 do
-  bool divides = false;   // an average by the divisor of S5
+  bool bounded = true;   // see make_scale
+  int count_field = -1;  // whose counts are those of the valid taps; -1: the geometry says how many there are,
+  bool counted = false;  // or the states of group 0 do
+  bool divides = false;  // an average by the divisor of S5
 };
 
 /// Whether there are rules for a job with windows of that many taps.

@@ -3,8 +3,9 @@
 namespace oriel::cpu {
 namespace {
 
-constexpr index_t kStrip = 64;                          // states of rows that are folded across together
-constexpr index_t kMostKept = index_t{1} << 25;         // bytes that strips may keep from one tile to the next
+// States of rows that are folded across together: all that is kept of them lies in the first cache.
+constexpr index_t kStripBytes = index_t{1} << 16, kLeastStrip = 128, kMostStrip = 512;
+constexpr index_t kMostKept = index_t{1} << 25;  // bytes that strips may keep from one tile to the next
 
 // Rows of elements, lifted.
 class LiftedRows : public StateRows {
@@ -58,7 +59,7 @@ TileFolder::TileFolder(const Statistic& job, const Grid& grid, const MomentRules
   writer_.emplace(job, grid, rules, width_, arena_);
   index_t taps = 1;
   for (const Grid::Pooled& p : grid.pooled) taps = std::max(taps, p.axis.kernel);
-  tree_.emplace(joiner_, taps, std::min(kStrip, width_), arena_);
+  tree_.emplace(joiner_, taps, std::min(kMostStrip, width_), arena_);
   make_folders();
   scratch_row_ = joiner_.take_row(width_, arena_);
   // The largest array before or after a fold.
@@ -76,8 +77,11 @@ TileFolder::TileFolder(const Statistic& job, const Grid& grid, const MomentRules
 }
 
 void TileFolder::make_folders() {
-  const index_t strip = std::min(kStrip, width_);
   for (int a = 0; a < grid_.pooled.size(); ++a) {
+    const index_t each = AcrossFolder::bytes(axis(a), joiner_, kRowStep, a == 0) / kRowStep;
+    const index_t strip = std::clamp(kStripBytes / std::max<index_t>(1, each) / kRowStep * kRowStep, kLeastStrip,
+                                     std::max(kLeastStrip, std::min(kMostStrip, width_)));
+    strip_[static_cast<std::size_t>(a)] = std::min(strip, width_);
     if (a == grid_.row) {
       along_.emplace(axis(a), grid_.lanes.n, tiles_.outputs(a), joiner_, careful_ ? &*careful_ : nullptr, arena_);
       continue;
@@ -159,7 +163,7 @@ void TileFolder::run(index_t begin, index_t end) {
 // Lifts rows and folds them across the first axis.
 void TileFolder::fold_first_across(bool continues) {
   const int axes = grid_.pooled.size();
-  const index_t rest = input_rows(1, axes), n = states(), strip = std::min(kStrip, width_);
+  const index_t rest = input_rows(1, axes), n = states(), strip = strip_[0];
   const index_t first = grid_.row < 0 ? 0 : span(grid_.row).begin;
   std::size_t number = 0;
   for (index_t r = 0; r < rest; ++r) {
@@ -190,7 +194,8 @@ void TileFolder::fold_first_along() {
 }
 
 void TileFolder::fold_across(int a) {
-  const index_t inputs = span(a).size(), count = outputs(a).size(), strip = std::min(kStrip, width_);
+  const index_t inputs = span(a).size(), count = outputs(a).size();
+  const index_t strip = strip_[static_cast<std::size_t>(a)];
   const index_t outer = output_rows(0, a), rest = input_rows(a + 1, grid_.pooled.size());
   const index_t n = grid_.row >= 0 && grid_.row < a ? outputs(grid_.row).size() * grid_.lanes.n : states();
   AcrossFolder& folder = *across_[static_cast<std::size_t>(a)];

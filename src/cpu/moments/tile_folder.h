@@ -4,8 +4,8 @@
 #include <optional>
 #include <vector>
 
-#include "cpu/moments/across.h"
-#include "cpu/moments/along.h"
+#include "cpu/states/across.h"
+#include "cpu/states/along.h"
 #include "cpu/moments/row_reader.h"
 #include "cpu/moments/row_writer.h"
 #include "cpu/moments/tiles.h"
@@ -63,6 +63,7 @@ class TileFolder {
   std::optional<PartTree> tree_;
   std::vector<AcrossFolder> strips_;  // of the first axis: one for each strip of its rows, or one for all
   bool keeps_strips_ = false;
+  std::array<index_t, kMaxPooledAxes> strip_{};  // states of a strip
   std::array<std::optional<AcrossFolder>, kMaxPooledAxes> across_;
   std::optional<AlongFolder> along_;
   Rows from_, to_;

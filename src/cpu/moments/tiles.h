@@ -1,7 +1,7 @@
 // The outputs of a job in tiles, whose states stay in the caches.
 #pragma once
 
-#include "cpu/moments/along.h"
+#include "cpu/states/along.h"
 #include "cpu/moments/grid.h"
 
 namespace oriel::cpu {

@@ -100,6 +100,14 @@ Plan::Plan(const Statistic& statistic, const RankLayout& rows)
       }
     });
   }
+  if (pool.op == Op::max || pool.op == Op::min) {  // of two zeros the first counts (S4): those below 0 go apart
+    visit(job.problem.dtype, [&]<class T>() {
+      if constexpr (is_floating_v<T>) {
+        unwanted.value = true;
+        unwanted.keys[0] = unwanted.keys[1] = static_cast<std::uint64_t>(key_of(T(-0.0)));
+      }
+    });
+  }
   if (down.empty()) return;
   network = best_network(down.size());
   const index_t left = down.size() % network.outputs;
@@ -273,7 +281,8 @@ class RankRows {
   void write(index_t place, index_t positions) {
     const Pool& pool = plan_.job.problem.pool;
     const index_t taps = plan_.taps, lead = plan_.job.y.rank() - plan_.job.x.rank();
-    if (pool.rank) return store(row_of(plan_.ranks[0]), place, positions);
+    const bool one_rank = pool.rank || pool.op == Op::max || pool.op == Op::min;
+    if (one_rank) return store(row_of(plan_.ranks[0]), place, positions);
     for (index_t k = 0; k < detail::quantile_count(pool); ++k) {
       const double q = pool.op == Op::median ? 0.5 : pool.q[at(k)];
       const QuantilePlace quantile = place_of_quantile(pool.method, q, taps);
@@ -409,7 +418,9 @@ void run_borders(const Statistic& job, int threads) {
 bool can_rank_rows(const Statistic& job) {
   const Problem& problem = job.problem;
   const Pool& pool = problem.pool;
-  if (pool.op != Op::median && pool.op != Op::quantile) return false;
+  const bool extremum = pool.op == Op::max || pool.op == Op::min;
+  if (!extremum && pool.op != Op::median && pool.op != Op::quantile) return false;
+  if (extremum && is_floating(problem.dtype) && pool.nodata) return false;  // negative zeros are what is looked for
   if (job.mask != nullptr || job.weights != nullptr || job.index != nullptr) return false;
   if (problem.result != problem.dtype || problem.taps() > kMostTaps) return false;
   if (count_of_taps(problem) < pool.min_count) return false;

@@ -48,6 +48,8 @@ std::optional<RankLayout> rank_layout(const Statistic& job) {
 }
 
 std::vector<index_t> ranks_of(const Pool& pool, index_t n) {
+  if (pool.op == Op::max) return {n - 1};
+  if (pool.op == Op::min) return {0};
   std::vector<index_t> ranks;
   if (pool.rank) ranks.push_back(*pool.rank < 0 ? n + *pool.rank : *pool.rank);
   const index_t quantiles = pool.rank ? 0 : detail::quantile_count(pool);

@@ -52,7 +52,7 @@ class TapReader {
 
   /// Calls body(run) for all results of an item, which writes run.n results.
   template <class Body>
-  void each_run(index_t item, const Body& body) {
+  void each_run(index_t item, Body&& body) {
     begin(item);
     const Range full = tile_.full();
     for (index_t o = 0; o < tile_.out;) {

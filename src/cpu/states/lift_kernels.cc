@@ -1,4 +1,4 @@
-#include "cpu/moments/lift_kernels.h"
+#include "cpu/states/lift_kernels.h"
 
 #include <cmath>
 #include <cstring>
@@ -7,7 +7,7 @@
 #include "real_functions.h"
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "cpu/moments/lift_kernels.cc"
+#define HWY_TARGET_INCLUDE "cpu/states/lift_kernels.cc"
 #include "hwy/foreach_target.h"
 // (the include above compiles this file once per target)
 #include "hwy/highway.h"
@@ -135,7 +135,7 @@ HWY_INLINE double logarithm(double x) {
 }
 
 template <class T, class A>
-void lift_values(const LiftRow& row, const LiftRule& rule, const Group& group, const Fields& fields) {
+void lift_values(const LiftRow& row, const LiftRule& rule, const Group& group, Fields fields) {
   const T* HWY_RESTRICT x = static_cast<const T*>(row.x);
   A* out = fields.as<A>();
   const A absent = absent_of<A>(group.join);
@@ -153,9 +153,8 @@ void lift_values(const LiftRow& row, const LiftRule& rule, const Group& group, c
   if constexpr (std::is_floating_point_v<A>) {
     switch (group.term) {
       case Term::power:
-        return by([&](index_t i) HWY_ATTR {
-          return static_cast<A>(std::pow(static_cast<double>(absolute<A>(x[i])), rule.norm));
-        });
+        return by([&](index_t i)
+                      HWY_ATTR { return static_cast<A>(std::pow(static_cast<double>(absolute<A>(x[i])), rule.norm)); });
       case Term::product:
         return by([&](index_t i) HWY_ATTR { return static_cast<A>(weight_at(row, rule, i) * as<double>(x[i])); });
       case Term::square_product:
@@ -175,7 +174,7 @@ void lift_values(const LiftRow& row, const LiftRule& rule, const Group& group, c
 }
 
 template <class T>
-void lift_counts(const LiftRow& row, const LiftRule& rule, const Group& group, const Fields& fields) {
+void lift_counts(const LiftRow& row, const LiftRule& rule, const Group& group, Fields fields) {
   const T* HWY_RESTRICT x = static_cast<const T*>(row.x);
   const auto by = [&](const auto& of) HWY_ATTR { put<std::uint32_t>(fields.as<std::uint32_t>(), row, rule, 0, of); };
   switch (group.term) {
@@ -191,7 +190,7 @@ void lift_counts(const LiftRow& row, const LiftRule& rule, const Group& group, c
 }
 
 template <class T>
-void lift_states(const LiftRow& row, const LiftRule& rule, const Group& group, const Fields& fields) {
+void lift_states(const LiftRow& row, const LiftRule& rule, const Group& group, Fields fields) {
   const T* HWY_RESTRICT x = static_cast<const T*>(row.x);
   double *sum = fields.as<double>(0), *apart = fields.as<double>(1);
   put<double>(apart, row, rule, 0, [&](index_t i) HWY_ATTR { return as<double>(x[i]) - as<double>(x[i]); });
@@ -201,15 +200,18 @@ void lift_states(const LiftRow& row, const LiftRule& rule, const Group& group, c
     return;
   }
   put<double>(sum, row, rule, 0, [&](index_t i) HWY_ATTR { return as<double>(x[i]); });
-  if (group.join == Join::counted) put<double>(fields.as<double>(2), row, rule, 0, [](index_t) HWY_ATTR { return 1.0; });
+  if (group.join == Join::counted)
+    put<double>(fields.as<double>(2), row, rule, 0, [](index_t) HWY_ATTR { return 1.0; });
 }
 
 template <class T>
 void lift(const LiftRow& row, const LiftRule& rule) {
   if (!rule.all_valid()) find_valid<T>(row, rule);
+  int first = 0;
   for (int g = 0; g < rule.groups; ++g) {
     const Group& group = rule.group[static_cast<std::size_t>(g)];
-    const Fields& fields = row.out[static_cast<std::size_t>(g)];
+    const Fields fields(row.out, first);
+    first += fields_of(group.join);
     switch (group.join) {
       case Join::add_u32:
         lift_counts<T>(row, rule, group, fields);

@@ -4,15 +4,15 @@
 #include <memory>
 #include <optional>
 
-#include "cpu/moments/joiner.h"
+#include "cpu/states/joiner.h"
 #include "oriel/window.h"
 
 namespace oriel::cpu {
 
 class AlongFolder {
  public:
-  /// `careful` joins states of `counted` where `joiner` joins `moments`: at borders, where states differ in their number
-  /// of taps. For at most `outputs` windows at a time.
+  /// `careful` joins states of `counted` where `joiner` joins `moments`: at borders, where states differ in their
+  /// number of taps. For at most `outputs` windows at a time.
   AlongFolder(const Axis& axis, index_t lanes, index_t outputs, Joiner& joiner, Joiner* careful, Arena& arena);
 
   /// The coordinates that these windows span, whether there is an input or not.

@@ -1,28 +1,28 @@
 // Rows of folded states to rows of results, per instruction set.
 #pragma once
 
-#include "cpu/moments/state.h"
+#include "cpu/states/state.h"
 
 namespace oriel::cpu {
 
 /// What a result is made of.
 enum class Value : std::uint8_t {
-  real,            // the sum
-  real_average,    // the sum by the divisor
+  real,          // the sum
+  real_average,  // the sum by the divisor
   weighted_average,
-  root,            // of the sum
-  power_root,      // the 1/p-th power of the sum
-  whole,           // an integer sum or product
+  root,        // of the sum
+  power_root,  // the 1/p-th power of the sum
+  whole,       // an integer sum or product
   whole_average,
-  whole_root,      // the nearest integer to the root
+  whole_root,  // the nearest integer to the root
   whole_real_root,
   variance,
   exact_variance,  // of sums of integers and of their squares
   mean_square,
   weighted_mean_square,
   exact_mean_square,
-  positive,        // whether a count is not 0
-  none,            // whether it is
+  positive,  // whether a count is not 0
+  none,      // whether it is
   geometric,
   harmonic,
 };
@@ -33,7 +33,8 @@ struct LowerRule {
   Join join = Join::add_f64;  // of the first group, and whether its integers have a sign
   bool is_signed = false;
   bool takes_root = false;  // of the variance or mean square
-  bool odd = false;         // averages: quotients of f64 are rounded again
+  bool odd = false;         // averages: quotients of f64 are rounded to odd first
+  bool small = false;       // averages of integers: sums and divisors are small enough for quotients of f64
   bool weighted = false;    // variances: divided by the sum of weights
   double ddof = 0, norm = 2;
   bool lacks = false;  // there may be too few valid taps for a result

@@ -1,7 +1,7 @@
-#include "cpu/moments/join_kernels.h"
+#include "cpu/states/join_kernels.h"
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "cpu/moments/join_kernels.cc"
+#define HWY_TARGET_INCLUDE "cpu/states/join_kernels.cc"
 #include "hwy/foreach_target.h"
 // (the include above compiles this file once per target)
 #include "hwy/highway.h"
@@ -20,7 +20,7 @@ HWY_INLINE void each_vector(D d, index_t n, const Body& body) {
 }
 
 template <class A, bool kMultiply>
-void combine(const Fields& fa, const Fields& fb, const Fields& out, index_t n, const JoinScale&) {
+void combine(Fields fa, Fields fb, Fields out, index_t n, const JoinScale&) {
   const hn::CappedTag<A, kRowStep> d;
   const A *a = fa.as<A>(), *b = fb.as<A>();
   A* to = out.as<A>();
@@ -33,7 +33,7 @@ void combine(const Fields& fa, const Fields& fb, const Fields& out, index_t n, c
   });
 }
 
-void multiply_u64(const Fields& fa, const Fields& fb, const Fields& out, index_t n, const JoinScale&) {
+void multiply_u64(Fields fa, Fields fb, Fields out, index_t n, const JoinScale&) {
   const std::uint64_t *a = fa.as<std::uint64_t>(), *b = fb.as<std::uint64_t>();
   std::uint64_t* to = out.as<std::uint64_t>();
   for (index_t i = 0; i < whole_steps(n); ++i) to[i] = a[i] * b[i];
@@ -44,9 +44,10 @@ using Reals = hn::Vec<RealTag>;
 
 // S and M of both parts to those of the whole; between(Sa, Sb) is what M grows by.
 template <class Between>
-HWY_INLINE void join_moments(const Fields& a, const Fields& b, const Fields& out, index_t n, const Between& between) {
+HWY_INLINE void join_moments(Fields a, Fields b, Fields out, index_t n, const Between& between) {
   const RealTag d;
-  const double *sum_a = a.as<double>(0), *sum_b = b.as<double>(0), *apart_a = a.as<double>(1), *apart_b = b.as<double>(1);
+  const double *sum_a = a.as<double>(0), *sum_b = b.as<double>(0), *apart_a = a.as<double>(1),
+               *apart_b = b.as<double>(1);
   double *sum = out.as<double>(0), *apart = out.as<double>(1);
   each_vector(d, n, [&](index_t i) HWY_ATTR {
     const auto sa = hn::LoadU(d, sum_a + i), sb = hn::LoadU(d, sum_b + i);
@@ -56,7 +57,7 @@ HWY_INLINE void join_moments(const Fields& a, const Fields& b, const Fields& out
   });
 }
 
-void moments(const Fields& a, const Fields& b, const Fields& out, index_t n, const JoinScale& scale) {
+void moments(Fields a, Fields b, Fields out, index_t n, const JoinScale& scale) {
   const RealTag d;
   const auto factor_a = hn::Set(d, scale.a), factor_b = hn::Set(d, scale.b);
   const auto divisor = hn::Set(d, scale.divisor), high = hn::Set(d, scale.high);
@@ -68,6 +69,11 @@ void moments(const Fields& a, const Fields& b, const Fields& out, index_t n, con
         return hn::Mul(hn::Mul(x, x), high);
       });
 #if ORIEL_HALF_AND_FUSED
+    case JoinScale::Way::equal:
+      return join_moments(a, b, out, n, [&](Reals sa, Reals sb) HWY_ATTR {
+        const auto x = hn::Sub(sb, sa), square = hn::Mul(x, x);
+        return hn::MulAdd(square, high, hn::Mul(square, low));
+      });
     case JoinScale::Way::multiply:
       return join_moments(a, b, out, n, [&](Reals sa, Reals sb) HWY_ATTR {
         const auto x = hn::Sub(sa, hn::Mul(factor_b, sb)), square = hn::Mul(x, x);
@@ -87,7 +93,7 @@ void moments(const Fields& a, const Fields& b, const Fields& out, index_t n, con
   }
 }
 
-void counted(const Fields& a, const Fields& b, const Fields& out, index_t n, const JoinScale&) {
+void counted(Fields a, Fields b, Fields out, index_t n, const JoinScale&) {
   const RealTag d;
   each_vector(d, n, [&](index_t i) HWY_ATTR {
     const auto zero = hn::Zero(d);
@@ -95,8 +101,11 @@ void counted(const Fields& a, const Fields& b, const Fields& out, index_t n, con
     const auto ma = hn::LoadU(d, a.as<double>(1) + i), mb = hn::LoadU(d, b.as<double>(1) + i);
     const auto na = hn::LoadU(d, a.as<double>(2) + i), nb = hn::LoadU(d, b.as<double>(2) + i);
     const auto no_a = hn::Eq(na, zero), no_b = hn::Eq(nb, zero);
-    const auto all = hn::Add(na, nb), x = hn::Sub(hn::Mul(nb, sa), hn::Mul(na, sb));
-    const auto between = hn::Div(hn::Mul(x, x), hn::Mul(hn::Mul(na, nb), all));
+    const auto all = hn::Add(na, nb);
+    const auto alike = hn::Eq(na, nb);
+    const auto x = hn::IfThenElse(alike, hn::Sub(sb, sa), hn::Sub(hn::Mul(nb, sa), hn::Mul(na, sb)));
+    const auto below = hn::IfThenElse(alike, all, hn::Mul(hn::Mul(na, nb), all));
+    const auto between = hn::Div(hn::Mul(x, x), below);
     auto sum = hn::Add(sa, sb), apart = hn::Add(hn::Add(ma, mb), between);
     sum = hn::IfThenElse(no_b, sa, sum);
     sum = hn::IfThenElse(no_a, sb, sum);
@@ -110,9 +119,14 @@ void counted(const Fields& a, const Fields& b, const Fields& out, index_t n, con
 }
 
 JoinTable joins() {
-  return {&combine<std::uint32_t, false>, &combine<std::uint64_t, false>, &combine<float, false>,
-          &combine<double, false>,        &combine<double, true>,         &multiply_u64,
-          &moments,                       &counted};
+  return {&combine<std::uint32_t, false>,
+          &combine<std::uint64_t, false>,
+          &combine<float, false>,
+          &combine<double, false>,
+          &combine<double, true>,
+          &multiply_u64,
+          &moments,
+          &counted};
 }
 
 bool has_fused() { return ORIEL_HALF_AND_FUSED; }
@@ -162,18 +176,18 @@ JoinScale make_scale(index_t na, index_t nb, bool bounded) {
   JoinScale s;
   s.na = na;
   s.nb = nb;
-  s.a = static_cast<double>(nb);
-  s.b = static_cast<double>(na);
-  s.divisor = s.b * s.a * (s.b + s.a);
-  if (!bounded) return s;
-  if (na == nb && is_power_of_two(na)) {
-    s.way = JoinScale::Way::halves;
-    s.high = 0.5 / s.a;
-    return s;
+  if (na == nb) {
+    s.divisor = 2 * static_cast<double>(na);
+    if (is_power_of_two(na)) s.way = JoinScale::Way::halves;
+  } else {
+    s.a = static_cast<double>(nb);
+    s.b = static_cast<double>(na);
+    s.divisor = s.b * s.a * (s.b + s.a);
   }
-  if (!fuses() || s.divisor >= 0x1p48) return s;
-  s.way = JoinScale::Way::multiply_both;
-  if (is_power_of_two(nb)) {
+  s.high = 1 / s.divisor;
+  if (!bounded || s.way == JoinScale::Way::halves || !fuses() || s.divisor >= 0x1p48) return s;
+  s.way = na == nb ? JoinScale::Way::equal : JoinScale::Way::multiply_both;
+  if (na != nb && is_power_of_two(nb)) {
     s.way = JoinScale::Way::multiply;
     s.divisor /= s.a * s.a;
     s.b /= s.a;

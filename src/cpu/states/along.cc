@@ -1,8 +1,8 @@
-#include "cpu/moments/along.h"
+#include "cpu/states/along.h"
 
 #include <bit>
 
-#include "cpu/moments/across.h"
+#include "cpu/states/across.h"
 #include "cpu/simd/strided_copy.h"
 
 namespace oriel::cpu {
@@ -14,7 +14,8 @@ int floor_log2(index_t k) { return 63 - std::countl_zero(static_cast<std::uint64
 
 }  // namespace
 
-AlongFolder::AlongFolder(const Axis& axis, index_t lanes, index_t outputs, Joiner& joiner, Joiner* careful, Arena& arena)
+AlongFolder::AlongFolder(const Axis& axis, index_t lanes, index_t outputs, Joiner& joiner, Joiner* careful,
+                         Arena& arena)
     : axis_(axis), lanes_(lanes), joiner_(joiner), careful_(careful) {
   const Joiner& widest = careful != nullptr ? *careful : joiner;  // it has more fields
   const index_t k = axis.kernel, stride = axis.adaptive ? 1 : axis.stride;
@@ -48,11 +49,8 @@ AlongFolder::AlongFolder(const Axis& axis, index_t lanes, index_t outputs, Joine
 // out[i] = position i * step.
 void AlongFolder::pick(Joiner& joiner, const StateRow& row, index_t step, index_t n, const StateRow& out) const {
   const StridedCopy copy = strided_copy();
-  for (int g = 0; g < joiner.groups(); ++g) {
-    const auto at = static_cast<std::size_t>(g);
-    for (std::size_t f = 0; f < static_cast<std::size_t>(fields_of(joiner.join_of(g))); ++f)
-      copy(row[at].at[f], step, n, lanes_ * bytes_of(joiner.join_of(g)), out[at].at[f]);
-  }
+  for (std::size_t f = 0; f < joiner.fields(); ++f)
+    copy(row.at[f], step, n, lanes_ * joiner.bytes(f), out.at[f]);
 }
 
 // Windows at `positions` positions, one after another.
@@ -69,8 +67,8 @@ void AlongFolder::double_taps(Joiner& joiner, const StateRow& row, index_t befor
     for (int l = 0; l < top; ++l) {
       const index_t m = index_t{1} << l;
       const StateRow from = level(l);
-      joiner.join(from, m * before, joiner.moved_row(from, m * step), m * before,
-                  2 * m == k ? to : level(l + 1), n + (k - 2 * m) * step);
+      joiner.join(from, m * before, joiner.moved_row(from, m * step), m * before, 2 * m == k ? to : level(l + 1),
+                  n + (k - 2 * m) * step);
     }
     if (k == 1) joiner.copy(level(0), to, n);
     if ((k & (k - 1)) == 0) continue;
@@ -126,9 +124,9 @@ void AlongFolder::fold_border(const StateRow& row, index_t before, index_t origi
     std::fill_n(counts_ + (c - inputs.begin) * lanes_, lanes_, n);
   }
   StateRow from = joiner_.moved_row(row, (inputs.begin - origin) * lanes_);
-  from[0].at[2] = reinterpret_cast<std::byte*>(counts_);
+  from.at[2] = reinterpret_cast<std::byte*>(counts_);
   StateRow to = out;
-  to[0].at[2] = reinterpret_cast<std::byte*>(unread_);
+  to.at[2] = reinterpret_cast<std::byte*>(unread_);
   fold_part(*careful_, from, 1, outputs.size(), to);
 }
 

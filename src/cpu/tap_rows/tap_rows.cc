@@ -1,9 +1,9 @@
-#include "cpu/valid_blocks/tap_rows.h"
+#include "cpu/tap_rows/tap_rows.h"
 
 #include <algorithm>
 
 #include "cpu/simd/stream.h"
-#include "cpu/valid_blocks/phases.h"
+#include "cpu/tap_rows/phases.h"
 
 namespace oriel::cpu {
 namespace {

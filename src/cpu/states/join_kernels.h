@@ -1,12 +1,12 @@
 // Joins of rows of states, per instruction set.
 #pragma once
 
-#include "cpu/moments/state.h"
+#include "cpu/states/state.h"
 
 namespace oriel::cpu {
 
 /// out[i] = a[i] joined with b[i], for i below n rounded up to kRowStep. out may be a or b.
-using JoinRows = void (*)(const Fields& a, const Fields& b, const Fields& out, index_t n, const JoinScale& scale);
+using JoinRows = void (*)(Fields a, Fields b, Fields out, index_t n, const JoinScale& scale);
 using JoinTable = std::array<JoinRows, kJoins>;
 
 const JoinTable& join_rows();

@@ -1,4 +1,4 @@
-#include "cpu/moments/joiner.h"
+#include "cpu/states/joiner.h"
 
 #include <bit>
 
@@ -6,30 +6,11 @@ namespace oriel::cpu {
 
 Joiner::Joiner(std::span<const Group> groups, bool bounded) : bounded_(bounded), kernels_(join_rows()) {
   for (const Group& group : groups) {
-    join_[static_cast<std::size_t>(groups_++)] = group.join;
+    group_[groups_++] = {group.join, static_cast<int>(fields_)};
+    for (int f = 0; f < fields_of(group.join); ++f) bytes_[fields_++] = bytes_of(group.join);
     state_bytes_ += fields_of(group.join) * bytes_of(group.join);
     scaled_ = scaled_ || group.join == Join::moments;
   }
-}
-
-StateRow Joiner::row_in(std::byte* memory, index_t n) const {
-  StateRow row;
-  for (int g = 0; g < groups_; ++g) {
-    for (int f = 0; f < fields_of(join_of(g)); ++f) {
-      row[static_cast<std::size_t>(g)].at[static_cast<std::size_t>(f)] = memory;
-      memory += whole_steps(n) * bytes_of(join_of(g));
-    }
-  }
-  return row;
-}
-
-StateRow Joiner::moved_row(const StateRow& row, index_t i) const {
-  StateRow to;
-  for (int g = 0; g < groups_; ++g) {
-    const auto at = static_cast<std::size_t>(g);
-    to[at] = moved(row[at], fields_of(join_[at]), i * bytes_of(join_[at]));
-  }
-  return to;
 }
 
 const JoinScale& Joiner::scale(index_t na, index_t nb) {
@@ -41,36 +22,37 @@ const JoinScale& Joiner::scale(index_t na, index_t nb) {
 void Joiner::join(const StateRow& a, index_t na, const StateRow& b, index_t nb, const StateRow& out, index_t n) {
   static constexpr JoinScale kNone{};
   const JoinScale& by = scaled_ ? scale(na, nb) : kNone;
-  for (std::size_t g = 0; g < static_cast<std::size_t>(groups_); ++g)
-    kernels_[static_cast<std::size_t>(join_[g])](a[g], b[g], out[g], n, by);
-}
-
-void Joiner::copy(const StateRow& from, const StateRow& to, index_t n) const {
-  for (int g = 0; g < groups_; ++g) {
-    const auto at = static_cast<std::size_t>(g);
-    const auto bytes = static_cast<std::size_t>(whole_steps(n) * bytes_of(join_[at]));
-    for (std::size_t f = 0; f < static_cast<std::size_t>(fields_of(join_[at])); ++f) {
-      if (from[at].at[f] != to[at].at[f]) std::memcpy(to[at].at[f], from[at].at[f], bytes);
-    }
+  for (std::size_t g = 0; g < groups_; ++g) {
+    const int first = group_[g].first;
+    kernels_[static_cast<std::size_t>(group_[g].join)]({a, first}, {b, first}, {out, first}, n, by);
   }
 }
 
+void Joiner::copy(const StateRow& from, const StateRow& to, index_t n) const {
+  for (std::size_t f = 0; f < fields_; ++f)
+    if (from.at[f] != to.at[f]) std::memcpy(to.at[f], from.at[f], static_cast<std::size_t>(whole_steps(n) * bytes_[f]));
+}
+
 void Joiner::clear(const StateRow& row, index_t n) const {
-  for (int g = 0; g < groups_; ++g) {
-    const auto at = static_cast<std::size_t>(g);
-    const Join join = join_[at];
-    for (std::size_t f = 0; f < static_cast<std::size_t>(fields_of(join)); ++f) {
-      std::byte* const to = row[at].at[f];
-      if (join == Join::add_f32)
-        std::fill_n(reinterpret_cast<float*>(to), n, -0.0F);
-      else if (join == Join::add_f64)
-        std::fill_n(reinterpret_cast<double*>(to), n, -0.0);
-      else if (join == Join::multiply_f64)
-        std::fill_n(reinterpret_cast<double*>(to), n, 1.0);
-      else if (join == Join::multiply_u64)
-        std::fill_n(reinterpret_cast<std::uint64_t*>(to), n, std::uint64_t{1});
-      else
-        std::memset(to, 0, static_cast<std::size_t>(n * bytes_of(join)));
+  if (n <= 0) return;
+  for (std::size_t g = 0; g < groups_; ++g) {
+    const Fields fields(row, group_[g].first);
+    switch (group_[g].join) {
+      case Join::add_f32:
+        std::fill_n(fields.as<float>(), n, -0.0F);
+        break;
+      case Join::add_f64:
+        std::fill_n(fields.as<double>(), n, -0.0);
+        break;
+      case Join::multiply_f64:
+        std::fill_n(fields.as<double>(), n, 1.0);
+        break;
+      case Join::multiply_u64:
+        std::fill_n(fields.as<std::uint64_t>(), n, std::uint64_t{1});
+        break;
+      default:  // zeros are zero bits
+        for (int f = 0; f < fields_of(group_[g].join); ++f)
+          std::memset(fields.at[f], 0, static_cast<std::size_t>(n * bytes_of(group_[g].join)));
     }
   }
 }

@@ -1,7 +1,7 @@
 // Windows across rows: each row of outputs is folded from rows of inputs.
 #pragma once
 
-#include "cpu/moments/joiner.h"
+#include "cpu/states/joiner.h"
 #include "oriel/window.h"
 
 namespace oriel::cpu {
@@ -18,8 +18,8 @@ class StateRows {
 /// the taps of each window are folded anew.
 class AcrossFolder {
  public:
-  /// For rows of at most `width` states, in memory of `arena`. `lifts`: rows come in the room that is offered. `tree` may
-  /// be that of others.
+  /// For rows of at most `width` states, in memory of `arena`. `lifts`: rows come in the room that is offered. `tree`
+  /// may be that of others.
   AcrossFolder(const Axis& axis, Joiner& joiner, index_t width, bool lifts, PartTree& tree, Arena& arena);
   /// The memory that it takes.
   static index_t bytes(const Axis& axis, const Joiner& joiner, index_t width, bool lifts);
@@ -44,7 +44,7 @@ class AcrossFolder {
   bool doubles_ = false, keeps_ = false, running_ = false;
   int levels_ = 0;
   index_t before_ = 1;
-  index_t first_ = 0, next_ = 0;  // coordinates: those before `first_` belong to no window, `next_` comes next
+  index_t first_ = 0, next_ = 0;     // coordinates: those before `first_` belong to no window, `next_` comes next
   std::array<index_t, 32> slots_{};  // by level
   std::array<std::byte*, 32> memory_{};
   StateRow* kept_ = nullptr;   // of single rows

@@ -1,11 +1,11 @@
 // Rows split by place modulo the windows' step, per instruction set.
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "cpu/valid_blocks/phases.cc"
+#define HWY_TARGET_INCLUDE "cpu/tap_rows/phases.cc"
 #include "hwy/foreach_target.h"
 // (the include above compiles this file once per target)
 #include "cpu/element/fold-inl.h"
 #include "cpu/simd/strided_copy.h"
-#include "cpu/valid_blocks/phases.h"
+#include "cpu/tap_rows/phases.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace oriel::cpu {

@@ -3,7 +3,7 @@
 
 #include <span>
 
-#include "cpu/moments/join_kernels.h"
+#include "cpu/states/join_kernels.h"
 #include "cpu/runtime/arena.h"
 
 namespace oriel::cpu {
@@ -13,15 +13,27 @@ class Joiner {
   /// `bounded`: see make_scale.
   Joiner(std::span<const Group> groups, bool bounded);
 
-  int groups() const { return groups_; }
-  Join join_of(int group) const { return join_[static_cast<std::size_t>(group)]; }
-
   /// The memory of a row of n states.
   index_t row_bytes(index_t n) const { return whole_steps(n) * state_bytes_; }
-  StateRow row_in(std::byte* memory, index_t n) const;
+  StateRow row_in(std::byte* memory, index_t n) const {
+    StateRow row;
+    for (std::size_t f = 0; f < fields_; ++f) {
+      row.at[f] = memory;
+      memory += whole_steps(n) * bytes_[f];
+    }
+    return row;
+  }
   StateRow take_row(index_t n, Arena& arena) const { return row_in(arena.take(row_bytes(n)), n); }
   /// A row from state number i on.
-  StateRow moved_row(const StateRow& row, index_t i) const;
+  StateRow moved_row(const StateRow& row, index_t i) const {
+    StateRow to;
+    for (std::size_t f = 0; f < fields_; ++f) to.at[f] = row.at[f] + i * bytes_[f];
+    return to;
+  }
+
+  /// The fields of a state, and the bytes of each.
+  std::size_t fields() const { return fields_; }
+  index_t bytes(std::size_t field) const { return bytes_[field]; }
 
   /// out = a joined with b, which have na and nb taps in each state; both are not 0.
   void join(const StateRow& a, index_t na, const StateRow& b, index_t nb, const StateRow& out, index_t n);
@@ -32,8 +44,14 @@ class Joiner {
  private:
   const JoinScale& scale(index_t na, index_t nb);
 
-  int groups_ = 0;
-  std::array<Join, kMostGroups> join_{};
+  struct Part {
+    Join join = Join::add_f64;
+    int first = 0;  // of its fields
+  };
+
+  std::size_t groups_ = 0, fields_ = 0;
+  std::array<Part, kMostGroups> group_{};
+  std::array<index_t, kMostFields> bytes_{};
   index_t state_bytes_ = 0;
   bool bounded_, scaled_ = false;
   const JoinTable& kernels_;

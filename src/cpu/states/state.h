@@ -24,10 +24,10 @@ enum class Term : std::uint8_t {
   product,         // w x
   square_product,  // w x^2
   weight,
-  count,           // 1
-  nonzero,         // 1 if x is not 0
-  zero,            // 1 if x is 0
-  logarithm,       // NaN of negative numbers, 0 of zeros
+  count,      // 1
+  nonzero,    // 1 if x is not 0
+  zero,       // 1 if x is 0
+  logarithm,  // NaN of negative numbers, 0 of zeros
   reciprocal,
   state,           // (x, 0) or (x, 0, 1); M is NaN if x is not finite
   weighted_state,  // (w x, 0, w)
@@ -39,38 +39,40 @@ struct Group {
 };
 
 inline constexpr int kMostGroups = 4;
-inline constexpr int kMostFields = 3;
+inline constexpr int kMostFields = 4;
 
 /// Rows of states have room for a multiple of this number, and kernels go through as many.
 inline constexpr index_t kRowStep = 16;
 constexpr index_t whole_steps(index_t n) { return (n + kRowStep - 1) / kRowStep * kRowStep; }
 
-/// The fields of a row of a group's states, each a row of its own.
-struct Fields {
-  std::array<std::byte*, kMostFields> at{};
+/// A row of states: each field is a row of its own, those of the first group before those of the next.
+struct StateRow {
+  std::array<std::byte*, kMostFields> at;
 
+  template <class A>
+  A* as(std::size_t field) const {
+    return reinterpret_cast<A*>(at[field]);
+  }
+};
+
+/// Those of one group.
+struct Fields {
+  std::byte* const* at;
+
+  Fields(const StateRow& row, int first) : at(row.at.data() + first) {}
   template <class A>
   A* as(std::size_t field = 0) const {
     return reinterpret_cast<A*>(at[field]);
   }
 };
 
-/// The same row from another place on.
-inline Fields moved(const Fields& row, int fields, index_t bytes) {
-  Fields f;
-  for (int i = 0; i < fields; ++i) f.at[static_cast<std::size_t>(i)] = row.at[static_cast<std::size_t>(i)] + bytes;
-  return f;
-}
-
-/// A row of states of all groups.
-using StateRow = std::array<Fields, kMostGroups>;
-
 /// How M of S18 grows when parts of na and nb taps are joined: by (a Sa - b Sb)^2 / divisor.
 struct JoinScale {
   enum class Way : std::uint8_t {
-    halves,    // a = b = 1, the divisor is a power of two: by its reciprocal `high`
-    multiply,  // by high and low, the sum of which is its reciprocal; a = 1
-    multiply_both,
+    halves,         // a = b = 1, the divisor is a power of two: by its reciprocal `high`
+    equal,          // a = b = 1: by high and low, the sum of which is its reciprocal
+    multiply,       // a = 1: in the same way
+    multiply_both,  // in the same way
     divide,
   };
 

@@ -1,4 +1,4 @@
-#include "cpu/moments/lower_kernels.h"
+#include "cpu/states/lower_kernels.h"
 
 #include <cmath>
 #include <cstring>
@@ -9,7 +9,7 @@
 #include "real_functions.h"
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "cpu/moments/lower_kernels.cc"
+#define HWY_TARGET_INCLUDE "cpu/states/lower_kernels.cc"
 #include "hwy/foreach_target.h"
 // (the include above compiles this file once per target)
 #include "hwy/highway.h"
@@ -30,7 +30,8 @@ HWY_INLINE void each_vector(index_t n, const Body& body) {
 
 void divide(const double* a, const double* b, index_t n, double* out) {
   const RealTag d;
-  each_vector(n, [&](index_t i) HWY_ATTR { hn::StoreU(hn::Div(hn::LoadU(d, a + i), hn::LoadU(d, b + i)), d, out + i); });
+  each_vector(n,
+              [&](index_t i) HWY_ATTR { hn::StoreU(hn::Div(hn::LoadU(d, a + i), hn::LoadU(d, b + i)), d, out + i); });
 }
 
 void take_roots(double* v, index_t n) {
@@ -58,6 +59,7 @@ HWY_INLINE R nearest(double v) {
     return static_cast<R>(v);
   } else {
     const double r = std::rint(v);
+    if (r != r) return R{0};
     if (r <= static_cast<double>(lowest_value<R>())) return lowest_value<R>();
     return r >= static_cast<double>(highest_value<R>()) ? highest_value<R>() : static_cast<R>(r);
   }
@@ -125,29 +127,39 @@ void put_fill(const LowerRow& row, const LowerRule& rule, R* y) {
 
 // Nothing is 0, not the -0 that is added where a tap is absent.
 void put_zeros(const LowerRow& row, double* v) {
-  for (index_t i = 0; i < row.n; ++i) v[i] = row.count[i] == 0 ? 0 : v[i];
+  const RealTag d;
+  each_vector(row.n, [&](index_t i) HWY_ATTR {
+    const auto nothing = hn::Eq(hn::LoadU(d, row.count + i), hn::Zero(d));
+    hn::StoreU(hn::IfThenZeroElse(nothing, hn::LoadU(d, v + i)), d, v + i);
+  });
 }
 
 const double* real_sums(const LowerRow& row, const LowerRule& rule) {
-  if (rule.join != Join::add_f32) return row.state[0].as<double>();
-  widen(row.state[0].as<float>(), row.n, row.room);
+  if (rule.join != Join::add_f32) return row.state.as<double>(0);
+  widen(row.state.as<float>(0), row.n, row.room);
   return row.room;
 }
 
 void average(const LowerRow& row, const LowerRule& rule) {
   const double* sum = real_sums(row, rule);
-  if (rule.odd || (rule.result == Dtype::f32 && !within(row.divisor, row.n, 0x1p24))) {
+  if (rule.odd) {
     for (index_t i = 0; i < row.n; ++i) row.room[i] = odd_quotient(sum[i], static_cast<index_t>(row.divisor[i]));
-  } else {
-    divide(sum, row.divisor, row.n, row.room);
+    sum = row.room;
   }
-  for (index_t i = 0; i < row.n; ++i) row.room[i] = row.count[i] == 0 || row.divisor[i] == 0 ? 0 : row.room[i];
+  const RealTag d;
+  each_vector(row.n, [&](index_t i) HWY_ATTR {
+    const auto by = hn::LoadU(d, row.divisor + i), zero = hn::Zero(d);
+    auto v = hn::LoadU(d, sum + i);
+    if (!rule.odd) v = hn::Div(v, by);
+    const auto nothing = hn::Or(hn::Eq(by, zero), hn::Eq(hn::LoadU(d, row.count + i), zero));
+    hn::StoreU(hn::IfThenZeroElse(nothing, v), d, row.room + i);
+  });
 }
 
 void variance(const LowerRow& row, const LowerRule& rule) {
   const RealTag d;
-  const double* count = rule.weighted ? row.state[0].as<double>(2) : row.count;
-  const double* apart = row.state[0].as<double>(1);
+  const double* count = rule.weighted ? row.state.as<double>(2) : row.count;
+  const double* apart = row.state.as<double>(1);
   const auto ddof = hn::Set(d, rule.ddof);
   each_vector(row.n, [&](index_t i) HWY_ATTR {
     const auto v = hn::Div(hn::LoadU(d, apart + i), hn::Sub(hn::LoadU(d, count + i), ddof));
@@ -156,8 +168,8 @@ void variance(const LowerRow& row, const LowerRule& rule) {
 }
 
 void geometric(const LowerRow& row) {
-  const double* sum = row.state[0].as<double>();
-  const std::uint32_t* zeros = row.state[1].as<std::uint32_t>();
+  const double* sum = row.state.as<double>(0);
+  const std::uint32_t* zeros = row.state.as<std::uint32_t>(1);
   divide(sum, row.count, row.n, row.room);
   for (index_t i = 0; i < row.n; ++i)
     row.room[i] = zeros[i] != 0 ? (sum[i] != sum[i] ? sum[i] : 0) : fixed_exp(row.room[i]);
@@ -175,7 +187,7 @@ const double* real_values(const LowerRow& row, const LowerRule& rule) {
       average(row, rule);
       break;
     case Value::weighted_average:
-      divide(row.state[0].as<double>(), row.state[1].as<double>(), row.n, v);
+      divide(row.state.as<double>(0), row.state.as<double>(1), row.n, v);
       put_zeros(row, v);
       break;
     case Value::root:
@@ -193,7 +205,7 @@ const double* real_values(const LowerRow& row, const LowerRule& rule) {
       break;
     case Value::mean_square:
     case Value::weighted_mean_square:
-      divide(row.state[0].as<double>(), rule.value == Value::mean_square ? row.count : row.state[1].as<double>(), row.n,
+      divide(row.state.as<double>(0), rule.value == Value::mean_square ? row.count : row.state.as<double>(1), row.n,
              v);
       take_roots(v, row.n);
       break;
@@ -201,7 +213,7 @@ const double* real_values(const LowerRow& row, const LowerRule& rule) {
       geometric(row);
       break;
     default:
-      divide(row.count, row.state[0].as<double>(), row.n, v);
+      divide(row.count, row.state.as<double>(0), row.n, v);
       break;
   }
   return v;
@@ -209,14 +221,14 @@ const double* real_values(const LowerRow& row, const LowerRule& rule) {
 
 template <class R, class A>
 void put_whole_averages(const LowerRow& row, const LowerRule& rule, R* y) {
-  const A* sum = row.state[0].as<A>();
+  const A* sum = row.state.as<A>(0);
   double* v = row.room;
   if (rule.is_signed) {
     for (index_t i = 0; i < row.n; ++i) v[i] = static_cast<double>(number(sum[i], true));
   } else {
     widen(sum, row.n, v);
   }
-  if (within(v, row.n, kExactAbove) && within(row.divisor, row.n, kExactBelow)) {
+  if (rule.small || (within(v, row.n, kExactAbove) && within(row.divisor, row.n, kExactBelow))) {
     divide(v, row.divisor, row.n, v);
     for (index_t i = 0; i < row.n; ++i) v[i] = row.divisor[i] == 0 ? 0 : v[i];
     return put_numbers(v, row.n, y);
@@ -231,7 +243,7 @@ void put_whole_averages(const LowerRow& row, const LowerRule& rule, R* y) {
 template <class R, class A>
 void put_exact(const LowerRow& row, const LowerRule& rule, R* y) {
   const bool variance = rule.value == Value::exact_variance;
-  const A *first = row.state[0].as<A>(), *second = row.state[variance ? 1 : 0].as<A>();
+  const A *first = row.state.as<A>(0), *second = row.state.as<A>(variance ? 1 : 0);
   double* v = row.room;
   bool fits = true;
   for (index_t i = 0; i < row.n; ++i) {
@@ -273,7 +285,7 @@ std::uint64_t nearest_root(std::uint64_t u) {
 // Sums, products and counts.
 template <class R, class A>
 void put_whole(const LowerRow& row, const LowerRule& rule, R* y) {
-  const A* v = row.state[0].as<A>();
+  const A* v = row.state.as<A>(0);
   const auto each = [&](const auto& of) HWY_ATTR {
     for (index_t i = 0; i < row.n; ++i) y[i] = of(v[i]);
   };

@@ -1,7 +1,7 @@
 // Rows of elements to rows of states, per instruction set.
 #pragma once
 
-#include "cpu/moments/state.h"
+#include "cpu/states/state.h"
 
 namespace oriel::cpu {
 

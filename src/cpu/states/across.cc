@@ -1,4 +1,4 @@
-#include "cpu/moments/across.h"
+#include "cpu/states/across.h"
 
 #include <bit>
 
@@ -67,8 +67,7 @@ void AcrossFolder::step(index_t c, index_t n, StateRows& rows) {
   const index_t d = axis_.dilation;
   if (c >= 0 && c < axis_.in) {
     const index_t number = floor_mod(c, slots_[0]);
-    const StateRow room =
-        lifts_ ? joiner_.row_in(memory_[0] + number * joiner_.row_bytes(width_), width_) : StateRow{};
+    const StateRow room = lifts_ ? joiner_.row_in(memory_[0] + number * joiner_.row_bytes(width_), width_) : StateRow{};
     kept_[number] = rows.row(c, room);
   }
   for (int l = 0; l < levels_; ++l) {
