@@ -69,6 +69,7 @@ WINGS = {
         {"gathered"},
         {"states"},
         {"rank", "vote", "valid_blocks", "moments", "chords"},
+        {"soft"},
     ],
     "src/cuda": [
         {"device"},

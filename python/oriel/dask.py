@@ -43,19 +43,17 @@ _REDUCTIONS: dict[Any, tuple[str, dict[str, Any], bool]] = {
 }
 
 
-def inputs_of(begin: int, end: int, n: int, kernel: int, stride: int, before: int,
-              dilation: int) -> tuple[int, int, int, int]:
+def inputs_of(begin: int, end: int, n: int, kernel: int, stride: int, before: int, dilation: int) -> tuple[int, int, int, int]:
     """(first input, end of the inputs, padding before, padding after) of the outputs `begin` to `end` of an axis.
 
-    The inputs are those of `n` that the outputs read, from the first to the last; the paddings make a pool of these
-    inputs alone give just these outputs.
+    The inputs are those of `n` that the outputs read, from the first to the last. A pool of these inputs alone, with
+    these paddings, begins with just these outputs.
     """
     first = begin * stride - before
     last = (end - 1) * stride - before + (kernel - 1) * dilation + 1
-    low, high = min(max(first, 0), n), max(min(last, n), 0)
-    if low >= high:  # windows of padding alone: one input keeps the place
-        low = min(max(first, 0), n - 1)
-        high = low + 1
+    if last <= 0 or first >= n:  # windows of padding alone: one input keeps the place behind them
+        return 0, 1, last - first, 0
+    low, high = max(first, 0), min(last, n)
     return low, high, low - first, last - high
 
 
@@ -83,13 +81,11 @@ def _cuts(chunks: Sequence[int], n: int, out: int, kernel: int, stride: int, bef
 
 
 def _pool_part(x: Any, mask: Any, op: str, window: tuple[Any, ...], axes: tuple[int, ...], rules: tuple[Any, ...],
-               options: dict[str, Any]) -> Any:
-    """The pool of the inputs of one chunk."""
-    kernel, stride, padding, dilation = window
-    include, divisor, norm, omit = rules
-    core = _core.Pool(op, kernel, stride, padding, dilation, None, axes, False, include, divisor, norm, omit)
-    return _core.statistic(core, options, np.ascontiguousarray(x) if x.dtype.isnative else x.astype(x.dtype.newbyteorder("=")),
-                           mask)
+               options: dict[str, Any], places: tuple[slice, ...]) -> Any:
+    """The pool of the inputs of one chunk, which is at these places."""
+    core = _core.Pool(op, *window, None, axes, False, *rules[:3], rules[3])
+    native = x if x.dtype.isnative else x.astype(x.dtype.newbyteorder("="))
+    return _core.statistic(core, options, native, mask)[places]
 
 
 def pool(a: Any, op: str, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, *,
@@ -135,6 +131,8 @@ def pool(a: Any, op: str, kernel_size: Any, stride: Any = None, padding: Any = 0
         options["dtype"] = dtype_name(options["dtype"])
     rules = (count_include_pad, divisor_override, norm_type, check_nan_policy(nan_policy))
     whole = _core.Pool(op, kernel, step, pads, spread, None, pooled, ceil_mode, *rules[:3], rules[3])  # type: ignore[arg-type]
+    if op == "avg" and ceil_mode and count_include_pad and divisor_override is None:
+        raise ValueError("oriel.dask.pool: count_include_pad must be False for averages in ceil mode, but is True")
     shape, dtype = _core.statistic_result(whole, options, x.shape, x.dtype.name)
     if len(shape) != x.ndim:
         raise ValueError(f"oriel.dask.pool: q must be 1 value, but has {shape[0]}")
@@ -150,24 +148,18 @@ def pool(a: Any, op: str, kernel_size: Any, stride: Any = None, padding: Any = 0
     tasks, sources = {}, []
     masks = None if mask is None else da.asarray(mask)
     for place in itertools.product(*(range(len(c)) for c in cuts)):
-        slices, own_pads = [], []
-        for axis, number in enumerate(place):
-            begin, end = cuts[axis][number]
-            if axis not in pooled:
-                slices.append(slice(begin, end))
-                continue
-            i = pooled.index(axis)
-            low, high, before, after = inputs_of(begin, end, x.shape[axis], kernel[i], step[i], pads[i][0], spread[i])
-            slices.append(slice(low, high))
+        bounds = [cuts[axis][number] for axis, number in enumerate(place)]
+        slices = [slice(*b) for b in bounds]
+        own_pads = []
         for i, axis in enumerate(pooled):
-            begin, end = cuts[axis][place[axis]]
-            own_pads.append(inputs_of(begin, end, x.shape[axis], kernel[i], step[i], pads[i][0], spread[i])[2:])
+            low, high, *around = inputs_of(*bounds[axis], x.shape[axis], kernel[i], step[i], pads[i][0], spread[i])
+            slices[axis] = slice(low, high)
+            own_pads.append(tuple(around))
         part = x[tuple(slices)].rechunk(-1)
-        run = partial(_pool_part, op=op, window=_cropped(part.shape, own_pads, kernel, step, spread, pooled), axes=pooled,
-                      rules=rules, options=options)
+        run = partial(_pool_part, op=op, window=(kernel, step, own_pads, spread), axes=pooled, rules=rules,
+                      options=options, places=tuple(slice(e - b) for b, e in bounds))
         sources.append(part)
-        key = (part.name, *(0,) * x.ndim)
-        mask_key = None
+        key, mask_key = (part.name, *(0,) * x.ndim), None
         if masks is not None:
             mask_part = masks[tuple(slices)].rechunk(-1)
             sources.append(mask_part)
@@ -176,12 +168,6 @@ def pool(a: Any, op: str, kernel_size: Any, stride: Any = None, padding: Any = 0
     graph = HighLevelGraph.from_collections(name, tasks, dependencies=sources)
     chunks = tuple(tuple(e - b for b, e in c) for c in cuts)
     return da.Array(graph, name, chunks, dtype=np.dtype(dtype))
-
-
-def _cropped(shape: tuple[int, ...], pads: list[Any], kernel: list[int], step: list[int], spread: list[int],
-             pooled: tuple[int, ...]) -> tuple[Any, ...]:
-    """The window of a part: paddings below 0, of inputs that were needed to keep a place, cannot occur."""
-    return tuple(kernel), tuple(step), tuple((max(lo, 0), max(hi, 0)) for lo, hi in pads), tuple(spread)
 
 
 def coarsen(reduction: Callable[..., Any], x: Any, axes: dict[int, int], trim_excess: bool = False,

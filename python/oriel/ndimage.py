@@ -292,7 +292,7 @@ def morphological_laplace(input: ArrayLike, size: WholeNumbers | None = None, fo
     """A dilation plus an erosion less twice the input, as `scipy.ndimage.morphological_laplace`."""
     dilated = grey_dilation(input, size, footprint, structure, None, mode, cval, origin, axes=axes)
     eroded = grey_erosion(input, size, footprint, structure, None, mode, cval, origin, axes=axes)
-    result = dilated + eroded - 2 * np.asarray(input)
+    result = dilated + eroded - np.asarray(input) - np.asarray(input)
     if isinstance(output, np.ndarray):
         output[...] = result
         return output

@@ -48,6 +48,12 @@ def _pooled(data: Any, op: Any, kernel: list[int], stride: list[int], padding: l
                          nan_policy="omit" if omit else "propagate", count_include_pad=include, **options)
     x = np.asarray(data)
     pool = _core.Pool(op, kernel, stride, padding, 1, None, axes, ceil, include, None, None, omit)
+    if x.size == 0:  # nothing is left, or was there
+        whole = list(x.shape)
+        for axis, k in zip(axes, kernel):
+            whole[axis] = max(whole[axis], k)
+        shape, dtype = _core.statistic_result(pool, options, whole, x.dtype.name)
+        return np.empty([0 if n == 0 else m for n, m in zip(x.shape, shape)], dtype)
     return _core.statistic(pool, options, x if x.dtype.isnative else x.astype(x.dtype.newbyteorder("=")), None, weights)
 
 
@@ -199,11 +205,11 @@ class Coarsen(_Statistics):
         values = variable.copy(deep=False)
         kind = values.dtype.kind
         if kind in "mM":  # times are whole numbers of a unit
-            whole = xr.Variable(values.dims, np.asarray(values.data).astype("int64"))
-            op, options = ops[word]
-            reduced = np.asarray(self._reduce(whole, op, {**options, "dtype": "int64"} if op == "sum" else options, False,
-                                              None))
-            return (np.floor(reduced).astype("int64") if reduced.dtype.kind == "f" else reduced).astype(values.dtype)
+            whole = np.asarray(values.data).astype("int64")
+            least = whole.min(initial=0) if whole.size == 0 else whole.min()
+            op, options = ops["first" if word == "sum" else word]
+            reduced = np.asarray(self._reduce(xr.Variable(values.dims, whole - least), op, options, False, None))
+            return (np.rint(reduced).astype("int64") + least).astype(values.dtype)
         if kind not in "iufb":
             op, options = "first", {}
             data, axes, padding = self._blocks(values)

@@ -22,6 +22,7 @@
 #include "cpu/moments/moments.h"
 #include "cpu/planes/planes.h"
 #include "cpu/rank/rank_rows.h"
+#include "cpu/rank/rank_taps.h"
 #include "cpu/recipe/recipe.h"
 #include "cpu/rewrite/mirrored_gradient.h"
 #include "cpu/rewrite/recomputed_gradient.h"
@@ -29,6 +30,7 @@
 #include "cpu/rewrite/transposed_gradient.h"
 #include "cpu/rows/rows.h"
 #include "cpu/sliding/sliding.h"
+#include "cpu/soft/soft.h"
 #include "cpu/sum_gradient/adjoint_rows.h"
 #include "cpu/sum_gradient/shares.h"
 #include "fmt/format.h"
@@ -115,8 +117,12 @@ constexpr Strategy<Statistic> kStatistics[] = {
     {"networks", &can_rank_rows, &rank_rows_pays, &run_rank_rows,
      "medians and quantiles without a mask: networks over rows, which share sorted columns: 3x3 of bytes took 300 "
      "times as long"},
+    {"masked_networks", &can_rank_taps, &rank_taps_pays, &run_rank_taps,
+     "the same with a mask, at most 128 taps: a network for the taps of windows beside each other"},
     {"moments", &can_moments, &always, &run_moments,
      "sums, counts, variances and the like over box windows: rows of states are folded axis by axis"},
+    {"exponentials", &can_soft, &always, &run_soft,
+     "lse and soft over box windows: the exponentials of many windows at a time"},
     {"gathered", &always, &always, &run_gathered, "any op, mask, footprint and window: its valid taps are gathered"},
 };
 

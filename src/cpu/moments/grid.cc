@@ -48,7 +48,8 @@ Grid::Grid(const Statistic& job) {
     // Such short rows are worse than elements that lie apart.
     int longest = -1;
     for (int d = 0; d < job.x.rank(); ++d)
-      if (axis_of[static_cast<std::size_t>(d)] < 0 && (longest < 0 || job.x.shape[d] > job.x.shape[longest])) longest = d;
+      if (axis_of[static_cast<std::size_t>(d)] < 0 && (longest < 0 || job.x.shape[d] > job.x.shape[longest]))
+        longest = d;
     if (longest >= 0 && job.x.shape[longest] >= kManyLanes) {
       row = -1;
       lane_dim = longest;

@@ -1,9 +1,9 @@
 // Rows of elements become rows of states, wherever their operands lie.
 #pragma once
 
-#include "cpu/states/across.h"
 #include "cpu/moments/grid.h"
 #include "cpu/moments/rules.h"
+#include "cpu/states/across.h"
 
 namespace oriel::cpu {
 

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "cpu/moments/grid.h"
-#include "cpu/states/joiner.h"
 #include "cpu/moments/rules.h"
+#include "cpu/states/joiner.h"
 
 namespace oriel::cpu {
 

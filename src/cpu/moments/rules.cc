@@ -109,6 +109,11 @@ class Maker {
         return take(Join::add_f64, Term::reciprocal, Value::harmonic);
       case Op::rms:
         return choose_mean_square();
+      case Op::lse:
+      case Op::soft:
+        take(Join::add_f64, Term::value, Value::real);
+        rules_.count_field = 1;
+        return add(Join::add_u32, Term::count);
       default:
         return choose_variance();
     }
@@ -222,5 +227,7 @@ bool has_moment_rules(const Statistic& job) {
 }
 
 MomentRules moment_rules(const Statistic& job, bool even) { return Maker(job, even).make(); }
+
+MomentRules exponential_rules(const Statistic& job) { return Maker(job, true).make(); }
 
 }  // namespace oriel::cpu

@@ -1,9 +1,9 @@
 // What is folded for an op, and what becomes of it.
 #pragma once
 
+#include "cpu/plan/statistic.h"
 #include "cpu/states/lift_kernels.h"
 #include "cpu/states/lower_kernels.h"
-#include "cpu/plan/statistic.h"
 
 namespace oriel::cpu {
 
@@ -20,5 +20,7 @@ struct MomentRules {
 bool has_moment_rules(const Statistic& job);
 /// They are. `even`: states of a row have the same number of taps if all that exist are valid.
 MomentRules moment_rules(const Statistic& job, bool even);
+/// Those of elements, and of which are valid, and of results that are numbers of f64 in their place.
+MomentRules exponential_rules(const Statistic& job);
 
 }  // namespace oriel::cpu

@@ -4,11 +4,11 @@
 #include <optional>
 #include <vector>
 
-#include "cpu/states/across.h"
-#include "cpu/states/along.h"
 #include "cpu/moments/row_reader.h"
 #include "cpu/moments/row_writer.h"
 #include "cpu/moments/tiles.h"
+#include "cpu/states/across.h"
+#include "cpu/states/along.h"
 
 namespace oriel::cpu {
 

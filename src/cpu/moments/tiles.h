@@ -1,8 +1,8 @@
 // The outputs of a job in tiles, whose states stay in the caches.
 #pragma once
 
-#include "cpu/states/along.h"
 #include "cpu/moments/grid.h"
+#include "cpu/states/along.h"
 
 namespace oriel::cpu {
 

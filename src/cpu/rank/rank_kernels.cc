@@ -4,6 +4,8 @@
 #define HWY_TARGET_INCLUDE "cpu/rank/rank_kernels.cc"
 #include "hwy/foreach_target.h"
 // (the include above compiles this file once per target)
+#include <limits>
+
 #include "cpu/rank/key.h"
 #include "cpu/rank/rank_kernels.h"
 #include "hwy/highway.h"
@@ -44,17 +46,18 @@ HWY_INLINE void keep_one(const K* a, const K* b, index_t n, K* to) {
 }
 
 template <class K>
-void exchange(const Selection& selection, void* const* rows, index_t lanes) {
+void exchange(const Selection& selection, const void* const* rows, index_t lanes) {
+  const auto to = [&](std::uint32_t row) { return static_cast<K*>(const_cast<void*>(rows[row])); };
   for (const Exchange& step : selection.steps) {
     const K* a = static_cast<const K*>(rows[step.a]) + step.a_shift;
     const K* b = static_cast<const K*>(rows[step.b]) + step.b_shift;
     const index_t n = lanes + step.extra;
     if (step.high == kNoRow) {
-      keep_one<true>(a, b, n, static_cast<K*>(rows[step.low]));
+      keep_one<true>(a, b, n, to(step.low));
     } else if (step.low == kNoRow) {
-      keep_one<false>(a, b, n, static_cast<K*>(rows[step.high]));
+      keep_one<false>(a, b, n, to(step.high));
     } else {
-      exchange_both(a, b, n, static_cast<K*>(rows[step.low]), static_cast<K*>(rows[step.high]));
+      exchange_both(a, b, n, to(step.low), to(step.high));
     }
   }
 }
@@ -148,8 +151,92 @@ void store(const void* keys, index_t n, void* y) {
   }
 }
 
+// The first n of the lanes that d has.
+template <class D>
+HWY_INLINE hn::Vec<D> load_some(D d, const hn::TFromD<D>* from, std::size_t n) {
+  if (n == hn::Lanes(d)) return hn::LoadU(d, from);
+  HWY_ALIGN hn::TFromD<D> some[hn::MaxLanes(d)] = {};
+  std::memcpy(some, from, n * sizeof(hn::TFromD<D>));
+  return hn::Load(d, some);
+}
+
+// The taps of some windows beside each other, one after the other: `body(t, keys, bits, valid, nan)`.
+template <class T, class D, class Body>
+HWY_INLINE void each_tap(D d, const TapLanes& lanes, index_t i, std::size_t n, const Body& body) {
+  using K = hn::TFromD<D>;
+  const hn::Rebind<std::uint8_t, D> bytes;
+  const auto first = hn::Set(d, static_cast<K>(lanes.unwanted.keys[0]));
+  const auto second = hn::Set(d, static_cast<K>(lanes.unwanted.keys[1]));
+  const auto all = hn::FirstN(d, hn::Lanes(d));
+  for (index_t t = 0; t < lanes.count; ++t) {
+    const auto bits = load_some(d, static_cast<const K*>(lanes.taps[t]) + lanes.first + i, n);
+    const auto k = keys_of<T>(d, bits);
+    auto valid = all;
+    if (lanes.masks != nullptr) {
+      const auto mask = load_some(bytes, static_cast<const std::uint8_t*>(lanes.masks[t]) + lanes.first + i, n);
+      if constexpr (sizeof(K) == 1)
+        valid = hn::Ne(mask, hn::Zero(bytes));
+      else if constexpr (std::is_signed_v<K>)
+        valid = hn::Ne(hn::PromoteTo(d, hn::PromoteTo(hn::Rebind<std::int32_t, D>(), mask)), hn::Zero(d));
+      else
+        valid = hn::Ne(hn::PromoteTo(d, mask), hn::Zero(d));
+    }
+    if (lanes.unwanted.value) valid = hn::AndNot(hn::Or(hn::Eq(k, first), hn::Eq(k, second)), valid);
+    auto nan = hn::Xor(all, all);
+    if constexpr (is_floating_v<T>) {
+      nan = hn::Or(hn::Gt(k, hn::Set(d, static_cast<K>(key_of(highest_value<T>())))),
+                   hn::Lt(k, hn::Set(d, static_cast<K>(key_of(lowest_value<T>())))));
+      if (lanes.omits) valid = hn::AndNot(nan, valid);
+      nan = hn::And(nan, valid);
+    }
+    body(t, k, bits, valid, nan);
+  }
+}
+
+template <class T>
+bool gather(const TapLanes& lanes) {
+  using K = key_t<T>;
+  const hn::ScalableTag<K> d;
+  const index_t width = static_cast<index_t>(hn::Lanes(d));
+  auto everywhere = hn::FirstN(d, hn::Lanes(d));
+  for (index_t i = 0; i < lanes.n; i += width) {
+    const auto n = static_cast<std::size_t>(std::min(width, lanes.n - i));
+    auto count = hn::Zero(d), last = hn::Zero(d);
+    each_tap<T>(d, lanes, i, n, [&](index_t t, auto k, auto bits, auto valid, auto nan) HWY_ATTR {
+      hn::StoreU(k, d, static_cast<K*>(lanes.keys[t]) + i);
+      count = hn::Add(count, hn::IfThenElseZero(valid, hn::Set(d, K(1))));
+      if constexpr (is_floating_v<T>) last = hn::IfThenElse(nan, bits, last);
+      else (void)bits, (void)nan;
+    });
+    hn::StoreU(count, d, static_cast<K*>(lanes.valid) + i);
+    hn::StoreU(last, d, static_cast<K*>(lanes.nan) + i);
+    const auto plain = hn::And(hn::Eq(count, hn::Set(d, static_cast<K>(lanes.count))), hn::Eq(last, hn::Zero(d)));
+    everywhere = hn::And(everywhere, hn::Or(plain, hn::Not(hn::FirstN(d, n))));
+  }
+  return !hn::AllTrue(d, everywhere);
+}
+
+template <class T>
+void pad(const TapLanes& lanes, const void* low) {
+  using K = key_t<T>;
+  const hn::ScalableTag<K> d;
+  const index_t width = static_cast<index_t>(hn::Lanes(d));
+  const auto least = hn::Set(d, std::numeric_limits<K>::min()), most = hn::Set(d, std::numeric_limits<K>::max());
+  const auto one = hn::Set(d, K(1));
+  for (index_t i = 0; i < lanes.n; i += width) {
+    const auto n = static_cast<std::size_t>(std::min(width, lanes.n - i));
+    auto left = hn::LoadU(d, static_cast<const K*>(low) + i);
+    each_tap<T>(d, lanes, i, n, [&](index_t t, auto k, auto, auto valid, auto) HWY_ATTR {
+      const auto lowers = hn::AndNot(valid, hn::Ne(left, hn::Zero(d)));
+      left = hn::Sub(left, hn::IfThenElseZero(lowers, one));
+      const auto padded = hn::IfThenElse(valid, k, hn::IfThenElse(lowers, least, most));
+      hn::StoreU(padded, d, static_cast<K*>(lanes.keys[t]) + i);
+    });
+  }
+}
+
 RankKernels rank_kernels(Dtype dtype) {
-  return visit(dtype, []<class T>() -> RankKernels { return {&exchange<key_t<T>>, &load<T>, &store<T>}; });
+  return visit(dtype, []<class T>() -> RankKernels { return {&exchange<key_t<T>>, &load<T>, &store<T>, &gather<T>, &pad<T>}; });
 }
 
 }  // namespace HWY_NAMESPACE

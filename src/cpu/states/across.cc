@@ -29,16 +29,16 @@ bool shares_powers(const Axis& axis) {
 }
 
 AcrossFolder::AcrossFolder(const Axis& axis, Joiner& joiner, index_t width, bool lifts, PartTree& tree, Arena& arena)
-    : axis_(axis), joiner_(joiner), width_(width), lifts_(lifts), doubles_(shares_powers(axis)), tree_(tree) {
+    : axis_(axis), joiner_(joiner), lifts_(lifts), doubles_(shares_powers(axis)), tree_(tree) {
   keeps_ = !doubles_ && lifts && !axis.adaptive && axis.stride < axis.extent();
   levels_ = levels_of(axis);
   for (int l = 0; l <= levels_; ++l) {
     const auto i = static_cast<std::size_t>(l);
     slots_[i] = slots_of(axis, l, lifts);
-    if (l > 0 || lifts) memory_[i] = arena.take(slots_[i] * joiner.row_bytes(width));
+    rows_[i] = arena.take_array<StateRow>(slots_[i]);
+    for (index_t r = 0; r < slots_[i] && (l > 0 || lifts); ++r) rows_[i][r] = joiner.take_row(width, arena);
   }
-  kept_ = arena.take_array<StateRow>(slots_[0]);
-  inputs_ = arena.take_array<index_t>(slots_[0]);
+  if (keeps_) inputs_ = arena.take_array<index_t>(slots_[0]);
 }
 
 index_t AcrossFolder::bytes(const Axis& axis, const Joiner& joiner, index_t width, bool lifts) {
@@ -47,11 +47,11 @@ index_t AcrossFolder::bytes(const Axis& axis, const Joiner& joiner, index_t widt
   return slots * joiner.row_bytes(width);
 }
 
-StateRow AcrossFolder::slot(int level, index_t coordinate) const {
+// The row of 2^level taps that ends `age` coordinates before the last one.
+StateRow& AcrossFolder::slot(int level, index_t age) const {
   const auto l = static_cast<std::size_t>(level);
-  const index_t number = floor_mod(coordinate, slots_[l]);
-  if (level == 0 && doubles_) return kept_[number];
-  return joiner_.row_in(memory_[l] + number * joiner_.row_bytes(width_), width_);
+  const index_t number = now_[l] - age;
+  return rows_[l][number < 0 ? number + slots_[l] : number];
 }
 
 // Of that many taps, the last one at a coordinate, those that exist.
@@ -65,32 +65,35 @@ index_t AcrossFolder::taps_until(index_t coordinate, index_t taps) const {
 
 void AcrossFolder::step(index_t c, index_t n, StateRows& rows) {
   const index_t d = axis_.dilation;
+  for (int l = 0; l <= levels_; ++l) {
+    const auto i = static_cast<std::size_t>(l);
+    now_[i] = now_[i] + 1 < slots_[i] ? now_[i] + 1 : 0;
+  }
   if (c >= 0 && c < axis_.in) {
-    const index_t number = floor_mod(c, slots_[0]);
-    const StateRow room = lifts_ ? joiner_.row_in(memory_[0] + number * joiner_.row_bytes(width_), width_) : StateRow{};
-    kept_[number] = rows.row(c, room);
+    StateRow& row = slot(0, 0);
+    row = rows.row(c, row);
   }
   for (int l = 0; l < levels_; ++l) {
     const index_t m = index_t{1} << l;
     if (c - (2 * m - 1) * d < first_) return;
     const index_t na = taps_until(c - m * d, m), nb = taps_until(c, m);
-    const StateRow to = slot(l + 1, c);
+    const StateRow &a = slot(l, m * d), &b = slot(l, 0), &to = slot(l + 1, 0);
     if (na != 0 && nb != 0)
-      joiner_.join(slot(l, c - m * d), na * before_, slot(l, c), nb * before_, to, n);
+      joiner_.join(a, na * before_, b, nb * before_, to, n);
     else if (na + nb != 0)
-      joiner_.copy(na != 0 ? slot(l, c - m * d) : slot(l, c), to, n);
+      joiner_.copy(na != 0 ? a : b, to, n);
   }
 }
 
-// The powers of two that make up the window that ends at a coordinate, largest first.
-index_t AcrossFolder::join_parts(index_t end, index_t n, const StateRow& out) {
+// The powers of two that make up the window that ends at the last coordinate, largest first.
+index_t AcrossFolder::join_parts(index_t end, index_t n, const StateRow& out) const {
   const index_t k = axis_.kernel, d = axis_.dilation;
   StateRow sum;
   index_t count = 0;
-  const auto add = [&](int level, index_t c) {
-    const index_t taps = taps_until(c, index_t{1} << level) * before_;
+  const auto add = [&](int level, index_t age) {
+    const index_t taps = taps_until(end - age, index_t{1} << level) * before_;
     if (taps == 0) return;
-    const StateRow part = slot(level, c);
+    const StateRow& part = slot(level, age);
     if (count == 0) {
       sum = part;
     } else {
@@ -100,11 +103,11 @@ index_t AcrossFolder::join_parts(index_t end, index_t n, const StateRow& out) {
     count += taps;
   };
   if ((k & (k - 1)) == 0) {
-    add(levels_, end - k / 2 * d);
-    add(levels_, end);
+    add(levels_, k / 2 * d);
+    add(levels_, 0);
   } else {
     for (int l = levels_; l >= 0; --l)
-      if ((k >> l & 1) != 0) add(l, end - (k & ((index_t{1} << l) - 1)) * d);
+      if ((k >> l & 1) != 0) add(l, (k & ((index_t{1} << l) - 1)) * d);
   }
   if (count == 0)
     joiner_.clear(out, whole_steps(n));
@@ -123,14 +126,15 @@ index_t AcrossFolder::fold_taps(index_t output, index_t n, StateRows& rows, cons
       part.n = before_;
       if (keeps_) {
         const index_t number = floor_mod(c, slots_[0]);
-        if (inputs_[number] != c) kept_[number] = rows.row(c, slot(0, c));
+        StateRow& row = rows_[0][number];
+        if (inputs_[number] != c) row = rows.row(c, row);
         inputs_[number] = c;
-        part.row = kept_[number];
+        part.row = row;
       } else if (lifts_) {
         part.room = tree_.take_room();
         part.row = rows.row(c, tree_.room(part.room));
       } else {
-        part.row = rows.row(c, {});
+        part.row = rows.row(c, part.row);
       }
     }
     tree_.add(t, part, n);

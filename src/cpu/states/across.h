@@ -31,24 +31,23 @@ class AcrossFolder {
   index_t fold(index_t output, index_t before, index_t n, StateRows& rows, const StateRow& out);
 
  private:
-  StateRow slot(int level, index_t coordinate) const;
+  StateRow& slot(int level, index_t age) const;
   index_t taps_until(index_t coordinate, index_t taps) const;
   void step(index_t coordinate, index_t n, StateRows& rows);
-  index_t join_parts(index_t end, index_t n, const StateRow& out);
+  index_t join_parts(index_t end, index_t n, const StateRow& out) const;
   index_t fold_taps(index_t output, index_t n, StateRows& rows, const StateRow& out);
 
   const Axis& axis_;
   Joiner& joiner_;
-  const index_t width_;
   const bool lifts_;
   bool doubles_ = false, keeps_ = false, running_ = false;
   int levels_ = 0;
   index_t before_ = 1;
   index_t first_ = 0, next_ = 0;     // coordinates: those before `first_` belong to no window, `next_` comes next
   std::array<index_t, 32> slots_{};  // by level
-  std::array<std::byte*, 32> memory_{};
-  StateRow* kept_ = nullptr;   // of single rows
-  index_t* inputs_ = nullptr;  // whose they are
+  std::array<index_t, 32> now_{};    // where the last coordinate's is
+  std::array<StateRow*, 32> rows_{};
+  index_t* inputs_ = nullptr;  // whose the single rows are
   PartTree& tree_;
 };
 

@@ -2,8 +2,8 @@
 
 #include <bit>
 
-#include "cpu/states/across.h"
 #include "cpu/simd/strided_copy.h"
+#include "cpu/states/across.h"
 
 namespace oriel::cpu {
 namespace {
@@ -49,8 +49,7 @@ AlongFolder::AlongFolder(const Axis& axis, index_t lanes, index_t outputs, Joine
 // out[i] = position i * step.
 void AlongFolder::pick(Joiner& joiner, const StateRow& row, index_t step, index_t n, const StateRow& out) const {
   const StridedCopy copy = strided_copy();
-  for (std::size_t f = 0; f < joiner.fields(); ++f)
-    copy(row.at[f], step, n, lanes_ * joiner.bytes(f), out.at[f]);
+  for (std::size_t f = 0; f < joiner.fields(); ++f) copy(row.at[f], step, n, lanes_ * joiner.bytes(f), out.at[f]);
 }
 
 // Windows at `positions` positions, one after another.

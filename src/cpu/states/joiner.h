@@ -3,8 +3,8 @@
 
 #include <span>
 
-#include "cpu/states/join_kernels.h"
 #include "cpu/runtime/arena.h"
+#include "cpu/states/join_kernels.h"
 
 namespace oriel::cpu {
 

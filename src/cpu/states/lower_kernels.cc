@@ -205,8 +205,7 @@ const double* real_values(const LowerRow& row, const LowerRule& rule) {
       break;
     case Value::mean_square:
     case Value::weighted_mean_square:
-      divide(row.state.as<double>(0), rule.value == Value::mean_square ? row.count : row.state.as<double>(1), row.n,
-             v);
+      divide(row.state.as<double>(0), rule.value == Value::mean_square ? row.count : row.state.as<double>(1), row.n, v);
       take_roots(v, row.n);
       break;
     case Value::geometric:

@@ -77,11 +77,13 @@ class Voter {
       if (run.masks != nullptr) masks_[rows.count] = run.masks[t];
       here_[rows.count++] = run.taps[t];
     }
+    rows.pairs = run.pairs;
+    rows.ahead = run.ahead;
     rows.n = run.n;
     rows.out = rule_.distinct ? numbers_ : run.y;
     sort_by(rows.count);
     rows.network = network_.data();
-    rows.pairs = pairs_;
+    rows.comparators = comparators_;
     vote_(rows, rule_);
     if (!rule_.distinct) return;
     store_distinct(numbers_, size_bytes(problem_.dtype), run.n, problem_.result, fill_.data(), run.y);
@@ -91,11 +93,11 @@ class Voter {
   void sort_by(int count) {
     if (count == sorted_) return;
     sorted_ = count;
-    pairs_ = 0;
+    comparators_ = 0;
     each_comparator(count, [this](int a, int b) {
-      network_[at(2 * pairs_)] = static_cast<std::uint8_t>(a);
-      network_[at(2 * pairs_ + 1)] = static_cast<std::uint8_t>(b);
-      ++pairs_;
+      network_[at(2 * comparators_)] = static_cast<std::uint8_t>(a);
+      network_[at(2 * comparators_ + 1)] = static_cast<std::uint8_t>(b);
+      ++comparators_;
     });
   }
 
@@ -108,7 +110,7 @@ class Voter {
   std::byte* numbers_ = nullptr;
   alignas(8) std::array<std::byte, 8> fill_{};
   std::array<std::uint8_t, 2 * std::size_t{comparator_count(kMostVoteTaps)}> network_{};
-  int sorted_ = 0, pairs_ = 0;
+  int sorted_ = 0, comparators_ = 0;
 };
 
 }  // namespace
@@ -125,12 +127,12 @@ bool can_vote(const Statistic& job) {
 bool vote_pays(const Statistic&) { return true; }
 
 void run_vote(const Statistic& job, int threads) {
-  const TapPlan plan(job);
+  const TapPlan plan(job, rule_of(job.problem).first ? TapPairs::in_order : TapPairs::any);
   parallel_for(plan.items(), plan.item_bytes(), threads, [&](index_t begin, index_t end) {
     Arena arena;
     TapReader reader(plan, arena);
     Voter voter(plan, arena);
-    for (index_t item = begin; item < end; ++item) reader.each_run(item, voter);
+    reader.each_run(begin, end, voter);
   });
 }
 

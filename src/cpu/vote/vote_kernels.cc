@@ -16,10 +16,36 @@ namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 template <bool kBoolean, class D>
-HWY_INLINE hn::Vec<D> load_vote(D d, const void* row, index_t i) {
-  const auto v = hn::LoadU(d, static_cast<const hn::TFromD<D>*>(row) + i);
+HWY_INLINE hn::Vec<D> as_vote(D d, hn::Vec<D> v) {
   if constexpr (kBoolean) return hn::Min(v, hn::Set(d, hn::TFromD<D>{1}));
   return v;
+}
+
+template <class D>
+HWY_INLINE hn::Vec<D> load_tap(D d, const void* row, index_t i) {
+  return hn::LoadU(d, static_cast<const hn::TFromD<D>*>(row) + i);
+}
+
+// Two taps that lie beside each other.
+template <class D>
+HWY_INLINE void load_pair(D d, const void* row, index_t i, hn::Vec<D>& even, hn::Vec<D>& odd) {
+  const auto* x = static_cast<const hn::TFromD<D>*>(row) + 2 * i;
+  if constexpr (hn::MaxLanes(D()) == 1) {
+    even = hn::Set(d, x[0]);
+    odd = hn::Set(d, x[1]);
+  } else {
+    hn::LoadInterleaved2(d, x, even, odd);
+  }
+}
+
+// Rows apart from each other are not foreseen by the hardware.
+template <class D>
+HWY_INLINE void prefetch_pair(D d, const VoteRows& r, int t, index_t i) {
+  using T = hn::TFromD<D>;
+  constexpr index_t kBytes = static_cast<index_t>(2 * sizeof(T) * hn::MaxLanes(D()));
+  (void)d;
+  const char* next = reinterpret_cast<const char*>(static_cast<const T*>(r.taps[t]) + 2 * i) + r.ahead;
+  for (index_t b = 0; b < kBytes; b += 64) __builtin_prefetch(next + b, 0, 2);
 }
 
 template <class D, class V>
@@ -67,28 +93,57 @@ class Runs {
   V before_, best_, run_, most_, ignored_;
 };
 
-template <bool kBoolean, bool kDistinct, bool kIgnore, int kTaps, class D>
+template <bool kPairs, bool kIgnore, int kTaps, class D>
 HWY_INLINE void vote_few_at(D d, const VoteRows& r, const VoteRule& rule, index_t i) {
   using T = hn::TFromD<D>;
   using V = hn::Vec<D>;
   T* out = static_cast<T*>(r.out) + i;
   V v[kTaps];
-  v[0] = load_vote<kBoolean>(d, r.taps[0], i);
-  auto same = hn::Eq(v[0], v[0]);
-  for (int t = 1; t < kTaps; ++t) {
-    v[t] = load_vote<kBoolean>(d, r.taps[t], i);
-    same = hn::And(same, hn::Eq(v[0], v[t]));
+  if constexpr (kPairs) {
+    for (int t = 0; t < kTaps; t += 2) {
+      prefetch_pair(d, r, t, i);
+      load_pair(d, r.taps[t], i, v[t], v[t + 1]);
+    }
+  } else {
+    for (int t = 0; t < kTaps; ++t) v[t] = load_tap(d, r.taps[t], i);
   }
+  auto same = hn::Eq(v[0], v[1]);
+  for (int t = 2; t < kTaps; ++t) same = hn::And(same, hn::Eq(v[0], v[t]));
   if (hn::AllTrue(d, same)) {  // most of a volume of labels
-    hn::StoreU(kDistinct ? hn::Set(d, T{1}) : v[0], d, out);
+    hn::StoreU(v[0], d, out);
     return;
   }
   const V flip = hn::Set(d, static_cast<T>(rule.flip));
   for (int t = 0; t < kTaps; ++t) v[t] = hn::Xor(v[t], flip);
   sort_few<kTaps>(d, v, std::make_index_sequence<std::size_t{SortingNetwork<kTaps>::kPairs}>());
-  Runs<kDistinct, kIgnore, D> runs(d, v[0], hn::Set(d, static_cast<T>(rule.ignore ^ rule.flip)));
+  Runs<false, kIgnore, D> runs(d, v[0], hn::Set(d, static_cast<T>(rule.ignore ^ rule.flip)));
   for (int t = 1; t < kTaps; ++t) runs.see(v[t]);
-  hn::StoreU(kDistinct ? runs.result() : hn::Xor(runs.result(), flip), d, out);
+  hn::StoreU(hn::Xor(runs.result(), flip), d, out);
+}
+
+// All taps, into vectors one after the other. Whether they are the same.
+template <bool kBoolean, class D>
+HWY_INLINE bool load_taps(D d, const VoteRows& r, index_t i, hn::TFromD<D>* room) {
+  constexpr std::size_t kLanes = hn::MaxLanes(D());
+  hn::Vec<D> first = hn::Zero(d);
+  auto same = hn::Eq(first, first);
+  const auto put = [&](int t, hn::Vec<D> v) HWY_ATTR {
+    v = as_vote<kBoolean>(d, v);
+    if (t == 0) first = v;
+    same = hn::And(same, hn::Eq(v, first));
+    hn::Store(v, d, room + static_cast<std::size_t>(t) * kLanes);
+  };
+  if (!r.pairs) {
+    for (int t = 0; t < r.count; ++t) put(t, load_tap(d, r.taps[t], i));
+  } else {
+    for (int t = 0; t < r.count; t += 2) {
+      hn::Vec<D> even, odd;
+      load_pair(d, r.taps[t], i, even, odd);
+      put(t, even);
+      put(t + 1, odd);
+    }
+  }
+  return hn::AllTrue(d, same);
 }
 
 // Any number of taps: they are sorted in memory.
@@ -98,19 +153,16 @@ HWY_INLINE void vote_many_at(D d, const VoteRows& r, const VoteRule& rule, index
   constexpr std::size_t kLanes = hn::MaxLanes(D());
   alignas(64) T room[kMostVoteTaps * kLanes];
   T* out = static_cast<T*>(r.out) + i;
-  const auto flip = hn::Set(d, static_cast<T>(rule.flip));
-  const auto v0 = load_vote<kBoolean>(d, r.taps[0], i);
-  auto same = hn::Eq(v0, v0);
-  for (int t = 0; t < r.count; ++t) {
-    const auto v = load_vote<kBoolean>(d, r.taps[t], i);
-    same = hn::And(same, hn::Eq(v0, v));
-    hn::Store(hn::Xor(v, flip), d, room + static_cast<std::size_t>(t) * kLanes);
-  }
-  if (hn::AllTrue(d, same)) {
-    hn::StoreU(kDistinct ? hn::Set(d, T{1}) : v0, d, out);
+  if (load_taps<kBoolean>(d, r, i, room)) {
+    hn::StoreU(kDistinct ? hn::Set(d, T{1}) : hn::Load(d, room), d, out);
     return;
   }
-  for (int p = 0; p < r.pairs; ++p) {
+  const auto flip = hn::Set(d, static_cast<T>(rule.flip));
+  for (int t = 0; t < r.count; ++t) {
+    T* at = room + static_cast<std::size_t>(t) * kLanes;
+    hn::Store(hn::Xor(hn::Load(d, at), flip), d, at);
+  }
+  for (int p = 0; p < r.comparators; ++p) {
     T* a = room + r.network[2 * p] * kLanes;
     T* b = room + r.network[2 * p + 1] * kLanes;
     auto low = hn::Load(d, a), high = hn::Load(d, b);
@@ -123,17 +175,17 @@ HWY_INLINE void vote_many_at(D d, const VoteRows& r, const VoteRule& rule, index
   hn::StoreU(kDistinct ? runs.result() : hn::Xor(runs.result(), flip), d, out);
 }
 
-template <class T, bool kBoolean, bool kDistinct, bool kIgnore, int kTaps>
+template <class T, bool kPairs, bool kIgnore, int kTaps>
 HWY_NOINLINE void vote_few(const VoteRows& r, const VoteRule& rule) {
-  cover<T>(r.n, [&](auto d, index_t i) HWY_ATTR { vote_few_at<kBoolean, kDistinct, kIgnore, kTaps>(d, r, rule, i); });
+  cover<T>(r.n, [&](auto d, index_t i) HWY_ATTR { vote_few_at<kPairs, kIgnore, kTaps>(d, r, rule, i); });
 }
 
 template <class T, bool kBoolean, bool kDistinct, bool kIgnore>
 void vote_sorted(const VoteRows& r, const VoteRule& rule) {
   if constexpr (!kBoolean && !kDistinct) {  // 2x2, 2x2x2 and 3x3
-    if (r.count == 4) return vote_few<T, kBoolean, kDistinct, kIgnore, 4>(r, rule);
-    if (r.count == 8) return vote_few<T, kBoolean, kDistinct, kIgnore, 8>(r, rule);
-    if (r.count == 9) return vote_few<T, kBoolean, kDistinct, kIgnore, 9>(r, rule);
+    if (r.count == 4 && r.pairs) return vote_few<T, true, kIgnore, 4>(r, rule);
+    if (r.count == 8 && r.pairs) return vote_few<T, true, kIgnore, 8>(r, rule);
+    if (r.count == 9) return vote_few<T, false, kIgnore, 9>(r, rule);
   }
   cover<T>(r.n, [&](auto d, index_t i) HWY_ATTR { vote_many_at<kBoolean, kDistinct, kIgnore>(d, r, rule, i); });
 }
@@ -158,26 +210,31 @@ template <bool kBoolean, class D>
 HWY_INLINE void vote_pairs_at(D d, const VoteRows& r, const VoteRule& rule, index_t i) {
   using T = hn::TFromD<D>;
   using V = hn::Vec<D>;
-  const V one = hn::Set(d, T{1}), zero = hn::Zero(d), nodata = hn::Set(d, static_cast<T>(rule.nodata));
-  const V ignored = hn::Set(d, static_cast<T>(rule.ignore)), flip = hn::Set(d, static_cast<T>(rule.flip));
-  const auto valid = [&](int t, V v) HWY_ATTR {
-    auto is = hn::Eq(one, one);
-    if (r.masks != nullptr) is = load_mask(d, r.masks[t], i);
-    if (rule.has_nodata) is = hn::And(is, hn::Ne(v, nodata));
-    return is;
-  };
+  constexpr std::size_t kLanes = hn::MaxLanes(D());
+  alignas(64) T room[kMostVoteTaps * kLanes];
+  alignas(64) T ones[kMostVoteTaps * kLanes];  // of valid taps, else 0
+  const V one = hn::Set(d, T{1}), zero = hn::Zero(d), ignored = hn::Set(d, static_cast<T>(rule.ignore));
+  const V flip = hn::Set(d, static_cast<T>(rule.flip)), nodata = hn::Set(d, static_cast<T>(rule.nodata));
+  const bool same = load_taps<kBoolean>(d, r, i, room);
+  const bool all_valid = r.masks == nullptr && !rule.has_nodata;
+  if (same && all_valid && r.need <= r.count) {
+    hn::StoreU(rule.distinct ? one : hn::Load(d, room), d, static_cast<T*>(r.out) + i);
+    return;
+  }
   V best = zero, most = zero, total = zero, distinct = zero;
-  for (int t = 0; t < r.count; ++t) {
-    const V v = load_vote<kBoolean>(d, r.taps[t], i);
-    const auto is = valid(t, v);
+  for (int t = r.count - 1; t >= 0; --t) {
+    const std::size_t at = static_cast<std::size_t>(t) * kLanes;
+    const V v = hn::Load(d, room + at);
+    V valid = one;
+    if (r.masks != nullptr) valid = hn::IfThenElseZero(load_mask(d, r.masks[t], i), one);
+    if (rule.has_nodata) valid = hn::IfThenZeroElse(hn::Eq(v, nodata), valid);
+    hn::Store(valid, d, ones + at);
+    total = hn::Add(total, valid);
     V votes = zero;
-    for (int u = t + 1; u < r.count; ++u) {
-      const V w = load_vote<kBoolean>(d, r.taps[u], i);
-      auto same = hn::Eq(v, w);
-      if (r.masks != nullptr) same = hn::And(same, load_mask(d, r.masks[u], i));
-      votes = hn::Add(votes, hn::IfThenElseZero(same, one));
+    for (std::size_t u = at + kLanes; u < static_cast<std::size_t>(r.count) * kLanes; u += kLanes) {
+      votes = hn::Add(votes, hn::IfThenElseZero(hn::Eq(v, hn::Load(d, room + u)), hn::Load(d, ones + u)));
     }
-    total = hn::Add(total, hn::IfThenElseZero(is, one));
+    const auto is = hn::Eq(valid, one);
     if (rule.distinct) {
       distinct = hn::Add(distinct, hn::IfThenElseZero(hn::And(is, hn::Eq(votes, zero)), one));
       continue;
@@ -185,10 +242,12 @@ HWY_INLINE void vote_pairs_at(D d, const VoteRows& r, const VoteRule& rule, inde
     votes = hn::Add(votes, hn::Set(d, T{2}));
     if (rule.has_ignore) votes = hn::IfThenElse(hn::Eq(v, ignored), one, votes);
     votes = hn::IfThenElseZero(is, votes);
+    const auto ties = hn::And(is, hn::Eq(votes, most));  // of taps that come later
     auto better = hn::Gt(votes, most);
-    if (!rule.first) {
-      const auto lower = hn::Lt(hn::Xor(v, flip), hn::Xor(best, flip));
-      better = hn::Or(better, hn::And(hn::And(is, hn::Eq(votes, most)), lower));
+    if (rule.first) {
+      better = hn::Or(better, ties);
+    } else {
+      better = hn::Or(better, hn::And(ties, hn::Lt(hn::Xor(v, flip), hn::Xor(best, flip))));
     }
     best = hn::IfThenElse(better, v, best);
     most = hn::Max(most, votes);

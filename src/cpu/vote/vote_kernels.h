@@ -23,13 +23,15 @@ struct VoteRule {
 struct VoteRows {
   const void* const* taps = nullptr;  // only taps that are there
   const void* const* masks = nullptr;
+  bool pairs = false;  // taps 2t and 2t + 1 lie beside each other: tap t of value i is taps[t][2 i]
+  index_t ahead = 0;   // of pairs: from what is read to what will be next, in bytes
   int count = 0;
   int need = 0;
   index_t n = 0;
   void* out = nullptr;  // elements of x's width
   /// Pairs of places that sort `count` values.
   const std::uint8_t* network = nullptr;
-  int pairs = 0;
+  int comparators = 0;
 };
 
 /// In the lanes of a number of distinct values: too few taps are valid.
