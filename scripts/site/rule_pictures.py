@@ -10,6 +10,7 @@ from pathlib import Path
 import method_pictures
 import order_pictures
 import geometry_pictures
+import science_pictures
 from example_rows import read_examples
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -30,6 +31,14 @@ PICTURES = {
     "rules/S10.svg": order_pictures.indices,
     "rules/S11.svg": order_pictures.empty,
     "rules/S12.svg": order_pictures.limits,
+    "rules/S13.svg": science_pictures.valid_taps,
+    "rules/S14.svg": science_pictures.too_few,
+    "rules/S15.svg": science_pictures.result_types,
+    "rules/S16.svg": science_pictures.quantiles,
+    "rules/S17.svg": science_pictures.modes,
+    "rules/S18.svg": science_pictures.variances,
+    "rules/S19.svg": science_pictures.others,
+    "rules/S20.svg": science_pictures.footprints,
     "explain/fold.svg": method_pictures.fold,
     "explain/blocks.svg": method_pictures.blocks,
     "explain/doubling.svg": method_pictures.doubling,

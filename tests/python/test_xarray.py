@@ -14,7 +14,7 @@ METHODS = ("mean", "sum", "min", "max", "median", "std", "var", "count", "prod")
 
 
 def random_array(rng, dtype):
-    shape = tuple(rng.integers(2, 9, 2))
+    shape = tuple(rng.integers(4, 9, 2))
     values = (rng.random(shape) * 9).round().astype(dtype)
     if values.dtype.kind == "f":
         values[rng.random(shape) < 0.2] = np.nan

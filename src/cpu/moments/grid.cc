@@ -7,6 +7,7 @@ namespace {
 
 // Lanes alone are enough for vectors from here on.
 constexpr index_t kManyLanes = 32;
+constexpr index_t kPlanesBytes = index_t{1} << 18;
 
 OperandSteps steps_of(const Statistic& job, int d) {
   OperandSteps step;
@@ -15,6 +16,18 @@ OperandSteps steps_of(const Statistic& job, int d) {
   if (job.weights != nullptr) step.weights = job.weights->pitch[d];
   step.y = job.y.pitch[d];
   return step;
+}
+
+// Rows of few results are worse than lanes that lie apart, if the planes of as many lanes as are folded together stay
+// in a cache, or if there is one pooled axis, which goes through memory once: the longest such dimension, or -1.
+int lanes_apart(const Statistic& job, const std::array<int, kMaxRank>& axis_of) {
+  int longest = -1;
+  for (int d = 0; d < job.x.rank(); ++d)
+    if (axis_of[static_cast<std::size_t>(d)] < 0 && (longest < 0 || job.x.shape[d] > job.x.shape[longest])) longest = d;
+  if (longest < 0 || job.x.shape[longest] < kManyLanes) return -1;
+  index_t bytes = std::min<index_t>(job.x.shape[longest], 512) * size_bytes(job.x.dtype);
+  for (int a = 0; a < job.problem.pooled; ++a) bytes *= job.problem.axis[static_cast<std::size_t>(a)].in;
+  return job.problem.pooled == 1 || bytes <= kPlanesBytes ? longest : -1;
 }
 
 }  // namespace
@@ -44,16 +57,12 @@ Grid::Grid(const Statistic& job) {
   }
   if (lanes.n < kManyLanes)
     row = nearest_pooled < 0 ? problem.pooled - 1 : axis_of[static_cast<std::size_t>(nearest_pooled)];
-  if (row >= 0 && problem.axis[static_cast<std::size_t>(row)].in * lanes.n < kManyLanes) {
-    // Such short rows are worse than elements that lie apart.
-    int longest = -1;
-    for (int d = 0; d < job.x.rank(); ++d)
-      if (axis_of[static_cast<std::size_t>(d)] < 0 && (longest < 0 || job.x.shape[d] > job.x.shape[longest]))
-        longest = d;
-    if (longest >= 0 && job.x.shape[longest] >= kManyLanes) {
+  if (row >= 0 && problem.axis[static_cast<std::size_t>(row)].out * lanes.n < kManyLanes) {
+    const int apart = lanes_apart(job, axis_of);
+    if (apart >= 0) {
       row = -1;
-      lane_dim = longest;
-      lanes = {job.x.shape[longest], steps_of(job, longest)};
+      lane_dim = apart;
+      lanes = {job.x.shape[apart], steps_of(job, apart)};
     }
   }
   for (int d = 0; d < job.x.rank(); ++d) {

@@ -21,7 +21,6 @@ std::span<const Group> groups_of(const MomentRules& rules) {
 SoftFolder::SoftFolder(const Statistic& job, const Grid& grid, const MomentRules& rules, const Tiles& tiles)
     : job_(job),
       grid_(grid),
-      rules_(rules),
       tiles_(tiles),
       kernels_(exponential_rows()),
       weighted_(job.problem.pool.op == Op::soft),

@@ -37,7 +37,6 @@ class SoftFolder {
 
   const Statistic& job_;
   const Grid& grid_;
-  const MomentRules& rules_;
   const Tiles& tiles_;
   const ExponentialTable& kernels_;
   const bool weighted_;

@@ -8,6 +8,9 @@
 namespace oriel::cpu {
 namespace {
 
+// So few windows of so many taps are halved one by one.
+constexpr index_t kFewOutputs = 4, kManyTaps = 64, kManyAdaptiveTaps = 16;
+
 constexpr index_t kSegment = 512;  // states: rows of all powers of two stay in the first caches
 
 int floor_log2(index_t k) { return 63 - std::countl_zero(static_cast<std::uint64_t>(k)); }
@@ -24,6 +27,14 @@ AlongFolder::AlongFolder(const Axis& axis, index_t lanes, index_t outputs, Joine
   if (careful != nullptr) {
     counts_ = arena.take_array<double>(positions * lanes + kRowSlack);
     unread_ = arena.take_array<double>(outputs * lanes + kRowSlack);
+  }
+  halves_ = axis.adaptive ? k >= kManyAdaptiveTaps : outputs <= kFewOutputs && k >= kManyTaps;
+  if (halves_) {
+    for (StateRow& half : half_) half = widest.take_row((k + 1) / 2 * lanes + kRowSlack, arena);
+    if (axis.dilation > 1) every_ = widest.take_row(k * lanes + kRowSlack, arena);
+    for (index_t m = 1; m <= k; m *= 2)
+      level_[static_cast<std::size_t>(floor_log2(m))] = widest.take_row(lanes + kRowSlack, arena);
+    return;
   }
   if (axis.adaptive) {
     tree_.emplace(joiner, k, lanes + kRowSlack, arena);
@@ -107,7 +118,41 @@ void AlongFolder::fold_phases(Joiner& joiner, const StateRow& row, index_t befor
   }
 }
 
+// One window, whose first tap is the first position: neighbours are joined, then these, and so on. What is left over
+// when there is an odd number of them is a part of its own.
+void AlongFolder::halve(Joiner& joiner, const StateRow& row, index_t before, index_t width, const StateRow& out) {
+  StateRow rest = row;
+  if (axis_.dilation > 1) {
+    pick(joiner, row, axis_.dilation, width, every_);
+    rest = every_;
+  }
+  std::uint64_t left_over = 0;
+  std::size_t level = 0;
+  for (; width > 1; width /= 2, before *= 2, ++level) {
+    if (width % 2 == 1) {
+      joiner.copy(joiner.moved_row(rest, (width - 1) * lanes_), level_[level], lanes_);
+      left_over |= std::uint64_t{1} << level;
+    }
+    pick(joiner, joiner.moved_row(rest, lanes_), 2, width / 2, half_[0]);
+    pick(joiner, rest, 2, width / 2, half_[1]);
+    joiner.join(half_[1], before, half_[0], before, half_[2], width / 2 * lanes_);
+    rest = half_[2];
+  }
+  joiner.copy(rest, out, lanes_);
+  index_t taps = before;
+  while (level-- > 0) {
+    before /= 2;
+    if ((left_over >> level & 1) == 0) continue;
+    joiner.join(out, taps, level_[level], before, out, lanes_);
+    taps += before;
+  }
+}
+
 void AlongFolder::fold_part(Joiner& joiner, const StateRow& row, index_t before, index_t outputs, const StateRow& out) {
+  for (index_t o = 0; o < outputs && halves_; ++o)
+    halve(joiner, joiner.moved_row(row, o * axis_.stride * lanes_), before, axis_.kernel,
+          joiner.moved_row(out, o * lanes_));
+  if (halves_) return;
   if (!doubles_) return fold_phases(joiner, row, before, outputs, out);
   if (axis_.stride == 1) return double_taps(joiner, row, before, outputs, out);
   double_taps(joiner, row, before, (outputs - 1) * axis_.stride + 1, every_);
@@ -133,6 +178,11 @@ void AlongFolder::fold_adaptive(const StateRow& row, index_t before, Range outpu
   const index_t origin = axis_.start(outputs.begin);
   for (index_t o = outputs.begin; o < outputs.end; ++o) {
     const index_t width = axis_.width(o);
+    if (halves_) {
+      halve(joiner_, joiner_.moved_row(row, (axis_.start(o) - origin) * lanes_), before, width,
+            joiner_.moved_row(out, (o - outputs.begin) * lanes_));
+      continue;
+    }
     for (index_t t = 0; t < width; ++t) {
       PartTree::Part part;
       part.row = joiner_.moved_row(row, (axis_.at(o, t) - origin) * lanes_);

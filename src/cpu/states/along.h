@@ -28,6 +28,7 @@ class AlongFolder {
   void fold_part(Joiner& joiner, const StateRow& row, index_t before, index_t outputs, const StateRow& out);
   void fold_border(const StateRow& row, index_t before, index_t origin, Range outputs, const StateRow& out);
   void fold_adaptive(const StateRow& row, index_t before, Range outputs, const StateRow& out);
+  void halve(Joiner& joiner, const StateRow& row, index_t before, index_t width, const StateRow& out);
   void double_taps(Joiner& joiner, const StateRow& row, index_t before, index_t positions, const StateRow& out);
   void fold_phases(Joiner& joiner, const StateRow& row, index_t before, index_t outputs, const StateRow& out);
   void pick(Joiner& joiner, const StateRow& row, index_t step, index_t n, const StateRow& out) const;
@@ -35,12 +36,13 @@ class AlongFolder {
   const Axis axis_;
   const index_t lanes_;
   Joiner &joiner_, *careful_;
-  bool doubles_ = false;
+  bool doubles_ = false, halves_ = false;
   index_t segment_ = 0;             // states of a row that are doubled together
   std::array<StateRow, 64> level_;  // of 2, 4, 8 ... taps
   StateRow every_;                  // windows at every position, of which some are picked
   double* counts_ = nullptr;        // of taps, at borders
   double* unread_ = nullptr;        // those of the windows, for which nobody asks
+  std::array<StateRow, 3> half_;    // of a window
   StateRow* phase_ = nullptr;       // every stride-th position
   std::optional<PartTree> tree_, careful_tree_;
 };

@@ -58,7 +58,7 @@ void Joiner::clear(const StateRow& row, index_t n) const {
 }
 
 PartTree::PartTree(Joiner& joiner, index_t most, index_t width, Arena& arena) : joiner_(joiner) {
-  const index_t rooms = std::bit_width(static_cast<std::uint64_t>(most)) + 3;
+  const index_t rooms = static_cast<index_t>(std::bit_width(static_cast<std::uint64_t>(most))) + 3;
   rooms_ = arena.take_array<StateRow>(rooms);
   free_ = arena.take_array<int>(rooms);
   for (index_t i = 0; i < rooms; ++i) {

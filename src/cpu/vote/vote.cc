@@ -53,6 +53,12 @@ index_t enough_of(const Pool& pool, index_t has) {
   return std::max({pool.min_count, detail::needed_taps(pool), static_cast<index_t>(share)});
 }
 
+// What sorts a number of taps.
+struct Network {
+  const std::uint8_t* places = nullptr;  // of every comparator two
+  int comparators = 0;
+};
+
 // The votes of one thread.
 class Voter {
  public:
@@ -62,7 +68,8 @@ class Voter {
         vote_(vote_kernel(plan.in_bytes, problem_.dtype == Dtype::boolean, rule_, plan.job.mask != nullptr)),
         taps_(problem_.taps()),
         here_(arena.take_array<const void*>(taps_)),
-        masks_(arena.take_array<const void*>(taps_)) {
+        masks_(arena.take_array<const void*>(taps_)),
+        arena_(arena) {
     detail::store(fill_of(problem_), problem_.result, fill_.data());
     if (rule_.distinct) numbers_ = arena.take(plan.tile_outputs * plan.lanes * plan.in_bytes);
   }
@@ -81,24 +88,27 @@ class Voter {
     rows.ahead = run.ahead;
     rows.n = run.n;
     rows.out = rule_.distinct ? numbers_ : run.y;
-    sort_by(rows.count);
-    rows.network = network_.data();
-    rows.comparators = comparators_;
+    const Network& network = network_of(rows.count);
+    rows.network = network.places;
+    rows.comparators = network.comparators;
     vote_(rows, rule_);
     if (!rule_.distinct) return;
     store_distinct(numbers_, size_bytes(problem_.dtype), run.n, problem_.result, fill_.data(), run.y);
   }
 
  private:
-  void sort_by(int count) {
-    if (count == sorted_) return;
-    sorted_ = count;
-    comparators_ = 0;
-    each_comparator(count, [this](int a, int b) {
-      network_[at(2 * comparators_)] = static_cast<std::uint8_t>(a);
-      network_[at(2 * comparators_ + 1)] = static_cast<std::uint8_t>(b);
-      ++comparators_;
+  // Windows at the borders have other numbers of taps, row by row.
+  const Network& network_of(int count) {
+    Network& network = networks_[at(count)];
+    if (network.places != nullptr) return network;
+    network.comparators = comparator_count(count);
+    auto* place = arena_.take_array<std::uint8_t>(2 * index_t{network.comparators} + 1);
+    network.places = place;
+    each_comparator(count, [&](int a, int b) {
+      *place++ = static_cast<std::uint8_t>(a);
+      *place++ = static_cast<std::uint8_t>(b);
     });
+    return network;
   }
 
   const Problem& problem_;
@@ -109,8 +119,8 @@ class Voter {
   const void** masks_;
   std::byte* numbers_ = nullptr;
   alignas(8) std::array<std::byte, 8> fill_{};
-  std::array<std::uint8_t, 2 * std::size_t{comparator_count(kMostVoteTaps)}> network_{};
-  int sorted_ = 0, comparators_ = 0;
+  Arena& arena_;
+  std::array<Network, kMostVoteTaps + 1> networks_{};
 };
 
 }  // namespace

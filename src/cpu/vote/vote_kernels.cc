@@ -9,6 +9,7 @@
 #include "cpu/element/fold-inl.h"
 #include "cpu/vote/sorting.h"
 #include "cpu/vote/vote_kernels.h"
+#include "instruction_set.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace oriel::cpu {
@@ -187,7 +188,13 @@ void vote_sorted(const VoteRows& r, const VoteRule& rule) {
     if (r.count == 8 && r.pairs) return vote_few<T, true, kIgnore, 8>(r, rule);
     if (r.count == 9) return vote_few<T, false, kIgnore, 9>(r, rule);
   }
-  cover<T>(r.n, [&](auto d, index_t i) HWY_ATTR { vote_many_at<kBoolean, kDistinct, kIgnore>(d, r, rule, i); });
+  cover<T>(r.n, [&](auto d, index_t i) HWY_ATTR {
+    constexpr bool kRegisters = ORIEL_AVX512 && !kBoolean && !kDistinct && hn::MaxLanes(d) * sizeof(T) == 64;
+    if constexpr (kRegisters) {  // 3x3x3: as many as there are registers
+      if (r.count == 27 && !r.pairs) return vote_few_at<false, kIgnore, 27>(d, r, rule, i);
+    }
+    vote_many_at<kBoolean, kDistinct, kIgnore>(d, r, rule, i);
+  });
 }
 
 // Lanes whose byte is not 0.
