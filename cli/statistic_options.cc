@@ -5,7 +5,6 @@
 #include <optional>
 #include <vector>
 
-#include "cli/window_options.h"
 #include "quoted.h"
 #include "real_number.h"
 #include "statistic_name.h"

@@ -67,9 +67,9 @@ WINGS = {
         {"box_gradient", "code_gradient"},
         {"rewrite"},
         {"gathered"},
-        {"states"},
+        {"states", "tap_rows", "gathered_gradient"},
         {"rank", "vote", "valid_blocks", "moments", "chords"},
-        {"soft"},
+        {"soft", "histogram"},
     ],
     "src/cuda": [
         {"device"},

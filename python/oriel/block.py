@@ -34,10 +34,33 @@ _OPS = {
 }
 _METHODS = {"median": np.median, "std": np.std, "var": np.var, "prod": np.prod, "any": np.any, "all": np.all}
 FunctionName = Literal["sum", "mean", "max", "min", "median", "std", "var", "prod", "any", "all"]
+Edge = Literal["pad", "partial", "trim", "error"]
+# NumPy's functions as the engine's op, its options, and whether NaN are left out.
+_STATISTICS: dict[Any, tuple[Any, dict[str, Any], bool]] = {
+    np.median: ("median", {"method": "midpoint"}, False),
+    np.nanmedian: ("median", {"method": "midpoint"}, True),
+    np.std: ("std", {}, False),
+    np.nanstd: ("std", {}, True),
+    np.var: ("var", {}, False),
+    np.nanvar: ("var", {}, True),
+    np.prod: ("prod", {}, False),
+    np.any: ("any", {}, False),
+    np.all: ("all", {}, False),
+    np.ptp: ("range", {}, False),
+    np.nanmean: ("avg", {"min_count": 1}, True),
+    np.nansum: ("sum", {}, True),
+    np.nanmax: ("max", {"min_count": 1}, True),
+    np.nanmin: ("min", {"min_count": 1}, True),
+    np.mean: ("avg", {}, False),
+    np.sum: ("sum", {}, False),
+    np.max: ("max", {}, False),
+    np.min: ("min", {}, False),
+}
 # What the engine takes.
 ENGINE_DTYPES = frozenset(
     "float64 float32 float16 bfloat16 int8 int16 int32 int64 uint8 uint16 uint32 uint64 bool".split()
 )
+_FUNCTIONS = {"sum": np.sum, "mean": np.mean, "max": np.max, "min": np.min}
 # Bytes of converted input that exist at one time: they stay in a core's cache.
 _SLAB_BYTES = 1 << 20
 
@@ -48,6 +71,8 @@ def block_reduce(
     func: Callable[..., ArrayLike] | FunctionName = np.sum,
     cval: ArrayLike = 0,
     func_kwargs: dict[str, Any] | None = None,
+    *,
+    edge: Edge = "pad",
 ) -> NDArray[Any]:
     """`func` of each block of an image, as `skimage.measure.block_reduce`.
 
@@ -58,14 +83,17 @@ def block_reduce(
     block_size : int or sequence of int, one per axis
         Extents of a block.
     func : callable or str
-        `numpy.max`, `numpy.min`, `numpy.mean`, `numpy.average` and `numpy.sum`, or their names "max", "min", "mean" and
-        "sum", are computed by Oriel. Any other function with an argument `axis`, or one of NumPy's names "median",
-        "std", "var", "prod", "any" and "all", is applied by NumPy to a view of the blocks.
+        NumPy's max, min, mean, average, sum, median, std, var, prod, any, all and ptp, those of them that leave NaN out
+        (nanmean, nanmedian, nansum, nanmax, nanmin, nanstd, nanvar), and the names of the first eleven are computed by
+        Oriel. Any other function with an argument `axis` is applied by NumPy to a view of the blocks.
     cval : float
         The value that completes blocks at the upper edges if the blocks do not divide the image, converted to the
         image's dtype as `numpy.pad` does: -1 becomes 255 in an image of uint8.
     func_kwargs : dict, optional
         Further arguments of `func`; if there are any, NumPy computes the result.
+    edge : {"pad", "partial", "trim", "error"}
+        What happens to elements at the upper edges that make no whole block: they are completed with `cval`, as in
+        scikit-image; reduced as they are; left out; or an error.
 
     Returns
     -------
@@ -81,7 +109,7 @@ def block_reduce(
     Notes
     -----
     Nothing is padded: partial blocks are reduced as they are (S2) and `cval` is combined with them. To leave absent
-    elements out of the mean of a partial block, ``avg_pool(image, block_size, ceil_mode=True)`` has no `cval`. Sums and
+    elements out of the mean of a partial block, use ``edge="partial"``. Sums and
     means of integers are exact, except that 64-bit sums wrap as NumPy's do. If a sum might not fit the image's dtype,
     parts of at most 1 MiB at a time are converted to the narrowest type that can hold it. Floating sums are added in
     the order of S8, NumPy's in a different order: they agree within rounding.
@@ -99,17 +127,33 @@ def block_reduce(
     >>> oriel.block_reduce(image, 2, "min", cval=255)
     array([[ 0,  2],
            [ 8, 10]], dtype=uint8)
+    >>> oriel.block_reduce(image, 2, np.median, edge="partial")
+    array([[2.5, 4.5],
+           [8.5, 10.5]])
     """
     image = np.asarray(image)
     if np.size(cval) != 1:
         raise ValueError(f"block_reduce: cval must be one number, but is {cval!r}")
     block = _block_of(block_size, image.ndim)
     missing = tuple(-n % k for n, k in zip(image.shape, block))
+    if edge not in ("pad", "partial", "trim", "error"):
+        raise ValueError(f"block_reduce: edge must be 'pad', 'partial', 'trim' or 'error', but is {edge!r}")
+    if edge == "error" and any(missing):
+        raise ValueError(f"block_reduce: the image must be divisible by the blocks {block}, but has shape {image.shape}")
+    if edge == "trim" and any(missing):
+        image = image[tuple(slice(n - n % k) for n, k in zip(image.shape, block))]
+        missing = (0,) * image.ndim
     word: Any = func
     try:
         op = _OPS.get(word)
+        statistic = _STATISTICS.get(_METHODS.get(word, word) if op is None else _FUNCTIONS[op])
     except TypeError:  # a callable that cannot be hashed
-        op = None
+        op = statistic = None
+    usual = image.size > 0 and 0 < image.ndim <= 16 and image.dtype.name in ENGINE_DTYPES and not func_kwargs
+    if any(missing) and edge == "partial" and (statistic is None or not usual):
+        raise ValueError(f"block_reduce: edge must be 'pad', 'trim' or 'error' for functions that NumPy computes, but is {edge!r}")
+    if statistic is not None and usual and (edge == "partial" if any(missing) else op is None):
+        return _statistics(statistic, image, block, missing)
     if (
         op is None
         or func_kwargs
@@ -126,6 +170,28 @@ def block_reduce(
     if op in ("max", "min"):
         return _extrema(op, image, block, missing, fill)
     return _sums(image, block, missing, fill) if op == "sum" else _means(image, block, missing, fill)
+
+
+def _statistics(statistic: tuple[Any, dict[str, Any], bool], image: NDArray[Any], block: tuple[int, ...],
+                missing: tuple[int, ...]) -> NDArray[Any]:
+    """A statistic of blocks, of which the last may be partial, in the dtype that NumPy gives it."""
+    op, options, omit = statistic
+    whole = image.dtype.kind in "iub"
+    given = dict(options)
+    if whole and op in ("median", "avg"):
+        given["dtype"] = "float64"
+    if whole and op in ("sum", "prod"):
+        given["dtype"] = "uint64" if image.dtype.kind == "u" else "int64"
+    if not image.dtype.isnative:
+        image = image.astype(image.dtype.newbyteorder("="))
+    if image.dtype == bool and op in ("sum", "prod"):
+        image = image.view(np.uint8)
+        given["dtype"] = "uint64"
+        return _statistics((op, options, omit), image, block, missing).astype(np.int64)
+    axes = [a for a, k in enumerate(block) if k > 1] or [0]
+    sizes = [block[a] for a in axes]
+    pool = _core.Pool(op, sizes, sizes, [(0, missing[a]) for a in axes], 1, None, axes, False, op != "avg", None, None, omit)
+    return _core.statistic(pool, given, image)
 
 
 def downscale_local_mean(

@@ -1,4 +1,4 @@
-"""`medianBlur` with the arguments of OpenCV, for any dtype and number of axes."""
+"""`medianBlur` with the arguments of OpenCV, for any dtype; the other names are OpenCV's own."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from oriel import ndimage
+from oriel.others import attribute_of
 
 __all__ = ["medianBlur"]
 
@@ -34,10 +35,17 @@ def medianBlur(src: ArrayLike, ksize: int, dst: NDArray[Any] | None = None) -> N
            [1, 1, 1],
            [1, 1, 1]], dtype=uint8)
     """
-    k = operator.index(ksize)
+    try:
+        k = operator.index(ksize)
+    except TypeError:
+        raise TypeError(f"medianBlur: ksize must be an int, but is {ksize!r}") from None
     if k < 1 or k % 2 == 0:
         raise ValueError(f"medianBlur: ksize must be odd and >= 1, but is {k}")
     image = np.asarray(src)
     if image.ndim not in (2, 3):
         raise ValueError(f"medianBlur: src must have 2 or 3 axes, but has shape {image.shape}")
     return ndimage.median_filter(image, k, mode="nearest", output=dst, axes=(0, 1))
+
+
+def __getattr__(name: str) -> Any:
+    return attribute_of("cv2", "oriel.cv2", name)

@@ -8,6 +8,7 @@
 #include "cpu/argmax/argmax.h"
 #include "cpu/code_gradient/gather.h"
 #include "cpu/gathered/gathered.h"
+#include "cpu/gathered_gradient/gathered_gradient.h"
 #include "cpu/plan/fold.h"
 #include "cpu/recipe/recipe.h"
 #include "cpu/strategies.h"

@@ -263,3 +263,41 @@ def test_means_of_partial_blocks():
 def test_bad_input(arguments, error, text):
     with pytest.raises(error, match="block_reduce: " + text):
         block_reduce(np.zeros((5, 6)), *arguments)
+
+
+@pytest.mark.parametrize("func", [np.median, np.nanmedian, np.std, np.nanstd, np.var, np.nanvar, np.prod, np.any, np.all, np.ptp,
+                                  np.nanmean, np.nansum, np.nanmax, np.nanmin])
+@pytest.mark.parametrize("dtype", ["float64", "float32", "uint8", "int32", "bool"])
+def test_statistics_as_numpy(func, dtype):
+    image = (np.random.default_rng(3).random((6, 8)) * 9).astype(dtype)
+    if image.dtype.kind == "f" and func.__name__.startswith("nan"):
+        image[::2, ::3] = np.nan
+    if func is np.ptp and dtype == "bool":
+        pytest.skip("numpy.ptp has no bool")
+    blocks = image.reshape(3, 2, 2, 4).transpose(0, 2, 1, 3)
+    expected = func(blocks, axis=(2, 3))
+    got = oriel.block_reduce(image, (2, 4), func)
+    np.testing.assert_allclose(got, expected, rtol=1e-6)
+    assert got.dtype == expected.dtype or (func in (np.prod, np.nansum) and got.dtype.kind in "iu")
+
+
+@pytest.mark.parametrize("func", [np.mean, np.sum, np.max, np.min, np.median, np.var, np.any])
+def test_partial_blocks_are_reduced_as_they_are(func):
+    image = (np.random.default_rng(4).random((5, 7)) * 9).astype(np.uint8)
+    got = oriel.block_reduce(image, (2, 3), func, edge="partial")
+    expected = [[func(image[i:i + 2, j:j + 3]) for j in range(0, 7, 3)] for i in range(0, 5, 2)]
+    np.testing.assert_allclose(got, expected)
+
+
+def test_other_edges():
+    image = np.arange(15).reshape(3, 5)
+    assert oriel.block_reduce(image, 2, np.sum, edge="trim").tolist() == [[12, 20]]
+    for call, text in (
+        (lambda: oriel.block_reduce(image, 2, edge="error"), "the image must be divisible by the blocks (2, 2), but has shape (3, 5)"),
+        (lambda: oriel.block_reduce(image, 2, edge="cut"), "edge must be 'pad', 'partial', 'trim' or 'error', but is 'cut'"),
+        (lambda: oriel.block_reduce(image, 2, lambda x, axis: x.sum(axis), edge="partial"),
+         "edge must be 'pad', 'trim' or 'error' for functions that NumPy computes, but is 'partial'"),
+    ):
+        with pytest.raises(ValueError) as error:
+            call()
+        assert str(error.value) == f"block_reduce: {text}"

@@ -10,7 +10,7 @@ from random_seeds import seeds
 from scipy import ndimage
 
 import oriel
-from oriel import filters
+from oriel import edges, filters
 from oriel.filters import maximum_filter, minimum_filter, uniform_filter
 
 MODES = ["reflect", "nearest", "mirror", "constant", "wrap", "grid-mirror", "grid-wrap", "grid-constant"]
@@ -39,7 +39,7 @@ def random_problem(rng, rank=None):
 def treatment(request, monkeypatch):
     """Small arrays are padded, large ones filtered in parts; here both are done with small ones."""
     if request.param == "in parts":
-        monkeypatch.setattr(filters, "_SMALL", 0)
+        monkeypatch.setattr(edges, "_SMALL", 0)
 
 
 @pytest.mark.parametrize("seed", seeds())
@@ -137,7 +137,7 @@ def test_every_small_window_in_every_mode():
 
 def test_which_windows_need_no_padding():
     def absent(size, mode, origin=0, op="max"):
-        (window,) = filters.windows_along("", np.zeros(9), (0,), size, mode, origin)
+        (window,) = edges.windows_along("", np.zeros(9), (0,), size, mode, origin)
         return window.needs_no_values(op, True)
 
     for size in (2, 3, 4, 5, 31):
@@ -320,7 +320,7 @@ def test_signatures_are_those_of_scipy():
         (dict(size=3, origin=2), ValueError, "origin must be from -1 to 1 for size 3, but axis 0 has 2"),
         (dict(size=4, origin=(0, 2)), ValueError, "origin must be from -2 to 1 for size 4, but axis 1 has 2"),
         (dict(size=3, axes=2), ValueError, "axes must be from -2 to 1, but one is 2"),
-        (dict(size=3, axes=(0, -2)), ValueError, r"axes must differ, but are \(0, -2\)"),
+        (dict(size=3, axes=(0, -2)), ValueError, r"axes must be unique, but are \(0, -2\)"),
         (dict(size=3, axes="x"), TypeError, "axes must be an int or a sequence of ints, but is 'x'"),
         (
             dict(size=3, output=np.zeros((5, 4))),

@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "cpu/plan/row_lists.h"
+#include "cpu/runtime/row_lists.h"
 #include "oriel/problem.h"
 
 namespace oriel::cpu {

@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "cpu/code_gradient/check_kernels.h"
-#include "cpu/plan/row_lists.h"
+#include "cpu/runtime/row_lists.h"
 #include "oriel/problem.h"
 
 namespace oriel::cpu {

@@ -6,8 +6,6 @@
 namespace oriel::cpu {
 
 void run_gathered(const Statistic& job, int threads);
-/// dx = the gradient, term by term: each input adds those of the windows that read it, in ascending order (S9).
-void run_gathered_gradient(const StatisticGradient& job, int threads);
 
 /// The first place, in row-major order, of a weight that is not finite or, for ranks and modes, negative; -1: none.
 index_t find_bad_weight(const ConstTensor& weights, const Pool& pool);

@@ -1,5 +1,5 @@
-// Order statistics of bytes in large windows that overlap: columns of inputs are counted, and windows add their columns'
-// counts. Four operations of vectors a result, whatever the window.
+// Order statistics of bytes in large windows that overlap: columns of inputs are counted, and windows add their
+// columns' counts. Four operations of vectors a result, whatever the window.
 #pragma once
 
 #include "cpu/plan/statistic.h"

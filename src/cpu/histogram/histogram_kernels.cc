@@ -29,6 +29,7 @@ HWY_BEFORE_NAMESPACE();
 namespace oriel::cpu {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
+namespace {  // other files have such names, too
 
 #if HWY_TARGET == HWY_SCALAR
 struct Bytes16 {
@@ -151,54 +152,79 @@ void replace_row(const CountedRow& out, const CountedRow& in, const ByteRule& ru
   }
 }
 
-// The fine counts of a coarse bin in some columns, from those of the columns that they were counted in last.
-HWY_INLINE Counts move_to(const std::uint8_t* columns, Range window, Range& counted, const std::uint16_t* known) {
-  const index_t changes = window.begin - counted.begin + window.end - counted.end;
-  Counts sum;
-  if (window.begin >= counted.end || changes > window.size()) {
-    for (index_t i = window.begin; i < window.end; ++i) sum.add(columns + i * kBins);
-  } else {
-    sum = Counts(known);
-    for (index_t i = counted.begin; i < window.begin; ++i) sum.sub(columns + i * kBins);
-    for (index_t i = counted.end; i < window.end; ++i) sum.add(columns + i * kBins);
+// Moves counts of the columns `now` to those of `window`; both ends ascend.
+HWY_INLINE void move_to(const std::uint8_t* columns, Range window, Range& now, Counts& sum) {
+  if (window.begin == now.begin + 1 && window.end == now.end + 1 && window.begin < now.end) {
+    sum.add(columns + now.end * kBins);
+    sum.sub(columns + now.begin * kBins);
+    now = window;
+    return;
   }
-  counted = window;
-  return sum;
+  if (window.begin >= now.end || window.begin - now.begin + window.end - now.end > window.size()) {
+    sum = Counts();
+    now = {window.begin, window.begin};
+  }
+  for (; now.end < window.end; ++now.end) sum.add(columns + now.end * kBins);
+  for (; now.begin < window.begin; ++now.begin) sum.sub(columns + now.begin * kBins);
+}
+
+// The coarse bin of every output's wanted key, and its rank within.
+void find_bins(const CountedWindows& w, const std::uint16_t* HWY_RESTRICT ranks) {
+  alignas(64) std::uint16_t coarse[2 * kBins] = {};  // a zero before the counts
+  const std::uint8_t* HWY_RESTRICT columns = w.counts.coarse;
+  const Range* HWY_RESTRICT windows = w.windows;
+  std::uint16_t *HWY_RESTRICT valid = w.valid, *HWY_RESTRICT rests = w.rests;
+  std::uint8_t* HWY_RESTRICT bins = w.bins;
+  Range now;
+  Counts sum;
+  for (index_t o = 0, outputs = w.outputs; o < outputs; ++o) {
+    move_to(columns, windows[o], now, sum);
+    sum.store(coarse + kBins);
+    const std::uint16_t n = coarse[2 * kBins - 1], rank = ranks[n];
+    const index_t bin = n == 0 ? 0 : sum.at_most(rank);
+    valid[o] = n;
+    bins[o] = static_cast<std::uint8_t>(bin);
+    rests[o] = static_cast<std::uint16_t>(rank - coarse[kBins - 1 + bin]);
+  }
+}
+
+// The keys of those of the outputs that are in a bin. The others are gone through as well, and without a branch: which
+// ones they are cannot be foretold.
+void find_keys(const CountedWindows& w, index_t bin, Range outputs, std::uint8_t* HWY_RESTRICT keys) {
+  const std::uint8_t* HWY_RESTRICT columns = w.counts.fine + bin * w.counts.columns * kBins;
+  const Range* HWY_RESTRICT windows = w.windows;
+  const std::uint16_t* HWY_RESTRICT rests = w.rests;
+  const std::uint8_t* HWY_RESTRICT bins = w.bins;
+  Range now;
+  Counts sum;
+  for (index_t o = outputs.begin; o < outputs.end; ++o) {
+    move_to(columns, windows[o], now, sum);
+    const auto key = static_cast<unsigned>(bin * kBins + sum.at_most(rests[o]));
+    const unsigned own = ((bins[o] ^ static_cast<unsigned>(bin)) - 1U) >> 8;  // all bits, or none
+    keys[o] = static_cast<std::uint8_t>(keys[o] ^ ((keys[o] ^ key) & own));
+  }
 }
 
 void find(const CountedWindows& w) {
-  alignas(64) std::uint16_t fine[kBins][kBins];
-  alignas(64) std::uint16_t coarse[kBins + 1] = {};
-  std::array<Range, kBins> counted{};
-  Range now{w.windows[0].begin, w.windows[0].begin};
-  Counts sum;
-  const index_t pitch = w.counts.columns * kBins;
-  alignas(64) std::uint16_t cumulated[kBins];
-  for (index_t o = 0; o < w.outputs; ++o) {
-    const Range window = w.windows[o];
-    if (window.begin >= now.end) {
-      sum = Counts();
-      now = {window.begin, window.begin};
+  constexpr index_t kGap = 12;  // to go through as many outputs of other bins takes less than to begin again
+  for (index_t j = 0; j < w.wanted; ++j) {
+    find_bins(w, w.ranks[j]);
+    std::array<Range, kBins> runs{};
+    for (index_t o = 0; o < w.outputs; ++o) {
+      Range& run = runs[w.bins[o]];
+      if (o - run.end > kGap) {
+        find_keys(w, w.bins[o], run, w.keys[j]);
+        run.begin = o;
+      }
+      run.end = o + 1;
     }
-    for (; now.end < window.end; ++now.end) sum.add(w.counts.coarse + now.end * kBins);
-    for (; now.begin < window.begin; ++now.begin) sum.sub(w.counts.coarse + now.begin * kBins);
-    sum.store(cumulated);
-    const std::uint16_t n = cumulated[kBins - 1];
-    w.valid[o] = n;
-    if (n == 0) continue;
-    std::copy_n(cumulated, kBins, coarse + 1);
-    for (index_t j = 0; j < w.wanted; ++j) {
-      const std::uint16_t rank = w.ranks[j][n];
-      const index_t c = sum.at_most(rank);
-      const Counts in_bin = move_to(w.counts.fine + c * pitch, window, counted[static_cast<std::size_t>(c)], fine[c]);
-      in_bin.store(fine[c]);
-      const index_t f = in_bin.at_most(static_cast<std::uint16_t>(rank - coarse[c]));
-      w.keys[j][o] = static_cast<std::uint8_t>(c * kBins + f);
-    }
+    for (index_t bin = 0; bin < kBins; ++bin) find_keys(w, bin, runs[static_cast<std::size_t>(bin)], w.keys[j]);
   }
 }
 
-HistogramKernels kernels() { return {&enter_row, &leave_row, &replace_row, &find}; }
+}  // namespace
+
+HistogramKernels histogram_kernels_of() { return {&enter_row, &leave_row, &replace_row, &find}; }
 
 }  // namespace HWY_NAMESPACE
 }  // namespace oriel::cpu
@@ -209,11 +235,11 @@ HWY_AFTER_NAMESPACE();
 
 namespace oriel::cpu {
 namespace {
-HWY_EXPORT(kernels);
+HWY_EXPORT(histogram_kernels_of);
 }
 const HistogramKernels& histogram_kernels() {
   static const PerTarget<HistogramKernels> tables{
-      [](HistogramKernels& table, std::size_t which) { table = HWY_DISPATCH_TABLE(kernels)[which](); }};
+      [](HistogramKernels& table, std::size_t which) { table = HWY_DISPATCH_TABLE(histogram_kernels_of)[which](); }};
   return tables.active();
 }
 }  // namespace oriel::cpu

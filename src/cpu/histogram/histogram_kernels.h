@@ -1,6 +1,6 @@
 // The kernels of order statistics of bytes by counting, per instruction set. A column of inputs has 16 counts: how many
-// of its elements are at most 16 c + 15 for c in 0 ... 15; and 16 more for each c: how many of those in 16 c ... 16 c + 15
-// are at most 16 c + f.
+// of its elements are at most 16 c + 15 for c in 0 ... 15; and 16 more for each c: how many of those in 16 c ... 16 c +
+// 15 are at most 16 c + f.
 #pragma once
 
 #include <cstdint>
@@ -46,6 +46,8 @@ struct CountedWindows {
   index_t wanted = 1;
   std::uint8_t* const* keys = nullptr;  // of each wanted key, one for each output; any if there is no valid tap
   std::uint16_t* valid = nullptr;       // taps of each output
+  std::uint8_t* bins = nullptr;         // scratch of `outputs`
+  std::uint16_t* rests = nullptr;       // the same
 };
 
 struct HistogramKernels {

@@ -14,6 +14,7 @@ HWY_BEFORE_NAMESPACE();
 namespace oriel::cpu {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
+namespace {  // other files have such names, too
 
 template <class K>
 HWY_INLINE void exchange_both(const K* HWY_RESTRICT a, const K* HWY_RESTRICT b, index_t n, K* low, K* high) {
@@ -205,8 +206,10 @@ bool gather(const TapLanes& lanes) {
     each_tap<T>(d, lanes, i, n, [&](index_t t, auto k, auto bits, auto valid, auto nan) HWY_ATTR {
       hn::StoreU(k, d, static_cast<K*>(lanes.keys[t]) + i);
       count = hn::Add(count, hn::IfThenElseZero(valid, hn::Set(d, K(1))));
-      if constexpr (is_floating_v<T>) last = hn::IfThenElse(nan, bits, last);
-      else (void)bits, (void)nan;
+      if constexpr (is_floating_v<T>)
+        last = hn::IfThenElse(nan, bits, last);
+      else
+        (void)bits, (void)nan;
     });
     hn::StoreU(count, d, static_cast<K*>(lanes.valid) + i);
     hn::StoreU(last, d, static_cast<K*>(lanes.nan) + i);
@@ -235,8 +238,12 @@ void pad(const TapLanes& lanes, const void* low) {
   }
 }
 
+}  // namespace
+
 RankKernels rank_kernels(Dtype dtype) {
-  return visit(dtype, []<class T>() -> RankKernels { return {&exchange<key_t<T>>, &load<T>, &store<T>, &gather<T>, &pad<T>}; });
+  return visit(dtype, []<class T>() -> RankKernels {
+    return {&exchange<key_t<T>>, &load<T>, &store<T>, &gather<T>, &pad<T>};
+  });
 }
 
 }  // namespace HWY_NAMESPACE

@@ -11,8 +11,8 @@
 namespace oriel::cpu {
 namespace {
 
-constexpr index_t kMostTaps = 4096;   // networks of more take long to make
-constexpr index_t kFewOutputs = 16;   // are computed window by window
+constexpr index_t kMostTaps = 4096;  // networks of more take long to make
+constexpr index_t kFewOutputs = 16;  // are computed window by window
 
 constexpr std::size_t at(index_t i) { return static_cast<std::size_t>(i); }
 

@@ -21,9 +21,9 @@ class RowRanker {
  private:
   // A row of inputs as keys, of one phase.
   struct KeyRow {
-    std::byte* own = nullptr;      // memory
+    std::byte* own = nullptr;         // memory
     const std::byte* keys = nullptr;  // own, or x itself where its elements are keys
-    bool special = false;          // some are not valid, or NaN
+    bool special = false;             // some are not valid, or NaN
   };
 
   void move_to(index_t plane);
@@ -47,9 +47,9 @@ class RowRanker {
   index_t lanes_ = 0;      // of a chunk
   index_t row_count_ = 0;  // rows of inputs of the largest band
   const std::byte* x_end_ = nullptr;
-  bool direct_x_ = false;  // elements of x are keys
-  bool in_line_ = false;   // a row of results is one run of memory, of a single quantile
-  std::vector<KeyRow> keys_;        // by slice, row and phase
+  bool direct_x_ = false;     // elements of x are keys
+  bool in_line_ = false;      // a row of results is one run of memory, of a single quantile
+  std::vector<KeyRow> keys_;  // by slice, row and phase
   std::vector<std::byte*> scratch_;
   std::vector<const std::byte*> rows_;  // of the network
   std::vector<std::byte*> found_;       // results of one row, one for each rank

@@ -83,7 +83,7 @@ void exponentials(const TapRow& tap, const double* largest, double r, double* su
   }
 }
 
-ExponentialTable kernels() { return {&find_largest, &exponentials}; }
+ExponentialTable exponential_kernels() { return {&find_largest, &exponentials}; }
 
 }  // namespace HWY_NAMESPACE
 }  // namespace oriel::cpu
@@ -95,8 +95,8 @@ HWY_AFTER_NAMESPACE();
 namespace oriel::cpu {
 namespace {
 
-HWY_EXPORT(kernels);
-void fill(ExponentialTable& table, std::size_t which) { table = HWY_DISPATCH_TABLE(kernels)[which](); }
+HWY_EXPORT(exponential_kernels);
+void fill(ExponentialTable& table, std::size_t which) { table = HWY_DISPATCH_TABLE(exponential_kernels)[which](); }
 
 }  // namespace
 

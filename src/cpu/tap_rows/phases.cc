@@ -69,7 +69,7 @@ void split_row(const PhaseRows& r, const std::byte* from, std::byte* to) {
   }
 }
 
-void split(const PhaseRows& r) {
+void split_phase_rows(const PhaseRows& r) {
   auto* to = static_cast<std::byte*>(r.to);
   for (index_t a = 0; a < r.count; ++a) {
     if (r.rows[a] != nullptr) split_row(r, r.rows[a] + r.first, to + a * r.step * r.pitch);
@@ -85,11 +85,11 @@ HWY_AFTER_NAMESPACE();
 
 namespace oriel::cpu {
 namespace {
-HWY_EXPORT(split);
+HWY_EXPORT(split_phase_rows);
 }
 SplitPhases split_phases() {
   static const PerTarget<SplitPhases> all{
-      [](SplitPhases& one, std::size_t which) { one = HWY_DISPATCH_TABLE(split)[which]; }};
+      [](SplitPhases& one, std::size_t which) { one = HWY_DISPATCH_TABLE(split_phase_rows)[which]; }};
   return all.active();
 }
 }  // namespace oriel::cpu

@@ -10,7 +10,7 @@ namespace oriel::cpu {
 namespace {
 
 constexpr index_t kTileBytes = index_t{24} << 10;  // inputs of a tile: they stay in the first cache, split too
-constexpr index_t kLeastTile = 128;                // outputs
+constexpr index_t kLeastTile = 128;                // outputs, of all lanes
 constexpr index_t kMostTile = 8192;
 constexpr index_t kAheadBytes = index_t{16} << 10;  // less comes too late
 constexpr index_t kAbsentRow = std::numeric_limits<index_t>::min();
@@ -50,12 +50,27 @@ void by_width(index_t bytes, const F& f) {
   }
 }
 
-// The mask stands where a layout has indices.
+// Whether windows are the inputs themselves.
+bool is_itself(const Axis& axis) {
+  return axis.kernel == 1 && axis.stride == 1 && axis.first == 0 && axis.in == axis.out;
+}
+
+// The mask stands where a layout has indices. Axes whose windows are single inputs are not pooled: their places can
+// be lanes.
 RowLayout layout_of(const Statistic& job) {
-  if (job.mask == nullptr)
-    return make_layout(job.problem, job.problem.axis, job.x, job.y, nullptr, IndexSpace::plane, SingleTaps::pooled);
-  const Tensor mask(const_cast<void*>(job.mask->data), job.mask->dtype, job.mask->shape, job.mask->pitch);
-  return make_layout(job.problem, job.problem.axis, job.x, job.y, &mask, IndexSpace::plane, SingleTaps::pooled);
+  Problem problem = job.problem;
+  problem.pooled = 0;
+  for (int a = 0; a < job.problem.pooled; ++a) {
+    const bool needed = a + 1 == job.problem.pooled && problem.pooled == 0;  // a layout has an axis
+    if (!needed && is_itself(job.problem.axis[at(a)])) continue;
+    problem.axes[at(problem.pooled)] = job.problem.axes[at(a)];
+    problem.axis[at(problem.pooled++)] = job.problem.axis[at(a)];
+  }
+  Tensor mask;
+  if (job.mask != nullptr)
+    mask = Tensor(const_cast<void*>(job.mask->data), job.mask->dtype, job.mask->shape, job.mask->pitch);
+  return make_layout(problem, problem.axis, job.x, job.y, job.mask != nullptr ? &mask : nullptr, IndexSpace::plane,
+                     SingleTaps::pooled);
 }
 
 }  // namespace
@@ -102,7 +117,8 @@ TapPlan::TapPlan(const Statistic& statistic, TapPairs taken)
   pairs = taken != TapPairs::none && (taken == TapPairs::any || last) && dense_x && job.mask == nullptr && lanes == 1 &&
           along.stride == 2 && along.kernel == 2 && along.dilation == 1 && job.problem.pool.footprint.empty();
   tile_outputs = kTileBytes / std::max<index_t>(1, across_taps * along.stride * lanes * in_bytes);
-  tile_outputs = std::min(along.out, std::clamp(pairs ? kMostTile : tile_outputs, kLeastTile, kMostTile));
+  tile_outputs = std::min(
+      along.out, std::clamp(pairs ? kMostTile : tile_outputs, std::max<index_t>(1, kLeastTile / lanes), kMostTile));
   tiles = (along.out + tile_outputs - 1) / tile_outputs;
   tile_outputs = (along.out + tiles - 1) / tiles;
   tiles = (along.out + tile_outputs - 1) / tile_outputs;

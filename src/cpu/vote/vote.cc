@@ -133,9 +133,6 @@ bool can_vote(const Statistic& job) {
   return problem.taps() <= kMostVoteTaps && TapPlan::can(job);
 }
 
-// Windows that reach beyond the input on most of a row are no rows.
-bool vote_pays(const Statistic&) { return true; }
-
 void run_vote(const Statistic& job, int threads) {
   const TapPlan plan(job, rule_of(job.problem).first ? TapPairs::in_order : TapPairs::any);
   parallel_for(plan.items(), plan.item_bytes(), threads, [&](index_t begin, index_t end) {

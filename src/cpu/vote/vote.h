@@ -6,7 +6,6 @@
 namespace oriel::cpu {
 
 bool can_vote(const Statistic& job);
-bool vote_pays(const Statistic& job);
 void run_vote(const Statistic& job, int threads);
 
 }  // namespace oriel::cpu

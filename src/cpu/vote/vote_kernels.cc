@@ -277,7 +277,7 @@ Vote vote_of(const VoteRule& rule, bool masked) {
   return rule.has_ignore ? &vote_sorted<T, kBoolean, false, true> : &vote_sorted<T, kBoolean, false, false>;
 }
 
-Vote vote(index_t bytes, bool boolean, const VoteRule& rule, bool masked) {
+Vote vote_of_width(index_t bytes, bool boolean, const VoteRule& rule, bool masked) {
   if (boolean) return vote_of<std::uint8_t, true>(rule, masked);
   switch (bytes) {
     case 1:
@@ -302,7 +302,7 @@ HWY_AFTER_NAMESPACE();
 
 namespace oriel::cpu {
 namespace {
-HWY_EXPORT(vote);
+HWY_EXPORT(vote_of_width);
 
 using VoteOf = Vote (*)(index_t bytes, bool boolean, const VoteRule& rule, bool masked);
 
@@ -324,7 +324,8 @@ void store_as(const void* from, index_t bytes, index_t n, const void* fill, void
 }  // namespace
 
 Vote vote_kernel(index_t bytes, bool boolean, const VoteRule& rule, bool masked) {
-  static const PerTarget<VoteOf> all{[](VoteOf& one, std::size_t which) { one = HWY_DISPATCH_TABLE(vote)[which]; }};
+  static const PerTarget<VoteOf> all{
+      [](VoteOf& one, std::size_t which) { one = HWY_DISPATCH_TABLE(vote_of_width)[which]; }};
   return all.active()(bytes, boolean, rule, masked);
 }
 

@@ -1,8 +1,9 @@
 // Gradients, term by term, plane by plane (S9).
+#include "cpu/gathered_gradient/gathered_gradient.h"
+
 #include "cpu/element/quotient.h"
-#include "cpu/gathered/gathered.h"
-#include "cpu/gathered/gradient_terms.h"
-#include "cpu/gathered/plane_walk.h"
+#include "cpu/gathered_gradient/gradient_terms.h"
+#include "cpu/gathered_gradient/plane_walk.h"
 #include "cpu/runtime/parallel.h"
 
 namespace oriel::cpu {
