@@ -10,9 +10,9 @@ bool is_unsigned(Dtype dtype) {
          dtype == Dtype::boolean;
 }
 
-class Forward {
+class StatisticForward {
  public:
-  explicit Forward(const Source& source)
+  explicit StatisticForward(const Source& source)
       : source_(source), p_(source.pooling), results_(result_dtype(p_, source.dtype)) {}
 
   Outcome run() {
@@ -239,7 +239,7 @@ std::size_t mode_of(const Pooling& p, const Taps& taps) {
 }
 
 Outcome forward(const Pooling& pooling, Dtype dtype, const void* x, const Beside& beside) {
-  return Forward({pooling, dtype, x, beside}).run();
+  return StatisticForward({pooling, dtype, x, beside}).run();
 }
 
 }  // namespace oriel::reference

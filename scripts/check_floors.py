@@ -47,7 +47,7 @@ MAY_USE = {
 # Wings of a part, lowest first; what lies beside the folders is above all.
 WINGS = {
     "src/cpu": [
-        {"runtime", "simd"},
+        {"runtime", "simd", "networks"},
         {"plan"},
         {"element"},
         {"lifted", "exact"},

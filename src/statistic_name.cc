@@ -13,16 +13,6 @@ namespace {
 
 [[noreturn]] void fail(const std::string& text) { throw Error("problem name: " + text); }
 
-struct MethodName {
-  Quantile method;
-  std::string_view text;
-};
-
-constexpr MethodName kMethods[] = {{Quantile::lower, "lower"},     {Quantile::higher, "higher"},
-                                   {Quantile::nearest, "nearest"}, {Quantile::midpoint, "midpoint"},
-                                   {Quantile::linear, "linear"},   {Quantile::inverted_cdf, "inverted_cdf"},
-                                   {Quantile::scipy, "scipy"}};
-
 std::string_view text_of(Quantile method) { return kMethods[static_cast<std::size_t>(method)].text; }
 
 bool is_number_character(char c) { return (c >= '0' && c <= '9') || c == '.' || c == '-' || c == '+'; }
@@ -183,25 +173,6 @@ std::string footprint_text(const Footprint& footprint) {
 }
 
 }  // namespace
-
-std::optional<Quantile> method_of(std::string_view text) {
-  for (const MethodName& m : kMethods)
-    if (m.text == text) return m.method;
-  return std::nullopt;
-}
-
-std::optional<Scalar> read_scalar(std::string_view text) {
-  const char* const end = text.data() + text.size();
-  std::int64_t whole = 0;
-  if (const auto [at, error] = std::from_chars(text.data(), end, whole); error == std::errc() && at == end)
-    return whole;
-  std::uint64_t large = 0;
-  if (const auto [at, error] = std::from_chars(text.data(), end, large); error == std::errc() && at == end)
-    return large;
-  double real = 0;
-  if (const auto [at, error] = read_real(text, real); error == std::errc() && at == end && !text.empty()) return real;
-  return std::nullopt;
-}
 
 bool parse_statistic_op(std::string_view word, Pool& pool) {
   for (const Op op : kPlainOps) {

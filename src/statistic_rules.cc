@@ -99,61 +99,6 @@ bool holds(const Scalar& value) {
 
 }  // namespace
 
-Family family_of(Op op) {
-  switch (op) {
-#define ORIEL_OP(name, family) \
-  case Op::name:               \
-    return Family::family;
-#include "oriel/ops.def"
-#undef ORIEL_OP
-  }
-  name(op);  // throws for a value that names no op
-  return {};
-}
-
-bool selects_tap(const Pool& pool) {
-  switch (pool.op) {
-    case Op::max:
-    case Op::min:
-    case Op::first:
-    case Op::centre:
-    case Op::mode:
-      return true;
-    case Op::median:
-    case Op::quantile:
-      return pool.method != Quantile::midpoint && pool.method != Quantile::linear;
-    default:
-      return false;
-  }
-}
-
-bool has_weights(const Pool& pool) {
-  switch (pool.op) {
-    case Op::sum:
-    case Op::avg:
-    case Op::var:
-    case Op::std:
-    case Op::rms:
-    case Op::mode:
-      return true;
-    case Op::median:
-    case Op::quantile:
-      return pool.method == Quantile::inverted_cdf && !pool.rank;
-    default:
-      return false;
-  }
-}
-
-bool has_gradient(const Pool& pool) {
-  switch (family_of(pool.op)) {
-    case Family::count:
-    case Family::vote:
-      return false;
-    default:
-      return true;
-  }
-}
-
 index_t needed_taps(const Pool& pool) {
   switch (pool.op) {
     case Op::max:

@@ -37,6 +37,7 @@ class _Moving:
     """The checked arguments of a call: floats, and a window of `width` along `axis` with at least `least` numbers."""
 
     x: NDArray[Any]
+    dtype: np.dtype[Any]  # of the result: that of floats, in their byte order
     width: int
     least: int
     axis: int
@@ -56,8 +57,9 @@ def _moving(name: str, a: ArrayLike, window: int, min_count: int | None, axis: i
     x = np.asarray(a)
     if x.ndim == 0:
         raise ValueError(f"{name}: a must have an axis, but is a single number")
+    dtype = x.dtype if x.dtype.kind == "f" else np.dtype(np.float64)
     if x.dtype.name not in ("float16", "float32", "float64") or not x.dtype.isnative:
-        x = x.astype(np.float64 if x.dtype.kind != "f" or x.dtype.itemsize > 8 else x.dtype.newbyteorder("="))
+        x = x.astype(np.float64 if dtype.itemsize > 8 else dtype.newbyteorder("="))
     if axis is None:
         raise ValueError(f"{name}: axis must be an int, but is None")
     along, width = operator.index(axis), operator.index(window)
@@ -69,15 +71,15 @@ def _moving(name: str, a: ArrayLike, window: int, min_count: int | None, axis: i
     least = width if min_count is None else operator.index(min_count)
     if not 1 <= least <= width:
         raise ValueError(f"{name}: min_count must be in 1 to {width}, the window, but is {least}")
-    return _Moving(x, width, least, along % x.ndim)
+    return _Moving(x, dtype, width, least, along % x.ndim)
 
 
 def _moved(name: str, op: Any, a: ArrayLike, window: int, min_count: int | None, axis: int,
            options: dict[str, Any] | None = None) -> NDArray[Any]:
     m = _moving(name, a, window, min_count, axis)
     if m.x.size == 0:
-        return np.empty_like(m.x)
-    return _core.statistic(m.pool(op), {**(options or {}), "min_count": m.least}, m.x)
+        return np.empty(m.x.shape, m.dtype)
+    return _core.statistic(m.pool(op), {**(options or {}), "min_count": m.least}, m.x).astype(m.dtype, copy=False)
 
 
 def move_sum(a: ArrayLike, window: int, min_count: int | None = None, axis: int = -1) -> NDArray[Any]:
@@ -117,7 +119,8 @@ def _spread(name: str, op: Any, a: ArrayLike, window: int, min_count: int | None
     if freedom < 0:
         raise ValueError(f"{name}: ddof must be >= 0, but is {freedom}")
     if freedom >= operator.index(window):  # no window has enough elements
-        return np.full_like(_moving(name, a, window, min_count, axis).x, np.nan)
+        m = _moving(name, a, window, min_count, axis)
+        return np.full(m.x.shape, np.nan, m.dtype)
     return _moved(name, op, a, window, min_count, axis, {"ddof": freedom})
 
 
@@ -142,10 +145,10 @@ def move_var(a: ArrayLike, window: int, min_count: int | None = None, axis: int 
 def _extremum(name: str, op: Any, a: ArrayLike, window: int, min_count: int | None, axis: int) -> NDArray[Any]:
     m = _moving(name, a, window, min_count, axis)
     if m.x.size == 0:
-        return np.empty_like(m.x)
+        return np.empty(m.x.shape, m.dtype)
     y = _core.forward(m.pool(op), m.x, None)
     y[m.too_few()] = np.nan
-    return y
+    return y.astype(m.dtype, copy=False)
 
 
 def move_min(a: ArrayLike, window: int, min_count: int | None = None, axis: int = -1) -> NDArray[Any]:
@@ -162,11 +165,11 @@ def _place(name: str, op: Any, a: ArrayLike, window: int, min_count: int | None,
     """How far back the extremum is."""
     m = _moving(name, a, window, min_count, axis)
     if m.x.size == 0:
-        return np.empty_like(m.x)
+        return np.empty(m.x.shape, m.dtype)
     # Backwards the last extremum is the first one, which S4 chooses.
     backwards = (slice(None),) * m.axis + (slice(None, None, -1),)
     _, taps = _core.forward_indices(m.pool(op, True), np.ascontiguousarray(m.x[backwards]), "window")
-    places = taps[backwards].astype(m.x.dtype)
+    places = taps[backwards].astype(m.dtype)
     places[m.too_few()] = np.nan
     return places
 
@@ -203,7 +206,7 @@ def move_rank(a: ArrayLike, window: int, min_count: int | None = None, axis: int
     with np.errstate(invalid="ignore"):
         rank = np.where(numbers > 0, 2 * below / np.maximum(numbers, 1) - 1, 0)
     rank[(x != x) | (numbers + 1 < m.least)] = np.nan
-    return np.moveaxis(rank, -1, m.axis).astype(m.x.dtype)
+    return np.moveaxis(rank, -1, m.axis).astype(m.dtype)
 
 
 def __getattr__(name: str) -> Any:

@@ -192,7 +192,7 @@ def edge_value(name: str, cval: Any, dtype: np.dtype[Any], windows: list[Window]
     """`cval` in the input's dtype, 0 if no mode needs it. Truncation is monotone: it commutes with max and min."""
     if all(window.mode != "constant" for window in windows):
         return dtype.type(0)
-    if np.size(cval) != 1 or np.iscomplexobj(cval):
+    if np.size(cval) != 1 or np.asarray(cval).dtype.kind not in "fiub":
         raise ValueError(f"{name}: cval must be one real number, but is {cval!r}")
     value = np.asarray(cval).item()
     if dtype.kind not in "iu":

@@ -14,6 +14,14 @@ MODULES = {
     "oriel.keras": "Keras",
     "oriel.onnx": "ONNX",
     "oriel.mpi": "Distributed tensors over MPI",
+    "oriel.valid_taps": "Which elements count",
+    "oriel.ndimage": "SciPy's filters",
+    "oriel.skimage": "scikit-image's filters and morphology",
+    "oriel.cv2": "OpenCV's median",
+    "oriel.bottleneck": "bottleneck's moving windows",
+    "oriel.local": "Local statistics and filters",
+    "oriel.xarray": "xarray",
+    "oriel.dask": "Dask",
     "oriel.tile": "Kernels for tile accelerators",
     "oriel.threadpool": "Threads: threadpoolctl",
     "oriel.docs": "These pages",
@@ -26,6 +34,8 @@ GUIDES = {
 GROUPS = {
     "oriel": (
         ("Pools over any axes", r"Pool|(max|min|avg|sum|lp)_pool"),
+        ("Order, variance and other statistics of valid elements", r"(all|any|centre|count|first|geo|harm|lse|median|midrange|mode|nunique|prod|quantile|range|rms|soft|std|var)_pool"),
+        ("Shapes of windows", r"ball|diamond|disk|ellipse|line|octagon|octahedron"),
         ("Pools over the last one, two or three axes", r"(max|min|avg|sum|lp)_pool[123]d"),
         ("Adaptive and global pools", r"(adaptive|global)_.*"),
         ("Gradients and unpooling", r".*_backward|max_unpool.*"),

@@ -34,6 +34,7 @@
 #include "cpu/soft/soft.h"
 #include "cpu/sum_gradient/adjoint_rows.h"
 #include "cpu/sum_gradient/shares.h"
+#include "cpu/valid_blocks/valid_blocks.h"
 #include "cpu/vote/vote.h"
 #include "fmt/format.h"
 #include "fmt/ranges.h"
@@ -118,13 +119,17 @@ constexpr Strategy<Gradient> kIndexedGradients[] = {
 constexpr Strategy<Statistic> kStatistics[] = {
     {"histogram", &can_histogram, &histogram_pays, &run_histogram,
      "medians and quantiles of bytes in large windows: columns are counted, 31x31 by a network took 4 times as long"},
+    {"valid_blocks", &can_valid_blocks, &valid_blocks_pay, &run_valid_blocks,
+     "sums, averages, extrema and counts of few taps: one pass over rows; maxima of 2x2 with a mask took 60 times as "
+     "long"},
     {"networks", &can_rank_rows, &rank_rows_pays, &run_rank_rows,
      "medians and quantiles without a mask: networks over rows, which share sorted columns: 3x3 of bytes took 300 "
      "times as long"},
     {"masked_networks", &can_rank_taps, &rank_taps_pays, &run_rank_taps,
      "the same with a mask, at most 128 taps: a network for the taps of windows beside each other"},
     {"vote", &can_vote, &always, &run_vote,
-     "modes and numbers of distinct integers, at most 64 taps: sorted in vectors of windows; 2x2x2 took 80 times as long"},
+     "modes and numbers of distinct integers, at most 64 taps: sorted in vectors of windows; 2x2x2 took 80 times as "
+     "long"},
     {"moments", &can_moments, &always, &run_moments,
      "sums, counts, variances and the like over box windows: rows of states are folded axis by axis"},
     {"exponentials", &can_soft, &always, &run_soft,

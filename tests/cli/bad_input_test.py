@@ -87,7 +87,7 @@ def test_other_files(refusal, tmp_path):
         (["-k", "3"], "but on axis 0 it spans 3 and the padded input is 2; no axes are named, so all 4 are pooled"),
         (["-k", "3x3"], "kernel must have 1 value or one per pooled axis (4), but has 2; no axes are named, so all 4 are pooled (axes -2, -1 are"),
         (["-k", "2", "-d", "9223372036854775807"], "must stay below 2^63 together"),
-        (["-k", "2", "--op", "mean"], "--op: mean not in {max,min,avg,sum,lp}"),
+        (["-k", "2", "--op", "mean"], "--op: mean not in {max,min,avg,sum,lp,"),
         (["-k", "2", "--divisor", "3"], "divisor is only for avg_pool"),
         (["-k", "2", "--op", "avg", "--divisor", "0"], "--divisor: '0' is not understood; allowed: a whole number >= 1"),
         (["-k", "2", "--op", "lp", "--norm", "0.5"], "--norm: '0.5' is not understood; allowed: a number >= 1, or inf"),

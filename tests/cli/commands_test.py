@@ -18,7 +18,7 @@ COMMANDS = ["pool", "check", "explain", "bench", "scale", "tile", "info", "compl
 def test_info(oriel):
     info = json.loads(oriel("info", "--json").stdout)
     assert info["target"] in info["targets"] and info["threads"] >= 1
-    assert info["ops"] == ["max", "min", "avg", "sum", "lp"] and len(info["dtypes"]) == 13
+    assert info["ops"][:5] == ["max", "min", "avg", "sum", "lp"] and len(info["ops"]) == 24 and len(info["dtypes"]) == 13
     assert info["hdf5"] is None or info["hdf5"].startswith("1.")
     assert list(info["kernels"]) == info["targets"]
     for name, of in info["kernels"].items():  # AVX2, AVX-512 by any name of Highway's, and NEON have them all
@@ -93,6 +93,9 @@ def test_every_example_of_the_help_is_understood(oriel, tmp_path):
     from PIL import Image
     Image.fromarray(np.zeros((64, 64, 3), "u1"), "RGB").save(tmp_path / "photo.jpg")
     np.save(tmp_path / "x.npy", np.zeros((2, 3, 16, 16), "f4"))
+    np.save(tmp_path / "labels.npy", np.zeros((8, 8), "u4"))
+    np.save(tmp_path / "dem.npy", np.zeros((64, 64), "f4"))
+    Image.fromarray(np.zeros((16, 16, 3), "u1"), "RGB").save(tmp_path / "photo.png")
     np.savez(tmp_path / "volume.npz", t1=np.zeros((8, 8, 8), "f4"))
     with h5py.File(tmp_path / "v.h5", "w") as file:
         file["data"] = np.zeros((8, 8, 8), "f4")

@@ -5,20 +5,24 @@ from __future__ import annotations
 import importlib.metadata
 from collections.abc import Iterable
 
+import suite_differences
 import torch_differences
 from jax_lists import WINDOWS
 from tally import Tally
 
-PEERS = {"PyTorch": "torch", "JAX": "jax", "flax": "flax"}
+PEERS = {"PyTorch": "torch", "JAX": "jax", "flax": "flax", "SciPy": "scipy", "bottleneck": "Bottleneck"}
 
 _REASONS = [reason for reason, _ in (*torch_differences.REASONS, *torch_differences.ACCEPTED)]
+_REASONS += suite_differences.REASONS
 LETTERS = {reason: chr(ord("a") + number) for number, reason in enumerate(_REASONS)}
+SUITES = ("SciPy", "bottleneck")  # parts that are test files
 COLUMNS = "| Test | Run on | Cases | Passed | Known difference | Failed |\n| --- | --- | ---: | ---: | --- | ---: |"
 
 INTRODUCTION = """# Peers' own tests, run with Oriel
 
 PyTorch and JAX test their pooling functions with lists of calls. Here Oriel runs the same calls instead of the peer's
-function, and the results are compared. The program is in `tests/conformance`; `make test` runs all of it and fails on
+function, and the results are compared. SciPy's and bottleneck's test files run as they are, with Oriel's functions under
+the peer's names. The program is in `tests/conformance`; `make test` runs all of it and fails on
 any difference that has no reason below, and if a number of cases differs from this page. (The number of known
 differences depends on the processor, as PyTorch's rounding does.) After a change, write the page
 again:
@@ -68,6 +72,21 @@ all of them run), `lax_autodiff_test.py`, and the pools of `batching_test.py`, `
 """
 
 
+SCIENCE = """## SciPy and bottleneck
+
+`scipy/ndimage/tests/test_filters.py` and `test_morphology.py`, and `bottleneck/tests/move_test.py`, run by pytest after
+every function of `oriel.ndimage` and `oriel.bottleneck` has taken the place of SciPy's and bottleneck's. Counted are the
+tests in which one of them was called, a row for all tests of a name before its number. "Handed on" are tests with a call
+that Oriel leaves to SciPy: functions that are no pools, structures that are not flat, complex arrays.
+
+A test of errors that fails is run once more with `pytest.raises` taking ValueError, TypeError and RuntimeError for each
+other, if the text begins with the name of Oriel's function. The other known differences are named test by test in
+`tests/conformance/suite_differences.py`.
+
+scikit-image's tests are not in its wheel. `suite_run.scikit_image(FOLDER)` runs them from its source.
+"""
+
+
 def known(tally: Tally) -> str:
     """`12 a, 3 b`: cases and the reason's letter."""
     return ", ".join(f"{tally.known[reason]} {letter}" for reason, letter in LETTERS.items() if tally.known[reason])
@@ -113,8 +132,10 @@ def render(tallies: list[Tally]) -> str:
         "\n".join(reasons) + "\n",
         TORCH,
         *(section(part, tallies) for part in parts if part.startswith("PyTorch")),
+        SCIENCE,
+        *(section(part, tallies) for part in parts if part.startswith(SUITES)),
         JAX,
-        *(section(part, tallies) for part in parts if not part.startswith("PyTorch")),
+        *(section(part, tallies) for part in parts if not part.startswith(("PyTorch", *SUITES))),
     ]
     if failures:
         blocks += ["## Failed\n", "\n".join(failures) + "\n"]

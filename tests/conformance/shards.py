@@ -50,6 +50,12 @@ def _lists() -> list[Tally]:
     return [tally for run in runs for tally in run()]
 
 
+def _suite(name: str) -> list[Tally]:
+    import suite_run
+
+    return suite_run.run_suite(getattr(suite_run, name.upper()))
+
+
 def _custom(op: str) -> list[Tally]:
     import jax_gradients
 
@@ -90,6 +96,8 @@ SHARDS: dict[str, Callable[[], list[Tally]]] = {
     "torch_max_pool3d": partial(_operators, lambda name: name in ("max_pool3d", "max_pool2d_with_indices_backward")),
     "torch_max_unpool": partial(_operators, lambda name: "unpool" in name),
     "torch_modules": _modules,
+    "scipy": partial(_suite, "scipy"),
+    "bottleneck": partial(_suite, "bottleneck"),
     "jax_lists": _lists,
     **{f"jax_custom_{op}": partial(_custom, op) for op in OPS},
     "jax_gradients_add_2d": partial(_gradients, "add", rank=2),

@@ -108,6 +108,12 @@ def test_differs_no_error_is_carried_on():
     assert np.isfinite(ours.move_sum(a, 2)[2:]).all()
 
 
+def test_differs_a_nan_is_no_extremum():
+    """bottleneck gives 0, the place of the NaN."""
+    a = np.array([-np.inf, np.nan])
+    assert ours.move_argmax(a, 2, 1).tolist() == [0, 1] and ours.move_argmin(-a, 2, 1).tolist() == [0, 1]
+
+
 def test_infinities():
     a = np.array([1, np.inf, -np.inf, 2, 3])
     np.testing.assert_array_equal(ours.move_max(a, 2), [np.nan, np.inf, np.inf, 2, 3])

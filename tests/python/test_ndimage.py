@@ -33,7 +33,7 @@ def random_problem(rng, rank=None, largest=7):
     arguments = dict(mode=str(rng.choice(MODES)), axes=axes, cval=float(rng.integers(0, 90)))
     arguments["origin"] = [int(rng.integers(-(k // 2), (k - 1) // 2 + 1)) if rng.random() < 0.4 else 0 for k in size]
     if rng.random() < 0.5:
-        footprint = rng.random(size) < 0.6
+        footprint = rng.random([size[i] for i in np.argsort(axes or range(rank))]) < 0.6  # in the order of the array
         footprint.flat[rng.integers(footprint.size)] = True
         return shape, arguments | dict(footprint=footprint)
     return shape, arguments | dict(size=size)
@@ -106,7 +106,8 @@ def test_morphology(seed):
         x = random_array(rng, shape, i)
         kind = rng.integers(3)
         if kind == 1 and "size" in arguments:
-            arguments["structure"] = np.zeros(arguments.pop("size"))
+            arguments["structure"] = np.zeros(in_order(arguments, len(shape))["size"])
+            del arguments["size"]
         elif kind == 2 and "size" in arguments and arguments["axes"] is None:
             arguments["structure"] = rng.integers(0, 3, arguments.pop("size"))
         for name in MORPHOLOGY:
@@ -187,6 +188,8 @@ def test_vectorized(function, seed, monkeypatch):
             arguments["mode"] = "reflect"
         if "constant" not in arguments["mode"]:
             del arguments["cval"]
+        if "footprint" in arguments and arguments["axes"]:  # here in the order of axes
+            arguments["footprint"] = arguments["footprint"].transpose(np.argsort(np.argsort(arguments["axes"])))
         if i % 4 == 0 and max(arguments.get("size", (9,))) <= min(shape):
             del arguments["origin"]
             arguments.update(mode="valid", cval=None)

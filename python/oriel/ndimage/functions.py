@@ -220,8 +220,9 @@ def vectorized_filter(input: ArrayLike, function: Callable[..., Any], *, size: i
     """
     name = "vectorized_filter"
     x = np.asarray(input)
-    usable = x.size > 0 and x.ndim > 0 and x.dtype.name in ENGINE_DTYPES and np.ndim(batch_memory) == 0
-    reducer = _reducer(function) if usable and batch_memory > 0 else None
+    usable = x.size > 0 and x.ndim > 0 and x.dtype.name in ENGINE_DTYPES
+    usable = usable and isinstance(batch_memory, (int, float, np.number)) and batch_memory > 0
+    reducer = _reducer(function) if usable else None
     dtype = None if reducer is None else _result_dtype(function, x.dtype)
     shape = {"cval": cval, "origin": origin, "axes": axes}
     if reducer is not None and dtype is not None and (cval is None or mode in ("constant", "grid-constant")):

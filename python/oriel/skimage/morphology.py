@@ -21,8 +21,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from oriel.array_types import Op
 from oriel.filters import extremum_filter
-from oriel.footprints import ball, diamond, disk, ellipse, octagon, octahedron
 from oriel.others import attribute_of
+from oriel.skimage.shapes import ball, diamond, disk, ellipse, octagon, octahedron
 
 __all__ = [
     "ball",

@@ -16,49 +16,104 @@ namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 namespace {  // other files have such names, too
 
-template <class K>
-HWY_INLINE void exchange_both(const K* HWY_RESTRICT a, const K* HWY_RESTRICT b, index_t n, K* low, K* high) {
-  const hn::ScalableTag<K> d;
-  const index_t lanes = static_cast<index_t>(hn::Lanes(d));
-  index_t i = 0;
-  for (; i + lanes < n; i += 2 * lanes) {
-    const auto a0 = hn::LoadU(d, a + i), b0 = hn::LoadU(d, b + i);
-    const auto a1 = hn::LoadU(d, a + i + lanes), b1 = hn::LoadU(d, b + i + lanes);
-    hn::StoreU(hn::Min(a0, b0), d, low + i);
-    hn::StoreU(hn::Max(a0, b0), d, high + i);
-    hn::StoreU(hn::Min(a1, b1), d, low + i + lanes);
-    hn::StoreU(hn::Max(a1, b1), d, high + i + lanes);
-  }
-  for (; i < n; i += lanes) {
-    const auto a0 = hn::LoadU(d, a + i), b0 = hn::LoadU(d, b + i);
-    hn::StoreU(hn::Min(a0, b0), d, low + i);
-    hn::StoreU(hn::Max(a0, b0), d, high + i);
-  }
+// a and b become the lesser and the greater.
+template <class V>
+HWY_INLINE void sort_two(V& a, V& b) {
+  const V lesser = hn::Min(a, b);
+  b = hn::Max(a, b);
+  a = lesser;
 }
 
-template <bool kLow, class K>
-HWY_INLINE void keep_one(const K* a, const K* b, index_t n, K* to) {
+// One step of a network: its values stay in registers between its exchanges.
+template <std::size_t kShape, class K>
+HWY_INLINE void run_step(const Exchange& step, const void* const* rows, index_t lanes) {
+  constexpr ExchangeShape kHow = kExchangeShapes[kShape];
   const hn::ScalableTag<K> d;
-  const index_t lanes = static_cast<index_t>(hn::Lanes(d));
-  for (index_t i = 0; i < n; i += lanes) {
-    const auto a0 = hn::LoadU(d, a + i), b0 = hn::LoadU(d, b + i);
-    hn::StoreU(kLow ? hn::Min(a0, b0) : hn::Max(a0, b0), d, to + i);
+  const K* from[4] = {};
+  K* to[4] = {};
+  for (std::size_t w = 0; w < kHow.wires; ++w) {
+    from[w] = static_cast<const K*>(rows[step.in[w]]) + step.shift[w];
+    if (step.out[w] != kNoRow) to[w] = static_cast<K*>(const_cast<void*>(rows[step.out[w]]));
+  }
+  const index_t width = static_cast<index_t>(hn::Lanes(d)), n = lanes + step.extra;
+  for (index_t i = 0; i < n; i += width) {
+    hn::Vec<decltype(d)> v0 = hn::LoadU(d, from[0] + i), v1 = hn::LoadU(d, from[1] + i), v2 = v0, v3 = v0;
+    if constexpr (kHow.wires > 2) v2 = hn::LoadU(d, from[2] + i);
+    if constexpr (kHow.wires > 3) v3 = hn::LoadU(d, from[3] + i);
+    sort_two(v0, v1);
+    const auto then = [&]<int kA, int kB>() HWY_ATTR {
+      auto& a = [&]() HWY_ATTR -> auto& {
+        if constexpr (kA == 0)
+          return v0;
+        else if constexpr (kA == 1)
+          return v1;
+        else
+          return v2;
+      }
+      ();
+      auto& b = [&]() HWY_ATTR -> auto& {
+        if constexpr (kB == 2)
+          return v2;
+        else
+          return v3;
+      }
+      ();
+      sort_two(a, b);
+    };
+    if constexpr (kHow.exchanges > 1) then.template operator()<kHow.then[0], kHow.then[1]>();
+    if constexpr (kHow.exchanges > 2) then.template operator()<kHow.then[2], kHow.then[3]>();
+    if (to[0] != nullptr) hn::StoreU(v0, d, to[0] + i);
+    if (to[1] != nullptr) hn::StoreU(v1, d, to[1] + i);
+    if constexpr (kHow.wires > 2)
+      if (to[2] != nullptr) hn::StoreU(v2, d, to[2] + i);
+    if constexpr (kHow.wires > 3)
+      if (to[3] != nullptr) hn::StoreU(v3, d, to[3] + i);
   }
 }
 
 template <class K>
 void exchange(const Selection& selection, const void* const* rows, index_t lanes) {
-  const auto to = [&](std::uint32_t row) { return static_cast<K*>(const_cast<void*>(rows[row])); };
   for (const Exchange& step : selection.steps) {
-    const K* a = static_cast<const K*>(rows[step.a]) + step.a_shift;
-    const K* b = static_cast<const K*>(rows[step.b]) + step.b_shift;
-    const index_t n = lanes + step.extra;
-    if (step.high == kNoRow) {
-      keep_one<true>(a, b, n, to(step.low));
-    } else if (step.low == kNoRow) {
-      keep_one<false>(a, b, n, to(step.high));
-    } else {
-      exchange_both(a, b, n, to(step.low), to(step.high));
+    switch (step.shape) {
+      case 0:
+        run_step<0, K>(step, rows, lanes);
+        break;
+      case 1:
+        run_step<1, K>(step, rows, lanes);
+        break;
+      case 2:
+        run_step<2, K>(step, rows, lanes);
+        break;
+      case 3:
+        run_step<3, K>(step, rows, lanes);
+        break;
+      case 4:
+        run_step<4, K>(step, rows, lanes);
+        break;
+      case 5:
+        run_step<5, K>(step, rows, lanes);
+        break;
+      case 6:
+        run_step<6, K>(step, rows, lanes);
+        break;
+      case 7:
+        run_step<7, K>(step, rows, lanes);
+        break;
+      case 8:
+        run_step<8, K>(step, rows, lanes);
+        break;
+      case 9:
+        run_step<9, K>(step, rows, lanes);
+        break;
+      case 10:
+        run_step<10, K>(step, rows, lanes);
+        break;
+      case 11:
+        run_step<11, K>(step, rows, lanes);
+        break;
+      case 12:
+        run_step<12, K>(step, rows, lanes);
+        break;
     }
   }
 }
@@ -152,6 +207,77 @@ void store(const void* keys, index_t n, void* y) {
   }
 }
 
+// Three sorted columns of a row of windows.
+template <class V>
+struct Columns {
+  V low[3], middle[3], high[3];
+};
+
+// The median is that of the greatest low, the median middle and the least high one.
+template <class V>
+HWY_INLINE V median_of_columns(const Columns<V>& c) {
+  V low = hn::Max(hn::Max(c.low[0], c.low[1]), c.low[2]), high = hn::Min(hn::Min(c.high[0], c.high[1]), c.high[2]);
+  V first = c.middle[0], second = c.middle[1];
+  sort_two(first, second);
+  V middle = hn::Max(first, hn::Min(second, c.middle[2]));
+  sort_two(low, middle);
+  return hn::Max(low, hn::Min(middle, high));
+}
+
+// A column of a sorted pair and a third one.
+template <class V>
+HWY_INLINE void put_column(V third, V less, V greater, Columns<V>& c, std::size_t at) {
+  c.low[at] = hn::Min(third, less);
+  const V rest = hn::Max(third, less);
+  c.middle[at] = hn::Min(rest, greater);
+  c.high[at] = hn::Max(rest, greater);
+}
+
+template <class T, bool kTwo, class D>
+HWY_INLINE void median_at(D d, const MedianRows& m, index_t i, hn::TFromD<D>* y0, hn::TFromD<D>* y1) {
+  using V = hn::Vec<D>;
+  Columns<V> first, second;
+  for (std::size_t t = 0; t < 3; ++t) {
+    const auto row = [&](std::size_t r) HWY_ATTR {
+      return hn::LoadU(d, static_cast<const hn::TFromD<D>*>(m.rows[r]) + i + static_cast<index_t>(t) * m.step);
+    };
+    V less = row(1), greater = row(2);
+    sort_two(less, greater);
+    put_column(row(0), less, greater, first, t);
+    if constexpr (kTwo) put_column(row(3), less, greater, second, t);
+  }
+  hn::StoreU(bits_of<T>(d, median_of_columns(first)), d, y0);
+  if constexpr (kTwo) hn::StoreU(bits_of<T>(d, median_of_columns(second)), d, y1);
+}
+
+template <class T, bool kTwo, bool kFar>
+HWY_INLINE void median_rows(const MedianRows& m) {
+  using K = key_t<T>;
+  const hn::ScalableTag<K> d;
+  const index_t width = static_cast<index_t>(hn::Lanes(d));
+  auto *y0 = static_cast<K*>(m.y[0]), *y1 = static_cast<K*>(m.y[1]);
+  index_t i = 0;
+  for (; i + width <= m.lanes; i += width) {
+    if constexpr (kFar) {  // rows apart from each other are not foreseen by the hardware
+      for (std::size_t r = 0; r < (kTwo ? 2 : 1); ++r)
+        __builtin_prefetch(reinterpret_cast<const char*>(static_cast<const K*>(m.rows[r + 2]) + i) + m.ahead, 0, 2);
+    }
+    median_at<T, kTwo>(d, m, i, y0 + i, kTwo ? y1 + i : nullptr);
+  }
+  if (i == m.lanes) return;
+  HWY_ALIGN K last[2][hn::MaxLanes(d)];
+  median_at<T, kTwo>(d, m, i, last[0], last[1]);
+  const std::size_t rest = static_cast<std::size_t>(m.lanes - i) * sizeof(K);
+  std::memcpy(y0 + i, last[0], rest);
+  if constexpr (kTwo) std::memcpy(y1 + i, last[1], rest);
+}
+
+template <class T>
+void median_of_nine(const MedianRows& m) {
+  if (m.outputs < 2) return median_rows<T, false, false>(m);
+  m.ahead != 0 ? median_rows<T, true, true>(m) : median_rows<T, true, false>(m);
+}
+
 // The first n of the lanes that d has.
 template <class D>
 HWY_INLINE hn::Vec<D> load_some(D d, const hn::TFromD<D>* from, std::size_t n) {
@@ -242,7 +368,7 @@ void pad(const TapLanes& lanes, const void* low) {
 
 RankKernels rank_kernels(Dtype dtype) {
   return visit(dtype, []<class T>() -> RankKernels {
-    return {&exchange<key_t<T>>, &load<T>, &store<T>, &gather<T>, &pad<T>};
+    return {&exchange<key_t<T>>, &median_of_nine<T>, &load<T>, &store<T>, &gather<T>, &pad<T>};
   });
 }
 

@@ -1,6 +1,7 @@
 #include "cpu/rank/rank_plan.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <mutex>
 
@@ -13,6 +14,11 @@ namespace {
 constexpr std::size_t kMostKept = 512;  // networks
 
 constexpr std::size_t at(index_t i) { return static_cast<std::size_t>(i); }
+
+bool has_nan_as_nodata(const Problem& problem) {
+  const auto* nodata = problem.pool.nodata ? std::get_if<double>(&*problem.pool.nodata) : nullptr;
+  return nodata != nullptr && std::isnan(*nodata);
+}
 
 Range full_of(const RankAxis& axis) { return axis.number < 0 ? Range{0, 1} : axis.axis.full(); }
 
@@ -36,11 +42,15 @@ std::shared_ptr<const Selection> selection_of(const SelectionWindow& w) {
   return kept.try_emplace(std::move(key), std::move(made)).first->second;
 }
 
+bool leaves_out_nan(const Problem& problem) {
+  return is_floating(problem.dtype) && (problem.pool.nan == NanPolicy::omit || has_nan_as_nodata(problem));
+}
+
 Unwanted unwanted_of(const Problem& problem) {
   const Pool& pool = problem.pool;
   Unwanted unwanted;
   unwanted.nan = is_floating(problem.dtype);
-  if (pool.nodata) {
+  if (pool.nodata && !has_nan_as_nodata(problem)) {
     unwanted.value = true;
     visit(problem.dtype, [&]<class T>() {
       T value{};

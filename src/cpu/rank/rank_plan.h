@@ -17,6 +17,9 @@ struct RankNetwork {
 /// A network is made once for all calls with the same windows.
 std::shared_ptr<const Selection> selection_of(const SelectionWindow& window);
 
+/// Whether NaN is not valid, by its policy or as nodata.
+bool leaves_out_nan(const Problem& problem);
+
 /// Nothing is valid that these keys have: NaN, nodata.
 Unwanted unwanted_of(const Problem& problem);
 

@@ -7,6 +7,7 @@
 #include "cpu/rank/rank_taps.h"
 #include "cpu/rank/row_ranker.h"
 #include "cpu/runtime/parallel.h"
+#include "cpu/simd/stream.h"
 
 namespace oriel::cpu {
 namespace {
@@ -107,6 +108,7 @@ void run_rank_rows(const Statistic& job, int threads) {
       ranker.run(place / slices, plan.deep.begin + place % slices, {band, band + some});
       begin += some;
     }
+    finish_stream();
   });
   run_borders(job, threads);
 }

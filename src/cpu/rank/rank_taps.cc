@@ -82,7 +82,6 @@ class TapRanker {
     nan_ = take_row();
     low_ = take_row();
     for (std::byte*& row : found_) row = take_row();
-    lead_ = detail::quantile_count(pool_) > 1 ? plan.job.y.pitch[0] * bytes_ : 0;
   }
 
   void operator()(const TapRun& run) {
@@ -94,7 +93,7 @@ class TapRanker {
       if (run.masks != nullptr) masks_[lanes.count] = run.masks[t];
       here_[lanes.count++] = run.taps[t];
     }
-    lanes.omits = plan_.job.omits();
+    lanes.omits = leaves_out_nan(problem_);
     lanes.keys = reinterpret_cast<void* const*>(keys_.data());
     lanes.valid = valid_;
     lanes.nan = nan_;
@@ -180,7 +179,7 @@ class TapRanker {
   const std::array<std::byte, 8> fill_;
   Arena& arena_;
   Unwanted unwanted_;
-  index_t lanes_ = 0, lead_ = 0;
+  index_t lanes_ = 0;
   const void** here_;
   const void** masks_;
   std::vector<std::byte*> keys_, scratch_;

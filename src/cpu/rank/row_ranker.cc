@@ -13,7 +13,9 @@ namespace {
 
 constexpr index_t kScratchBytes = index_t{32} << 10;  // rows of a network stay in the first cache
 constexpr index_t kMostVectors = 64;                  // of a chunk
-constexpr index_t kLeastVectors = 4;                  // fewer are not worth the reading of a step
+constexpr index_t kLeastVectors = 16;                 // the reading of a step takes as long as three
+
+constexpr index_t kFarBytes = 2048;  // of a row: by shorter ones the next is foreseen by the hardware
 
 constexpr std::size_t at(index_t i) { return static_cast<std::size_t>(i); }
 
@@ -23,31 +25,10 @@ bool is_own_key(Dtype dtype) {
 
 }  // namespace
 
-RowRanker::RowRanker(const RankPlan& plan, Arena& arena) : plan_(plan), copy_(strided_copy()) {
+RowRanker::RowRanker(const RankPlan& plan, Arena& arena) : plan_(plan), copy_(strided_copy()), split_(split_phases()) {
+  take_rows(arena);
   const RankLayout& layout = plan.layout;
-  const index_t vector = kRankVectorBytes / plan.bytes;
-  index_t scratch = 0, inputs = 1, reach = 0, outputs = 1;
-  for (const RankNetwork* n : {&plan.network, &plan.rest}) {
-    if (!n->selection) continue;
-    scratch = std::max<index_t>(scratch, n->selection->scratch);
-    inputs = std::max<index_t>(inputs, n->selection->inputs);
-    reach = std::max<index_t>(reach, n->selection->reach);
-    outputs = std::max(outputs, n->outputs);
-  }
-  row_count_ = layout.down.axis.kernel + outputs - 1;
-  const index_t all = plan.along.size() * plan.lane_step, rows = scratch + inputs;
-  const index_t least = std::max(kLeastVectors * vector, 2 * reach), most = std::max(least, kMostVectors * vector);
-  const index_t fitting = std::clamp(kScratchBytes / (rows * plan.bytes) - reach, least, most);
-  lanes_ = ceil_div(ceil_div(all, ceil_div(all, fitting)), vector) * vector;
-  lanes_ = ceil_div(lanes_, plan.lane_step) * plan.lane_step;
-  const index_t row_bytes = (lanes_ + reach + plan.lane_step) * plan.bytes + 3 * kRankVectorBytes;
-  const auto take = [&] { return arena.take(row_bytes); };
-  keys_.resize(at(layout.deep.axis.kernel * row_count_ * layout.along.axis.stride));
-  for (KeyRow& row : keys_) row.own = take();
-  for (index_t i = 0; i < scratch; ++i) scratch_.push_back(take());
-  rows_.resize(at(rows));
-  for (std::size_t i = 0; i < plan.ranks.size(); ++i) found_.push_back(take());
-  line_ = take();
+  const Axis &along = layout.along.axis, &down = layout.down.axis;
   const ConstTensor& x = plan.job.x;
   const ByteSpan span = byte_span(x);
   x_end_ = static_cast<const std::byte*>(x.data) + span.end;
@@ -55,6 +36,42 @@ RowRanker::RowRanker(const RankPlan& plan, Arena& arena) : plan_(plan), copy_(st
               span.end - span.begin == element_count(x.shape) * plan.bytes;  // between rows may be what is not x's
   in_line_ = layout.along.y == layout.lanes.n && (layout.lanes.n == 1 || layout.lanes.y == 1) &&
              detail::quantile_count(plan.job.problem.pool) == 1;
+  is_nine_ = in_line_ && plan.taps == 9 && plan.ranks == std::vector<index_t>{4} && along.kernel == 3 &&
+             down.kernel == 3 && along.stride == 1 && plan.network.outputs <= 2;
+  past_caches_ = is_nine_ && element_count(plan.job.y.shape) * plan.bytes >= stream_bytes;
+  splits_ = along.stride > 1 && layout.along.x == layout.lanes.n && (layout.lanes.n == 1 || layout.lanes.x == 1);
+}
+
+void RowRanker::take_rows(Arena& arena) {
+  const RankLayout& layout = plan_.layout;
+  const index_t vector = kRankVectorBytes / plan_.bytes;
+  index_t scratch = 0, inputs = 1, reach = 0, outputs = 1;
+  for (const RankNetwork* n : {&plan_.network, &plan_.rest}) {
+    if (!n->selection) continue;
+    scratch = std::max<index_t>(scratch, n->selection->scratch);
+    inputs = std::max<index_t>(inputs, n->selection->inputs);
+    reach = std::max<index_t>(reach, n->selection->reach);
+    outputs = std::max(outputs, n->outputs);
+  }
+  row_count_ = layout.down.axis.kernel + outputs - 1;
+  const index_t all = plan_.along.size() * plan_.lane_step, rows = scratch + inputs;
+  const index_t least = std::max(kLeastVectors * vector, 2 * reach), most = std::max(least, kMostVectors * vector);
+  const index_t fitting = std::clamp(kScratchBytes / (rows * plan_.bytes) - reach, least, most);
+  lanes_ = ceil_div(ceil_div(all, ceil_div(all, fitting)), vector) * vector;
+  lanes_ = ceil_div(lanes_, plan_.lane_step) * plan_.lane_step;
+  const index_t row_bytes = (lanes_ + reach + plan_.lane_step) * plan_.bytes + 3 * kRankVectorBytes;
+  const auto take = [&] { return arena.take(row_bytes); };
+  phase_bytes_ = ceil_div(row_bytes, kRankVectorBytes) * kRankVectorBytes;
+  const auto phases = at(layout.along.axis.stride);
+  keys_.resize(at(layout.deep.axis.kernel * row_count_) * phases);
+  for (std::size_t i = 0; i < keys_.size(); i += phases) {
+    std::byte* const first = arena.take(phase_bytes_ * layout.along.axis.stride);
+    for (std::size_t p = 0; p < phases; ++p) keys_[i + p].own = first + static_cast<index_t>(p) * phase_bytes_;
+  }
+  for (index_t i = 0; i < scratch; ++i) scratch_.push_back(take());
+  rows_.resize(at(rows));
+  for (std::size_t i = 0; i < plan_.ranks.size(); ++i) found_.push_back(take());
+  line_ = take();
 }
 
 void RowRanker::run(index_t plane, index_t slice, Range bands) {
@@ -107,19 +124,47 @@ void RowRanker::load(const RankNetwork& network, index_t slice, index_t first, i
   const Axis &a = layout.along.axis, &d = layout.down.axis, &z = layout.deep.axis;
   const index_t rows = d.kernel + network.outputs - 1;
   const index_t vector = kRankVectorBytes / plan_.bytes, wanted = outputs.size() * plan_.lane_step;
-  const index_t lanes = ceil_div(wanted + network.selection->reach, vector) * vector;
+  const index_t lanes = wanted + network.selection->reach + vector - 1;
   const index_t positions = outputs.size() + ceil_div(network.selection->reach, plan_.lane_step);
   for (index_t deep = 0; deep < z.kernel; ++deep) {
     const index_t place_z = layout.deep.number < 0 ? 0 : z.at(slice, deep) * layout.deep.x;
     for (index_t r = known; r < rows; ++r) {
       const index_t row = r < d.kernel ? d.at(first, r) : d.at(first, d.kernel - 1) + (r - d.kernel + 1) * d.stride;
       const index_t place = offset_x_ + place_z + (layout.down.number < 0 ? 0 : row * layout.down.x);
+      if (splits_) {
+        split_row(place, network, outputs.begin, positions, &key_row(deep, r, 0));
+        continue;
+      }
       for (index_t phase = 0; phase < std::min(a.stride, a.extent()); ++phase) {
         const index_t begin = a.start(outputs.begin) + phase;
         const index_t n = std::min(positions, ceil_div(a.in - begin, a.stride));
         load_row(place + begin * layout.along.x, n, lanes, key_row(deep, r, phase));
       }
     }
+  }
+}
+
+// The keys of all phases of a row whose elements are beside each other.
+void RowRanker::split_row(index_t place, const RankNetwork& network, index_t output, index_t positions,
+                          KeyRow* rows) const {
+  const RankLayout& layout = plan_.layout;
+  const Axis& a = layout.along.axis;
+  const index_t lanes = layout.lanes.n, begin = a.start(output), bytes = plan_.bytes;
+  const auto* from = static_cast<const std::byte*>(plan_.job.x.data) + (place + begin * layout.along.x) * bytes;
+  PhaseRows split{.rows = &from, .step = a.stride, .lanes = lanes, .bytes = bytes, .pitch = phase_bytes_};
+  split.inputs = std::min(positions * a.stride, a.in - begin);
+  split.least = split.inputs / a.stride;
+  split.used = std::min(a.stride, a.extent());
+  split.ahead = network.outputs * layout.down.axis.stride * layout.down.x * bytes;
+  split.to = rows[0].own;
+  split_(split);
+  for (index_t phase = 0; phase < split.used; ++phase) {
+    KeyRow& row = rows[phase];
+    row.keys = row.own;
+    row.special = false;
+    if (is_own_key(plan_.job.x.dtype) && !plan_.unwanted.value) continue;
+    const index_t n = ceil_div(split.inputs - phase, a.stride);
+    row.special = plan_.kernels.load(row.own, n * lanes, row.own, plan_.unwanted);
   }
 }
 
@@ -164,6 +209,7 @@ void RowRanker::select(const RankNetwork& network, index_t slice, index_t first,
   const RankLayout& layout = plan_.layout;
   const index_t lanes = outputs.size() * plan_.lane_step;
   const index_t phases = layout.along.axis.stride, n = (layout.down.axis.kernel + network.outputs - 1) * phases;
+  if (is_nine_) return select_of_nine(network, slice, first, outputs);
   auto to = rows_.begin();
   for (index_t deep = 0; deep < layout.deep.axis.kernel; ++deep) {
     for (index_t i = 0; i < n; ++i) *to++ = keys_[at(deep * row_count_ * phases + i)].keys;
@@ -182,6 +228,27 @@ void RowRanker::select(const RankNetwork& network, index_t slice, index_t first,
     }
     if (!direct) write(place, outputs.size());
   }
+}
+
+void RowRanker::select_of_nine(const RankNetwork& network, index_t slice, index_t first, Range outputs) {
+  const RankLayout& layout = plan_.layout;
+  MedianRows m{.outputs = network.outputs,
+               .step = layout.along.axis.dilation * plan_.lane_step,
+               .lanes = outputs.size() * plan_.lane_step};
+  for (index_t r = 0; r < network.outputs + 2; ++r) m.rows[at(r)] = keys_[at(r)].keys;
+  for (index_t r = 0; r < network.outputs; ++r) {
+    const index_t place = offset_y_ + (layout.deep.number < 0 ? 0 : slice * layout.deep.y) +
+                          (first + r) * layout.down.y + outputs.begin * layout.along.y;
+    m.y[at(r)] = static_cast<std::byte*>(plan_.job.y.data) + place * plan_.bytes;
+  }
+  const index_t bytes = m.lanes * plan_.bytes;
+  if (direct_x_ && bytes >= kFarBytes) m.ahead = network.outputs * layout.down.x * plan_.bytes;
+  if (!past_caches_) return plan_.kernels.median_of_nine(m);
+  const std::array<void*, 2> y = m.y;
+  m.y = {found_[0], line_};
+  plan_.kernels.median_of_nine(m);
+  for (std::size_t r = 0; r < at(network.outputs); ++r)
+    writer_.write(static_cast<const std::byte*>(m.y[r]), bytes, static_cast<std::byte*>(y[r]));
 }
 
 const std::byte* RowRanker::row_of(index_t rank) const {

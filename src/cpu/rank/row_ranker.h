@@ -6,7 +6,9 @@
 #include "cpu/gathered/sorted_taps.h"
 #include "cpu/rank/rank_plan.h"
 #include "cpu/runtime/arena.h"
+#include "cpu/simd/line_writer.h"
 #include "cpu/simd/strided_copy.h"
+#include "cpu/tap_rows/phases.h"
 
 namespace oriel::cpu {
 
@@ -26,13 +28,16 @@ class RowRanker {
     bool special = false;             // some are not valid, or NaN
   };
 
+  void take_rows(Arena& arena);
   void move_to(index_t plane);
   void run_chunk(index_t slice, Range bands, Range outputs);
   void keep_shared_rows(const RankNetwork& network);
   void load(const RankNetwork& network, index_t slice, index_t first, index_t known, Range outputs);
   void load_row(index_t place, index_t n, index_t wanted, KeyRow& row) const;
+  void split_row(index_t place, const RankNetwork& network, index_t output, index_t positions, KeyRow* rows) const;
   bool is_special(const RankNetwork& network) const;
   void select(const RankNetwork& network, index_t slice, index_t first, Range outputs);
+  void select_of_nine(const RankNetwork& network, index_t slice, index_t first, Range outputs);
   void write(index_t place, index_t positions);
   void store(const std::byte* row, index_t place, index_t positions) const;
   const std::byte* row_of(index_t rank) const;
@@ -44,9 +49,15 @@ class RowRanker {
 
   const RankPlan& plan_;
   StridedCopy copy_;
+  LineWriter writer_;
+  SplitPhases split_;
   index_t lanes_ = 0;      // of a chunk
   index_t row_count_ = 0;  // rows of inputs of the largest band
   const std::byte* x_end_ = nullptr;
+  index_t phase_bytes_ = 0;
+  bool is_nine_ = false;  // medians of 3x3 taps
+  bool past_caches_ = false;
+  bool splits_ = false;       // rows are split by phase
   bool direct_x_ = false;     // elements of x are keys
   bool in_line_ = false;      // a row of results is one run of memory, of a single quantile
   std::vector<KeyRow> keys_;  // by slice, row and phase

@@ -3,8 +3,8 @@
 
 #include <optional>
 
+#include "cpu/networks/selection.h"
 #include "cpu/plan/statistic.h"
-#include "cpu/rank/selection.h"
 
 namespace oriel::cpu {
 

@@ -18,20 +18,20 @@ constexpr index_t kAbsentRow = std::numeric_limits<index_t>::min();
 constexpr std::size_t at(index_t i) { return static_cast<std::size_t>(i); }
 
 template <class T>
-void gather_elements(const T* from, index_t n, index_t pitch, index_t lanes, index_t lane_pitch, T* to) {
-  if (lanes == 1) {
-    for (index_t i = 0; i < n; ++i) to[i] = from[i * pitch];
+void gather_elements(const T* from, const RowShape& s, T* to) {
+  if (s.lanes == 1) {
+    for (index_t i = 0; i < s.n; ++i) to[i] = from[i * s.pitch];
     return;
   }
-  for (index_t i = 0; i < n; ++i) {
-    for (index_t l = 0; l < lanes; ++l) to[i * lanes + l] = from[i * pitch + l * lane_pitch];
+  for (index_t i = 0; i < s.n; ++i) {
+    for (index_t l = 0; l < s.lanes; ++l) to[i * s.lanes + l] = from[i * s.pitch + l * s.lane_pitch];
   }
 }
 
 template <class T>
-void scatter_elements(const T* from, index_t n, index_t pitch, index_t lanes, index_t lane_pitch, T* to) {
-  for (index_t i = 0; i < n; ++i) {
-    for (index_t l = 0; l < lanes; ++l) to[i * pitch + l * lane_pitch] = from[i * lanes + l];
+void scatter_elements(const T* from, const RowShape& s, T* to) {
+  for (index_t i = 0; i < s.n; ++i) {
+    for (index_t l = 0; l < s.lanes; ++l) to[i * s.pitch + l * s.lane_pitch] = from[i * s.lanes + l];
   }
 }
 
@@ -74,6 +74,16 @@ RowLayout layout_of(const Statistic& job) {
 }
 
 }  // namespace
+
+void gather_row(const std::byte* from, const RowShape& shape, std::byte* to) {
+  by_width(shape.bytes,
+           [&]<class T>(T*) { gather_elements(reinterpret_cast<const T*>(from), shape, reinterpret_cast<T*>(to)); });
+}
+
+void scatter_row(const std::byte* from, const RowShape& shape, std::byte* to) {
+  by_width(shape.bytes,
+           [&]<class T>(T*) { scatter_elements(reinterpret_cast<const T*>(from), shape, reinterpret_cast<T*>(to)); });
+}
 
 bool TapPlan::can(const Statistic& job) {
   if (job.index != nullptr || job.weights != nullptr) return false;
@@ -272,16 +282,9 @@ void TapReader::find_rows(Source& s) const {
   for (index_t a = 0; a < plan_.across_taps; ++a) {
     if (s.rows[a] == nullptr) continue;
     std::byte* to = s.gathered + a * row_elems_ * s.bytes;
-    gather(s, s.rows[a], to);
+    gather_row(s.rows[a], plan_.row_shape(s.operand, tile_.in), to);
     s.rows[a] = to;
   }
-}
-
-void TapReader::gather(const Source& s, const std::byte* from, std::byte* to) const {
-  by_width(s.bytes, [&]<class T>(T*) {
-    gather_elements(reinterpret_cast<const T*>(from), tile_.in, plan_.along_pitch[s.operand], plan_.lanes,
-                    plan_.lane_pitch[s.operand], reinterpret_cast<T*>(to));
-  });
 }
 
 // The inputs of the full windows, by place modulo the step.
@@ -350,10 +353,7 @@ TapRun TapReader::run(Range outputs) {
 void TapReader::finish() {
   if (results_ == nullptr) return;
   if (plan_.past_caches) return writer_.write(results_, outputs_.size() * plan_.lanes * plan_.out_bytes, y_);
-  by_width(plan_.out_bytes, [&]<class T>(T*) {
-    scatter_elements(reinterpret_cast<const T*>(results_), outputs_.size(), plan_.along_pitch[kY], plan_.lanes,
-                     plan_.lane_pitch[kY], reinterpret_cast<T*>(y_));
-  });
+  scatter_row(results_, plan_.row_shape(kY, outputs_.size()), y_);
 }
 
 }  // namespace oriel::cpu

@@ -23,6 +23,18 @@ struct TapRun {
   void* y = nullptr;   // n results
 };
 
+/// `n` positions of `lanes` elements each along a row: from one to the next in elements, which have `bytes` bytes.
+struct RowShape {
+  index_t n = 1;
+  index_t pitch = 1;
+  index_t lanes = 1;
+  index_t lane_pitch = 1;
+  index_t bytes = 1;
+};
+/// A row as one run of memory, and back.
+void gather_row(const std::byte* from, const RowShape& shape, std::byte* to);
+void scatter_row(const std::byte* from, const RowShape& shape, std::byte* to);
+
 /// Whether a strategy takes pairs of taps: never, only in scan order, or in any order.
 enum class TapPairs : std::uint8_t { none, in_order, any };
 
@@ -49,6 +61,10 @@ struct TapPlan {
   bool divides = false;  // whether runs have divisors
 
   index_t items() const { return layout.plane_count() * rows * tiles; }
+  RowShape row_shape(Operand operand, index_t n) const {
+    const index_t bytes = operand == kX ? in_bytes : operand == kY ? out_bytes : 1;
+    return {n, along_pitch[operand], lanes, lane_pitch[operand], bytes};
+  }
   index_t item_bytes() const { return across_taps * tile_outputs * along.stride * lanes * in_bytes; }
 };
 
@@ -103,7 +119,6 @@ class TapReader {
   void move_across(bool first);
   void cut_tile(index_t tile);
   void find_rows(Source& s) const;
-  void gather(const Source& s, const std::byte* from, std::byte* to) const;
   void split(const Source& s) const;
   void list_taps(const Source& s, Range outputs, bool full) const;
   TapRun run(Range outputs);

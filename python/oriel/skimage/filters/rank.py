@@ -43,8 +43,10 @@ def _ranked(name: str, op: Any, image: ArrayLike, footprint: ArrayLike, out: NDA
         given["footprint"] = taps
     if valid is not None or not taps.all():  # else a window always has the centre
         given.update(fill=0, min_count=1)
-    if x.size == 0:
-        return np.empty_like(x) if out is None else out
+    if x.size == 0 or not taps.any():  # no pixel counts
+        result = np.zeros_like(x) if out is None else out
+        result[...] = 0
+        return result
     padding = [(b, k - 1 - b) for b, k in zip(before, taps.shape)]
     pool = _core.Pool(op, taps.shape, 1, padding, 1, None, None, False, op != "avg")
     result = _core.statistic(pool, given, x, valid)

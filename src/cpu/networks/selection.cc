@@ -1,19 +1,16 @@
-#include "cpu/rank/selection.h"
+#include "cpu/networks/selection.h"
 
 #include <algorithm>
 #include <map>
 #include <optional>
 #include <utility>
 
+#include "cpu/networks/schedule.h"
+
 namespace oriel::cpu {
 namespace {
 
-constexpr double kExchangeCycles = 2, kHalfCycles = 1.1;  // an exchange stores two vectors
-
-struct Ref {
-  std::uint32_t node = 0;
-  std::uint32_t shift = 0;
-};
+constexpr double kStepCycles = 0.5;  // for each vector: what the reading of a step takes, of 16 vectors
 
 // A sorted list without those of its elements that cannot have any of the ranks.
 struct Sorted {
@@ -35,7 +32,7 @@ class Network {
   std::pair<Ref, Ref> exchange(Ref a, Ref b) {
     const std::uint32_t shift = std::min(a.shift, b.shift);
     const auto low = inputs_ + 2 * static_cast<std::uint32_t>(steps_.size());
-    steps_.push_back({.a = a.node, .b = b.node, .a_shift = a.shift - shift, .b_shift = b.shift - shift});
+    steps_.push_back({{a.node, a.shift - shift}, {b.node, b.shift - shift}});
     return {{low, shift}, {low + 1, shift}};
   }
 
@@ -82,7 +79,8 @@ class Network {
     return *least;
   }
 
-  Selection finish(std::span<const Ref> results);
+  const std::vector<Pair>& pairs() const { return steps_; }
+  std::uint32_t inputs() const { return inputs_; }
 
  private:
   static std::vector<Ref> every_other(const std::vector<Ref>& all, std::size_t first) {
@@ -92,61 +90,8 @@ class Network {
   }
 
   std::uint32_t inputs_;
-  std::vector<Exchange> steps_;
+  std::vector<Pair> steps_;
 };
-
-// Leaves out what no result needs, and gives rows to the rest: one whose last reader is past is used again.
-Selection Network::finish(std::span<const Ref> results) {
-  const std::size_t nodes = inputs_ + 2 * steps_.size();
-  std::vector<std::int64_t> reach(nodes, -1);  // lanes that readers need beyond those of a call; -1: no reader
-  std::vector<std::size_t> last(nodes, 0);
-  const auto need = [&](std::uint32_t node, std::int64_t lanes, std::size_t reader) {
-    if (reach[node] < 0) last[node] = reader;
-    reach[node] = std::max(reach[node], lanes);
-  };
-  for (const Ref& r : results) need(r.node, r.shift, steps_.size());
-  for (std::size_t e = steps_.size(); e-- > 0;) {
-    const Exchange& step = steps_[e];
-    const std::int64_t lanes = std::max(reach[inputs_ + 2 * e], reach[inputs_ + 2 * e + 1]);
-    if (lanes < 0) continue;
-    need(step.a, lanes + step.a_shift, e);
-    need(step.b, lanes + step.b_shift, e);
-  }
-  Selection all;
-  all.inputs = inputs_;
-  for (std::uint32_t i = 0; i < inputs_; ++i)
-    all.reach = std::max(all.reach, static_cast<std::uint32_t>(std::max<std::int64_t>(0, reach[i])));
-  std::vector<std::uint32_t> row(nodes, kNoRow), unused;
-  for (std::uint32_t i = 0; i < inputs_; ++i) row[i] = i;
-  const auto take = [&](std::size_t node) {
-    if (reach[node] < 0) return;
-    if (unused.empty()) {
-      row[node] = inputs_ + all.scratch++;
-    } else {
-      row[node] = unused.back();
-      unused.pop_back();
-    }
-  };
-  for (std::size_t e = 0; e < steps_.size(); ++e) {
-    const std::size_t low = inputs_ + 2 * e;
-    const std::int64_t lanes = std::max(reach[low], reach[low + 1]);
-    if (lanes < 0) continue;
-    Exchange step = steps_[e];
-    const std::uint32_t a = step.a, b = step.b;
-    if (a >= inputs_ && last[a] == e) unused.push_back(row[a]);
-    if (b >= inputs_ && b != a && last[b] == e) unused.push_back(row[b]);
-    step.a = row[a];
-    step.b = row[b];
-    take(low + 1);
-    take(low);
-    step.low = row[low];
-    step.high = row[low + 1];
-    step.extra = static_cast<std::uint32_t>(lanes);
-    all.steps.push_back(step);
-  }
-  for (const Ref& r : results) all.results.push_back({row[r.node], r.shift});
-  return all;
-}
 
 // The networks of windows of one shape.
 class WindowNetwork {
@@ -161,7 +106,7 @@ class WindowNetwork {
   Selection make() {
     if (!window_.taps.empty()) {
       const std::vector<Ref> found = select(columns_of_footprint());
-      return network_.finish(found);
+      return schedule(network_.inputs(), network_.pairs(), found);
     }
     std::vector<Sorted> core = rows(window_.outputs - 1, window_.height);
     if (window_.outputs == 1) {
@@ -169,7 +114,7 @@ class WindowNetwork {
     } else {
       split(0, window_.outputs, joined(std::move(core)));
     }
-    return network_.finish(results_);
+    return schedule(network_.inputs(), network_.pairs(), results_);
   }
 
  private:
@@ -335,8 +280,12 @@ Selection make_selection(const SelectionWindow& window) {
 
 double cost(const Selection& selection, const SelectionWindow& window) {
   double cycles = 0;
-  for (const Exchange& step : selection.steps)
-    cycles += step.low == kNoRow || step.high == kNoRow ? kHalfCycles : kExchangeCycles;
+  for (const Exchange& step : selection.steps) {
+    const ExchangeShape& shape = kExchangeShapes[step.shape];
+    const auto stores =
+        std::count_if(step.out.begin(), step.out.end(), [](std::uint32_t row) { return row != kNoRow; });
+    cycles += kStepCycles + std::max(static_cast<double>(shape.exchanges), static_cast<double>(stores));
+  }
   return cycles / static_cast<double>(window.outputs);
 }
 

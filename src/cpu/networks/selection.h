@@ -2,6 +2,7 @@
 // row belongs to output x, and what neighbouring windows share is one row, read at several shifts.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -12,13 +13,34 @@ namespace oriel::cpu {
 
 inline constexpr std::uint32_t kNoRow = ~std::uint32_t{0};
 
-/// low[x] = min(a[x + a_shift], b[x + b_shift]), high[x] = their maximum, for the lanes of a call and `extra` more.
-/// A row that nobody reads is kNoRow.
+/// A few exchanges that keep their values in registers. The first one is of wires 0 and 1: afterwards wire 0 has the
+/// lesser and wire 1 the greater; then come those of the shape.
+struct ExchangeShape {
+  int wires;
+  int exchanges;
+  std::array<std::int8_t, 4> then;  // of the second and the third: the wires of the lesser and of the greater
+};
+inline constexpr std::array<ExchangeShape, 13> kExchangeShapes{{{2, 1, {}},
+                                                                {3, 2, {0, 2}},
+                                                                {3, 2, {1, 2}},
+                                                                {4, 3, {0, 2, 0, 3}},
+                                                                {4, 3, {0, 2, 1, 3}},
+                                                                {4, 3, {0, 2, 2, 3}},
+                                                                {4, 3, {1, 2, 0, 3}},
+                                                                {4, 3, {1, 2, 1, 3}},
+                                                                {4, 3, {1, 2, 2, 3}},
+                                                                {4, 3, {2, 3, 0, 2}},
+                                                                {4, 3, {2, 3, 0, 3}},
+                                                                {4, 3, {2, 3, 1, 2}},
+                                                                {4, 3, {2, 3, 1, 3}}}};
+
+/// Wire w begins as in[w][x + shift[w]] and ends as out[w][x], for the lanes of a call and `extra` more. What nobody
+/// reads goes to kNoRow.
 struct Exchange {
-  std::uint32_t low = kNoRow, high = kNoRow;
-  std::uint32_t a = 0, b = 0;
-  std::uint32_t a_shift = 0, b_shift = 0;
+  std::uint32_t shape = 0;
   std::uint32_t extra = 0;
+  std::array<std::uint32_t, 4> in{}, shift{};
+  std::array<std::uint32_t, 4> out{kNoRow, kNoRow, kNoRow, kNoRow};
 };
 
 struct SelectedRow {

@@ -1,0 +1,38 @@
+"""Where Oriel differs from what the test files of SciPy, scikit-image and bottleneck ask for, by design.
+
+A difference of errors is confirmed by running the test again with errors compared by their kind alone. The others are
+named test by test, with the text of the failure that must come out; tests/python/test_ndimage.py, test_skimage.py and
+test_bottleneck.py have what they are about, with the numbers that are expected.
+"""
+
+from __future__ import annotations
+
+import re
+
+ERRORS = "an error has a text of its own, and is ValueError or TypeError where the peer raises another"
+SEQUENCES = "a footprint may have a mode for each axis"
+SIZES = "sizes below 1 are refused"
+ROUNDING = "means of integers are rounded half to even, once (S7), those of SciPy truncated after every axis"
+NAN = "the place of the largest of NaN and -inf is that of -inf; in bottleneck it is that of the NaN"
+WARNINGS = "there is no warning of slowness, of other dtypes, which are not converted, or of a bool for an int"
+ANY_RANK = "images may have any number of axes, and results be written over the input"
+
+# (test, text of its failure, reason)
+_NAMED = [
+    (r"::test_(minimum|maximum)_filter07\b|::test_rank08\b", r"DID NOT RAISE", SEQUENCES),
+    (r"::test_uniform02\b", r"ValueError: uniform_filter: size must be >= 1, but axis 0 has 0", SIZES),
+    (r"^test_move\[move_arg(min|max)\]", r"Arrays are not almost equal to 5 decimals .*\binf\b", NAN),
+    (r"::test_(rank_filters(_3D)?_boolean_shift|pass_on_bitdepth|compare_\w+)\b", r"DID NOT WARN|No warning", WARNINGS),
+    (r"::test_inplace_output\b|^test_median_error_ndim\b", r"DID NOT RAISE", ANY_RANK),
+    (r"^test_multiple_modes_sequentially\b|^test_uniform_filter1d_roundoff_errors\b", r"AssertionError", ROUNDING),
+]
+REASONS = (ERRORS, SEQUENCES, SIZES, ROUNDING, NAN)  # those of tests that ship in wheels, which the page lists
+
+
+def reason_of(test: dict[str, str]) -> str | None:
+    """Why a test did not pass, or None if there is no reason for it."""
+    if test["outcome"] == "errors":
+        return ERRORS
+    return next(
+        (why for name, text, why in _NAMED if re.search(name, test["test"]) and re.search(text, test["text"])), None
+    )
