@@ -58,7 +58,10 @@ AnyArray: TypeAlias = NDArray[Any] | Array
 # What is read as an array: lists and numbers, too.
 Operand: TypeAlias = AnyArray | ArrayLike
 
-Op: TypeAlias = Literal["max", "min", "avg", "sum", "lp"]
+Op: TypeAlias = Literal[
+    "max", "min", "avg", "sum", "lp", "count", "any", "all", "range", "midrange", "first", "centre", "median", "quantile",
+    "mode", "nunique", "var", "std", "rms", "prod", "geo", "harm", "lse", "soft",
+]
 NanPolicy: TypeAlias = Literal["propagate", "omit"]
 IndexSpace: TypeAlias = Literal["plane", "tensor", "window"]
 IndexDtype: TypeAlias = Literal["int64", "int32", "uint8"]

@@ -84,8 +84,8 @@ def block_reduce(
         Extents of a block.
     func : callable or str
         NumPy's max, min, mean, average, sum, median, std, var, prod, any, all and ptp, those of them that leave NaN out
-        (nanmean, nanmedian, nansum, nanmax, nanmin, nanstd, nanvar), and the names of the first eleven are computed by
-        Oriel. Any other function with an argument `axis` is applied by NumPy to a view of the blocks.
+        (nanmean, nanmedian, nansum, nanmax, nanmin, nanstd, nanvar), and the names "max", "min", "mean", "sum", "median",
+        "std", "var", "prod", "any" and "all" are computed by Oriel. Any other function with an argument `axis` is applied by NumPy to a view of the blocks.
     cval : float
         The value that completes blocks at the upper edges if the blocks do not divide the image, converted to the
         image's dtype as `numpy.pad` does: -1 becomes 255 in an image of uint8.
@@ -128,8 +128,8 @@ def block_reduce(
     array([[ 0,  2],
            [ 8, 10]], dtype=uint8)
     >>> oriel.block_reduce(image, 2, np.median, edge="partial")
-    array([[2.5, 4.5],
-           [8.5, 10.5]])
+    array([[ 2.5,  4.5],
+           [ 8.5, 10.5]])
     """
     image = np.asarray(image)
     if np.size(cval) != 1:

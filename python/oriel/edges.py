@@ -82,7 +82,7 @@ class Window:
         """The inputs whose values places begin to end of an axis of n have; n for the constant."""
         at = np.arange(begin, end)
         if self.mode == "nearest":
-            return at.clip(0, n - 1)
+            return np.minimum(np.maximum(at, 0), n - 1)
         if self.mode == "wrap":
             return at % n
         if self.mode == "constant":
@@ -221,8 +221,11 @@ def filter_parts(
             x_part = x[along(axis, slice(begin - window.before, end + window.after))]
         else:
             at = window.places(begin - window.before, end + window.after, n)
-            x_part = x.take(at.clip(max=n - 1), axis)
-            x_part[along(axis, at == n)] = edge
+            if window.mode == "constant":
+                x_part = x.take(at.clip(max=n - 1), axis)
+                x_part[along(axis, at == n)] = edge
+            else:
+                x_part = x.take(at, axis)
         yield from filter_parts(x_part, y[along(axis, slice(begin, end))], others, edge)
 
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from typing import Any, Literal, Unpack, overload
 
+import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from oriel import _core
@@ -28,6 +29,7 @@ __all__ = ["avg_pool", "lp_pool", "max_pool", "max_unpool", "min_pool", "sum_poo
 
 _Pool = _core.Pool
 _forward = _core.forward
+_ndarray = np.ndarray  # most inputs are exactly this: they need no look at their class
 
 
 def index_space(return_indices: Literal[True] | IndexSpace) -> IndexSpace:
@@ -155,7 +157,7 @@ def max_pool(x: Operand, kernel_size: Ints, stride: Ints | None = None, padding:
     >>> oriel.max_pool(volume, 2).shape, oriel.max_pool(volume, 2, axes=(1, 2)).shape
     ((2, 3, 3), (4, 3, 3))
     """
-    if valid or is_masked(x):
+    if valid or type(x) is not _ndarray and is_masked(x):
         return run("max", x, kernel_size, stride, padding, dilation, ceil_mode, axes, nan_policy, valid, out,
                    index_space(return_indices) if return_indices else None, index_dtype)
     if kernel_size is None:
@@ -228,7 +230,7 @@ def min_pool(x: Operand, kernel_size: Ints, stride: Ints | None = None, padding:
     >>> oriel.min_pool(np.array([4.0, 3.0, 2.0, np.nan]), 2, nan_policy="omit")
     array([3., 2.])
     """
-    if valid or is_masked(x):
+    if valid or type(x) is not _ndarray and is_masked(x):
         return run("min", x, kernel_size, stride, padding, dilation, ceil_mode, axes, nan_policy, valid, out,
                    index_space(return_indices) if return_indices else None, index_dtype)
     if kernel_size is None:
@@ -281,7 +283,7 @@ def avg_pool(x: Operand, kernel_size: Ints, stride: Ints | None = None, padding:
     >>> oriel.avg_pool(np.array([2.0, 4.0, 6.0, 8.0]), 3, 2, padding=1, count_include_pad=False)
     array([3., 6.])
     """
-    if valid or is_masked(x):
+    if valid or type(x) is not _ndarray and is_masked(x):
         return run("avg", x, kernel_size, stride, padding, dilation, ceil_mode, axes, nan_policy, valid, out,
                    more={"count_include_pad": count_include_pad, "divisor_override": divisor_override})
     if kernel_size is None:
@@ -318,7 +320,7 @@ def sum_pool(x: Operand, kernel_size: Ints, stride: Ints | None = None, padding:
     >>> oriel.sum_pool(np.array([200, 100, 3, 4], np.uint8), 2)
     array([255,   7], dtype=uint8)
     """
-    if valid or is_masked(x):
+    if valid or type(x) is not _ndarray and is_masked(x):
         return run("sum", x, kernel_size, stride, padding, dilation, ceil_mode, axes, nan_policy, valid, out)
     if kernel_size is None:
         refuse_kernel("sum_pool")
@@ -359,7 +361,7 @@ def lp_pool(x: Operand, norm_type: float, kernel_size: Ints, stride: Ints | None
     >>> oriel.lp_pool(np.array([3.0, -4.0, 5.0, 12.0]), 2, 2)
     array([ 5., 13.])
     """
-    if valid or is_masked(x):
+    if valid or type(x) is not _ndarray and is_masked(x):
         return run("lp", x, kernel_size, stride, padding, dilation, ceil_mode, axes, nan_policy, valid, out,
                    more={"norm_type": norm_type})
     if kernel_size is None:

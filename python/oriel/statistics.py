@@ -5,10 +5,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal, TypeAlias, Unpack
+from typing import Any, Unpack
+
+import numpy as np
+from numpy.typing import NDArray
 
 from oriel.array_types import IndexDtype, IndexSpace, Ints, NanPolicy, Operand, Padding
-from oriel.valid_taps import Number, ValidTaps, run, run_backward
+from oriel.statistic_types import Method, Ties, choice, median, mode, quantile, statistic
+from oriel.valid_taps import Number, ValidTaps, run
 
 __all__ = [
     "all_pool",
@@ -23,7 +27,6 @@ __all__ = [
     "midrange_pool",
     "mode_pool",
     "nunique_pool",
-    "pool_backward",
     "prod_pool",
     "quantile_pool",
     "range_pool",
@@ -33,9 +36,6 @@ __all__ = [
     "var_pool",
 ]
 
-Method: TypeAlias = Literal["lower", "higher", "nearest", "midpoint", "mean", "linear", "inverted_cdf", "scipy"]
-Ties: TypeAlias = Literal["lowest", "highest", "first"]
-
 
 def _space(return_indices: bool | IndexSpace) -> IndexSpace | None:
     if return_indices is True:
@@ -43,6 +43,12 @@ def _space(return_indices: bool | IndexSpace) -> IndexSpace | None:
     return return_indices or None
 
 
+def _is_list_of_one(q: Any) -> bool:
+    """Whether `q` is a sequence of one number: the result then has an axis for it, as for several."""
+    return np.ndim(q) == 1 and len(q) == 1
+
+
+@median
 def median_pool(x: Operand, kernel_size: Ints | None, stride: Ints | None = None, padding: Padding = 0,
                 dilation: Ints = 1, *, method: Method = "lower", ceil_mode: bool = False, axes: Ints | None = None,
                 nan_policy: NanPolicy = "propagate", return_indices: bool | IndexSpace = False,
@@ -77,6 +83,18 @@ def median_pool(x: Operand, kernel_size: Ints | None, stride: Ints | None = None
     ValueError, TypeError
         For an argument of the wrong value or type, named in the text.
 
+    See Also
+    --------
+    quantile_pool, mode_pool : Other selections.
+    median_pool_backward : The gradient.
+    disk, ball : Footprints.
+
+    Notes
+    -----
+    The rules are S13 to S20 (`python -m oriel.docs semantics`). The result does not depend on the order of the elements
+    of a window, so it has the same bits however the array lies in memory. A window without valid elements has the
+    result `fill`.
+
     Examples
     --------
     >>> import numpy as np
@@ -94,11 +112,12 @@ def median_pool(x: Operand, kernel_size: Ints | None, stride: Ints | None = None
                _space(return_indices), index_dtype, method=method)
 
 
-def quantile_pool(x: Operand, q: float | Sequence[float] | None, kernel_size: Ints | None, stride: Ints | None = None,
-                  padding: Padding = 0, dilation: Ints = 1, *, method: Method = "lower", rank: int | None = None,
-                  ceil_mode: bool = False, axes: Ints | None = None, nan_policy: NanPolicy = "propagate",
-                  return_indices: bool | IndexSpace = False, index_dtype: IndexDtype = "int64", out: Any = None,
-                  **valid: Unpack[ValidTaps]) -> Any:
+@quantile
+def quantile_pool(x: Operand, q: float | Sequence[float] | NDArray[Any] | None, kernel_size: Ints | None,
+                  stride: Ints | None = None, padding: Padding = 0, dilation: Ints = 1, *, method: Method = "lower",
+                  rank: int | None = None, ceil_mode: bool = False, axes: Ints | None = None,
+                  nan_policy: NanPolicy = "propagate", return_indices: bool | IndexSpace = False,
+                  index_dtype: IndexDtype = "int64", out: Any = None, **valid: Unpack[ValidTaps]) -> Any:
     """The quantile `q` of the valid elements of each window, or several (S16). See `median_pool` for the rest.
 
     Parameters
@@ -124,15 +143,26 @@ def quantile_pool(x: Operand, q: float | Sequence[float] | None, kernel_size: In
     >>> oriel.quantile_pool(x, None, 5, rank=-1)
     array([10.])
     """
-    return run("quantile", x, kernel_size, stride, padding, dilation, ceil_mode, axes, nan_policy, valid, out,
-               _space(return_indices), index_dtype, q=q, rank=rank, method=None if rank is not None else method)
+    space = _space(return_indices)
+    single = _is_list_of_one(q)
+    if single and out is not None:
+        result = tuple(part[0] for part in out) if space else out[0]
+    else:
+        result = out
+    y = run("quantile", x, kernel_size, stride, padding, dilation, ceil_mode, axes, nan_policy, valid, result, space,
+            index_dtype, q=q, rank=rank, method=None if rank is not None and method == "lower" else method)
+    if not single:
+        return y
+    if out is not None:
+        return out
+    return (y[0][None], y[1][None]) if space else y[None]
 
 
+@mode
 def mode_pool(x: Operand, kernel_size: Ints | None, stride: Ints | None = None, padding: Padding = 0,
               dilation: Ints = 1, *, ties: Ties = "lowest", ignore: Number | None = None, ceil_mode: bool = False,
-              axes: Ints | None = None, nan_policy: NanPolicy = "propagate",
-              return_indices: bool | IndexSpace = False, index_dtype: IndexDtype = "int64", out: Any = None,
-              **valid: Unpack[ValidTaps]) -> Any:
+              axes: Ints | None = None, nan_policy: NanPolicy = "propagate", return_indices: bool | IndexSpace = False,
+              index_dtype: IndexDtype = "int64", out: Any = None, **valid: Unpack[ValidTaps]) -> Any:
     """The most frequent valid value of each window (S17): how to make a label image smaller. See `median_pool`.
 
     Parameters
@@ -156,10 +186,10 @@ def mode_pool(x: Operand, kernel_size: Ints | None, stride: Ints | None = None, 
                _space(return_indices), index_dtype, ties=ties, ignore=ignore)
 
 
-def lse_pool(x: Operand, kernel_size: Ints | None, stride: Ints | None = None, padding: Padding = 0,
-             dilation: Ints = 1, *, sharpness: float = 1.0, sum: bool = False, ceil_mode: bool = False,
-             axes: Ints | None = None, nan_policy: NanPolicy = "propagate", out: Any = None,
-             **valid: Unpack[ValidTaps]) -> Any:
+@statistic
+def lse_pool(x: Operand, kernel_size: Ints | None, stride: Ints | None = None, padding: Padding = 0, dilation: Ints = 1,
+             *, sharpness: float = 1.0, sum: bool = False, ceil_mode: bool = False, axes: Ints | None = None,
+             nan_policy: NanPolicy = "propagate", out: Any = None, **valid: Unpack[ValidTaps]) -> Any:
     """A smooth maximum of each window: log(mean(exp(r x))) / r, with r the `sharpness` (S19). See `median_pool`.
 
     Parameters
@@ -180,10 +210,12 @@ def lse_pool(x: Operand, kernel_size: Ints | None, stride: Ints | None = None, p
                sharpness=sharpness, sum=sum)
 
 
-def var_pool(x: Operand, kernel_size: Ints | None, stride: Ints | None = None, padding: Padding = 0,
-             dilation: Ints = 1, *, ddof: int = 0, ceil_mode: bool = False, axes: Ints | None = None,
-             nan_policy: NanPolicy = "propagate", out: Any = None, **valid: Unpack[ValidTaps]) -> Any:
-    """The variance of the valid elements of each window, float64 for integers (S18): exact, never negative. See `median_pool`.
+@statistic
+def var_pool(x: Operand, kernel_size: Ints | None, stride: Ints | None = None, padding: Padding = 0, dilation: Ints = 1,
+             *, ddof: int = 0, ceil_mode: bool = False, axes: Ints | None = None, nan_policy: NanPolicy = "propagate",
+             out: Any = None, **valid: Unpack[ValidTaps]) -> Any:
+    """The variance of the valid elements of each window; float64 for integers, exact (S18). See `median_pool` for the
+    rest.
 
     Parameters
     ----------
@@ -200,9 +232,10 @@ def var_pool(x: Operand, kernel_size: Ints | None, stride: Ints | None = None, p
     return run("var", x, kernel_size, stride, padding, dilation, ceil_mode, axes, nan_policy, valid, out, ddof=ddof)
 
 
-def std_pool(x: Operand, kernel_size: Ints | None, stride: Ints | None = None, padding: Padding = 0,
-             dilation: Ints = 1, *, ddof: int = 0, ceil_mode: bool = False, axes: Ints | None = None,
-             nan_policy: NanPolicy = "propagate", out: Any = None, **valid: Unpack[ValidTaps]) -> Any:
+@statistic
+def std_pool(x: Operand, kernel_size: Ints | None, stride: Ints | None = None, padding: Padding = 0, dilation: Ints = 1,
+             *, ddof: int = 0, ceil_mode: bool = False, axes: Ints | None = None, nan_policy: NanPolicy = "propagate",
+             out: Any = None, **valid: Unpack[ValidTaps]) -> Any:
     """The standard deviation of the valid elements of each window, the root of `var_pool`. See `median_pool`.
 
     Parameters
@@ -220,9 +253,10 @@ def std_pool(x: Operand, kernel_size: Ints | None, stride: Ints | None = None, p
     return run("std", x, kernel_size, stride, padding, dilation, ceil_mode, axes, nan_policy, valid, out, ddof=ddof)
 
 
+@statistic
 def nunique_pool(x: Operand, kernel_size: Ints | None, stride: Ints | None = None, padding: Padding = 0,
-             dilation: Ints = 1, *, ceil_mode: bool = False, axes: Ints | None = None,
-             nan_policy: NanPolicy = "propagate", out: Any = None, **valid: Unpack[ValidTaps]) -> Any:
+                 dilation: Ints = 1, *, ceil_mode: bool = False, axes: Ints | None = None,
+                 nan_policy: NanPolicy = "propagate", out: Any = None, **valid: Unpack[ValidTaps]) -> Any:
     """The number of distinct valid values of each window, as int64 (S17). See `median_pool`.
 
     Examples
@@ -235,10 +269,12 @@ def nunique_pool(x: Operand, kernel_size: Ints | None, stride: Ints | None = Non
     return run("nunique", x, kernel_size, stride, padding, dilation, ceil_mode, axes, nan_policy, valid, out)
 
 
+@statistic
 def count_pool(x: Operand, kernel_size: Ints | None, stride: Ints | None = None, padding: Padding = 0,
-             dilation: Ints = 1, *, ceil_mode: bool = False, axes: Ints | None = None,
-             nan_policy: NanPolicy = "propagate", out: Any = None, **valid: Unpack[ValidTaps]) -> Any:
-    """The number of valid elements of each window, as int64 (S19). A NaN counts unless it is left out. See `median_pool`.
+               dilation: Ints = 1, *, ceil_mode: bool = False, axes: Ints | None = None,
+               nan_policy: NanPolicy = "propagate", out: Any = None, **valid: Unpack[ValidTaps]) -> Any:
+    """The number of valid elements of each window, as int64 (S19). See `median_pool`; a NaN counts unless it
+    is left out.
 
     Examples
     --------
@@ -250,9 +286,10 @@ def count_pool(x: Operand, kernel_size: Ints | None, stride: Ints | None = None,
     return run("count", x, kernel_size, stride, padding, dilation, ceil_mode, axes, nan_policy, valid, out)
 
 
-def any_pool(x: Operand, kernel_size: Ints | None, stride: Ints | None = None, padding: Padding = 0,
-             dilation: Ints = 1, *, ceil_mode: bool = False, axes: Ints | None = None,
-             nan_policy: NanPolicy = "propagate", out: Any = None, **valid: Unpack[ValidTaps]) -> Any:
+@statistic
+def any_pool(x: Operand, kernel_size: Ints | None, stride: Ints | None = None, padding: Padding = 0, dilation: Ints = 1,
+             *, ceil_mode: bool = False, axes: Ints | None = None, nan_policy: NanPolicy = "propagate", out: Any = None,
+             **valid: Unpack[ValidTaps]) -> Any:
     """Whether a valid element of each window is not 0, as bool (S19). See `median_pool`.
 
     Examples
@@ -265,9 +302,10 @@ def any_pool(x: Operand, kernel_size: Ints | None, stride: Ints | None = None, p
     return run("any", x, kernel_size, stride, padding, dilation, ceil_mode, axes, nan_policy, valid, out)
 
 
-def all_pool(x: Operand, kernel_size: Ints | None, stride: Ints | None = None, padding: Padding = 0,
-             dilation: Ints = 1, *, ceil_mode: bool = False, axes: Ints | None = None,
-             nan_policy: NanPolicy = "propagate", out: Any = None, **valid: Unpack[ValidTaps]) -> Any:
+@statistic
+def all_pool(x: Operand, kernel_size: Ints | None, stride: Ints | None = None, padding: Padding = 0, dilation: Ints = 1,
+             *, ceil_mode: bool = False, axes: Ints | None = None, nan_policy: NanPolicy = "propagate", out: Any = None,
+             **valid: Unpack[ValidTaps]) -> Any:
     """Whether no valid element of each window is 0, as bool (S19). See `median_pool`.
 
     Examples
@@ -280,9 +318,10 @@ def all_pool(x: Operand, kernel_size: Ints | None, stride: Ints | None = None, p
     return run("all", x, kernel_size, stride, padding, dilation, ceil_mode, axes, nan_policy, valid, out)
 
 
+@statistic
 def range_pool(x: Operand, kernel_size: Ints | None, stride: Ints | None = None, padding: Padding = 0,
-             dilation: Ints = 1, *, ceil_mode: bool = False, axes: Ints | None = None,
-             nan_policy: NanPolicy = "propagate", out: Any = None, **valid: Unpack[ValidTaps]) -> Any:
+               dilation: Ints = 1, *, ceil_mode: bool = False, axes: Ints | None = None,
+               nan_policy: NanPolicy = "propagate", out: Any = None, **valid: Unpack[ValidTaps]) -> Any:
     """The largest less the smallest valid element of each window: the morphological gradient (S19). See `median_pool`.
 
     Examples
@@ -295,9 +334,10 @@ def range_pool(x: Operand, kernel_size: Ints | None, stride: Ints | None = None,
     return run("range", x, kernel_size, stride, padding, dilation, ceil_mode, axes, nan_policy, valid, out)
 
 
+@statistic
 def midrange_pool(x: Operand, kernel_size: Ints | None, stride: Ints | None = None, padding: Padding = 0,
-             dilation: Ints = 1, *, ceil_mode: bool = False, axes: Ints | None = None,
-             nan_policy: NanPolicy = "propagate", out: Any = None, **valid: Unpack[ValidTaps]) -> Any:
+                  dilation: Ints = 1, *, ceil_mode: bool = False, axes: Ints | None = None,
+                  nan_policy: NanPolicy = "propagate", out: Any = None, **valid: Unpack[ValidTaps]) -> Any:
     """The middle between the largest and the smallest valid element of each window (S19). See `median_pool`.
 
     Examples
@@ -310,9 +350,11 @@ def midrange_pool(x: Operand, kernel_size: Ints | None, stride: Ints | None = No
     return run("midrange", x, kernel_size, stride, padding, dilation, ceil_mode, axes, nan_policy, valid, out)
 
 
+@choice
 def first_pool(x: Operand, kernel_size: Ints | None, stride: Ints | None = None, padding: Padding = 0,
-             dilation: Ints = 1, *, ceil_mode: bool = False, axes: Ints | None = None,
-             nan_policy: NanPolicy = "propagate", out: Any = None, **valid: Unpack[ValidTaps]) -> Any:
+               dilation: Ints = 1, *, ceil_mode: bool = False, axes: Ints | None = None,
+               nan_policy: NanPolicy = "propagate", return_indices: bool | IndexSpace = False,
+               index_dtype: IndexDtype = "int64", out: Any = None, **valid: Unpack[ValidTaps]) -> Any:
     """The first valid element of each window: striding (S19). See `median_pool`.
 
     Examples
@@ -322,12 +364,15 @@ def first_pool(x: Operand, kernel_size: Ints | None, stride: Ints | None = None,
     >>> oriel.first_pool(np.arange(6), 2)
     array([0, 2, 4])
     """
-    return run("first", x, kernel_size, stride, padding, dilation, ceil_mode, axes, nan_policy, valid, out)
+    return run("first", x, kernel_size, stride, padding, dilation, ceil_mode, axes, nan_policy, valid, out,
+               _space(return_indices), index_dtype)
 
 
+@choice
 def centre_pool(x: Operand, kernel_size: Ints | None, stride: Ints | None = None, padding: Padding = 0,
-             dilation: Ints = 1, *, ceil_mode: bool = False, axes: Ints | None = None,
-             nan_policy: NanPolicy = "propagate", out: Any = None, **valid: Unpack[ValidTaps]) -> Any:
+                dilation: Ints = 1, *, ceil_mode: bool = False, axes: Ints | None = None,
+                nan_policy: NanPolicy = "propagate", return_indices: bool | IndexSpace = False,
+                index_dtype: IndexDtype = "int64", out: Any = None, **valid: Unpack[ValidTaps]) -> Any:
     """The element in the middle of each window, if it is valid (S19). See `median_pool`.
 
     Examples
@@ -337,12 +382,14 @@ def centre_pool(x: Operand, kernel_size: Ints | None, stride: Ints | None = None
     >>> oriel.centre_pool(np.arange(6), 3)
     array([1, 4])
     """
-    return run("centre", x, kernel_size, stride, padding, dilation, ceil_mode, axes, nan_policy, valid, out)
+    return run("centre", x, kernel_size, stride, padding, dilation, ceil_mode, axes, nan_policy, valid, out,
+               _space(return_indices), index_dtype)
 
 
-def rms_pool(x: Operand, kernel_size: Ints | None, stride: Ints | None = None, padding: Padding = 0,
-             dilation: Ints = 1, *, ceil_mode: bool = False, axes: Ints | None = None,
-             nan_policy: NanPolicy = "propagate", out: Any = None, **valid: Unpack[ValidTaps]) -> Any:
+@statistic
+def rms_pool(x: Operand, kernel_size: Ints | None, stride: Ints | None = None, padding: Padding = 0, dilation: Ints = 1,
+             *, ceil_mode: bool = False, axes: Ints | None = None, nan_policy: NanPolicy = "propagate", out: Any = None,
+             **valid: Unpack[ValidTaps]) -> Any:
     """The root of the mean of the squares of the valid elements of each window (S19). See `median_pool`.
 
     Examples
@@ -355,9 +402,10 @@ def rms_pool(x: Operand, kernel_size: Ints | None, stride: Ints | None = None, p
     return run("rms", x, kernel_size, stride, padding, dilation, ceil_mode, axes, nan_policy, valid, out)
 
 
+@statistic
 def prod_pool(x: Operand, kernel_size: Ints | None, stride: Ints | None = None, padding: Padding = 0,
-             dilation: Ints = 1, *, ceil_mode: bool = False, axes: Ints | None = None,
-             nan_policy: NanPolicy = "propagate", out: Any = None, **valid: Unpack[ValidTaps]) -> Any:
+              dilation: Ints = 1, *, ceil_mode: bool = False, axes: Ints | None = None,
+              nan_policy: NanPolicy = "propagate", out: Any = None, **valid: Unpack[ValidTaps]) -> Any:
     """The product of the valid elements of each window; int64 or uint64 for integers (S19). See `median_pool`.
 
     Examples
@@ -370,9 +418,10 @@ def prod_pool(x: Operand, kernel_size: Ints | None, stride: Ints | None = None, 
     return run("prod", x, kernel_size, stride, padding, dilation, ceil_mode, axes, nan_policy, valid, out)
 
 
-def geo_pool(x: Operand, kernel_size: Ints | None, stride: Ints | None = None, padding: Padding = 0,
-             dilation: Ints = 1, *, ceil_mode: bool = False, axes: Ints | None = None,
-             nan_policy: NanPolicy = "propagate", out: Any = None, **valid: Unpack[ValidTaps]) -> Any:
+@statistic
+def geo_pool(x: Operand, kernel_size: Ints | None, stride: Ints | None = None, padding: Padding = 0, dilation: Ints = 1,
+             *, ceil_mode: bool = False, axes: Ints | None = None, nan_policy: NanPolicy = "propagate", out: Any = None,
+             **valid: Unpack[ValidTaps]) -> Any:
     """The geometric mean of the valid elements of each window (S19). See `median_pool`.
 
     Examples
@@ -385,9 +434,10 @@ def geo_pool(x: Operand, kernel_size: Ints | None, stride: Ints | None = None, p
     return run("geo", x, kernel_size, stride, padding, dilation, ceil_mode, axes, nan_policy, valid, out)
 
 
+@statistic
 def harm_pool(x: Operand, kernel_size: Ints | None, stride: Ints | None = None, padding: Padding = 0,
-             dilation: Ints = 1, *, ceil_mode: bool = False, axes: Ints | None = None,
-             nan_policy: NanPolicy = "propagate", out: Any = None, **valid: Unpack[ValidTaps]) -> Any:
+              dilation: Ints = 1, *, ceil_mode: bool = False, axes: Ints | None = None,
+              nan_policy: NanPolicy = "propagate", out: Any = None, **valid: Unpack[ValidTaps]) -> Any:
     """The harmonic mean of the valid elements of each window (S19). See `median_pool`.
 
     Examples
@@ -400,9 +450,10 @@ def harm_pool(x: Operand, kernel_size: Ints | None, stride: Ints | None = None, 
     return run("harm", x, kernel_size, stride, padding, dilation, ceil_mode, axes, nan_policy, valid, out)
 
 
+@statistic
 def soft_pool(x: Operand, kernel_size: Ints | None, stride: Ints | None = None, padding: Padding = 0,
-             dilation: Ints = 1, *, ceil_mode: bool = False, axes: Ints | None = None,
-             nan_policy: NanPolicy = "propagate", out: Any = None, **valid: Unpack[ValidTaps]) -> Any:
+              dilation: Ints = 1, *, ceil_mode: bool = False, axes: Ints | None = None,
+              nan_policy: NanPolicy = "propagate", out: Any = None, **valid: Unpack[ValidTaps]) -> Any:
     """The mean of the valid elements of each window, weighted by their exponentials: SoftPool (S19). See `median_pool`.
 
     Examples
@@ -413,45 +464,3 @@ def soft_pool(x: Operand, kernel_size: Ints | None, stride: Ints | None = None, 
     array([0.73105858])
     """
     return run("soft", x, kernel_size, stride, padding, dilation, ceil_mode, axes, nan_policy, valid, out)
-
-
-def pool_backward(op: str, dy: Operand, x: Operand, kernel_size: Ints | None, stride: Ints | None = None,
-                  padding: Padding = 0, dilation: Ints = 1, *, ceil_mode: bool = False, axes: Ints | None = None,
-                  nan_policy: NanPolicy = "propagate", q: float | Sequence[float] | None = None,
-                  method: Method | None = None, ddof: int = 0, sharpness: float = 1.0, sum: bool = False,
-                  count_include_pad: bool = True, norm_type: float | None = None, out: Any = None,
-                  **valid: Unpack[ValidTaps]) -> Any:
-    """The gradient of any of these pools, or of max, min, avg, sum and lp with a mask, with respect to `x`.
-
-    Parameters
-    ----------
-    op : str
-        "median", "quantile", "var", "std", "rms", "prod", "geo", "harm", "lse", "soft", "range", "midrange", "first",
-        "centre", "max", "min", "avg", "sum" or "lp".
-    dy : array of the result's shape and dtype
-        The gradient with respect to the result.
-    x : array of float64, float32, float16 or bfloat16
-        The pool's input.
-    kernel_size, stride, padding, dilation, and the keywords
-        As for the pool.
-
-    Returns
-    -------
-    array
-        Of the shape, dtype and kind of `x`; 0 for elements that are not valid. What each op gives: S16, S18, S19.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import oriel
-    >>> oriel.pool_backward("median", np.array([10.0]), np.array([3.0, 1.0, 2.0]), 3)
-    array([ 0.,  0., 10.])
-    """
-    more = {"count_include_pad": count_include_pad, "norm_type": norm_type}
-    options: dict[str, Any] = {"q": q, "method": method}
-    if op in ("var", "std"):
-        options["ddof"] = ddof
-    if op == "lse":
-        options.update(sharpness=sharpness, sum=sum)
-    return run_backward(op, dy, x, kernel_size, stride, padding, dilation, ceil_mode, axes, nan_policy, valid, out, more,
-                        **options)

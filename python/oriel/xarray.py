@@ -150,30 +150,30 @@ class Coarsen(_Statistics):
             raise ValueError(f"oriel.coarsen: dim must be one of {tuple(obj.dims)}, but is {missing[0]!r}")
         if not windows:
             raise ValueError("oriel.coarsen: a window must be given, such as x=2, but there is none")
-        self.obj, self.skipna, self.min_count, self.weights = obj, skipna, min_count, weights
-        self.windows = {dim: operator.index(k) for dim, k in windows.items()}
-        for dim, k in self.windows.items():
+        self._obj, self._skipna, self._min_count, self._weights = obj, skipna, min_count, weights
+        self._windows = {dim: operator.index(k) for dim, k in windows.items()}
+        for dim, k in self._windows.items():
             if k < 1:
                 raise ValueError(f"oriel.coarsen: windows must be >= 1, but {dim!r} has {k}")
-        self.boundary = {dim: boundary[dim] if isinstance(boundary, Mapping) else boundary for dim in windows}
-        self.side = {dim: side.get(dim, "left") if isinstance(side, Mapping) else side for dim in windows}
-        self.coord_func = coord_func
-        for dim, word in self.boundary.items():
+        self._boundary = {dim: boundary[dim] if isinstance(boundary, Mapping) else boundary for dim in windows}
+        self._side = {dim: side.get(dim, "left") if isinstance(side, Mapping) else side for dim in windows}
+        self._coord_func = coord_func
+        for dim, word in self._boundary.items():
             if word not in ("exact", "trim", "pad", "partial"):
                 raise ValueError(f"oriel.coarsen: boundary must be 'exact', 'trim', 'pad' or 'partial', but is {word!r}")
-            if word == "exact" and obj.sizes[dim] % self.windows[dim] != 0:
-                raise ValueError(f"oriel.coarsen: {dim!r} must be divisible by {self.windows[dim]} with boundary 'exact', "
+            if word == "exact" and obj.sizes[dim] % self._windows[dim] != 0:
+                raise ValueError(f"oriel.coarsen: {dim!r} must be divisible by {self._windows[dim]} with boundary 'exact', "
                                  f"but has {obj.sizes[dim]}; 'trim', 'pad' and 'partial' take any number")
 
     def _blocks(self, variable: Any) -> tuple[Any, list[int], list[tuple[int, int]]]:
         """The data without what is trimmed, the pooled axes, and the padding before and after each."""
         data, axes, padding = variable.data, [], []
         for axis, dim in enumerate(variable.dims):
-            if dim not in self.windows:
+            if dim not in self._windows:
                 continue
-            k, n = self.windows[dim], variable.shape[axis]
-            rest, left = n % k, self.side[dim] == "left"
-            if rest and self.boundary[dim] == "trim":
+            k, n = self._windows[dim], variable.shape[axis]
+            rest, left = n % k, self._side[dim] == "left"
+            if rest and self._boundary[dim] == "trim":
                 keep = slice(0, n - rest) if left else slice(rest, None)
                 data = data[(slice(None),) * axis + (keep,)]
                 rest = 0
@@ -187,14 +187,14 @@ class Coarsen(_Statistics):
         data, axes, padding = self._blocks(variable)
         if not axes:
             return variable.data
-        kernel = [self.windows[variable.dims[axis]] for axis in axes]
+        kernel = [self._windows[variable.dims[axis]] for axis in axes]
         given, omit = _options_of(op, data.dtype, options, skipna, min_count)
         if weights is not None:
             weights = np.broadcast_to(np.asarray(weights, np.float64), data.shape)
         return _pooled(data, op, kernel, kernel, padding, axes, False, omit, weights, given)
 
     def _coordinate(self, name: Hashable, variable: Any) -> Any:
-        function = self.coord_func.get(name, np.mean) if isinstance(self.coord_func, Mapping) else self.coord_func
+        function = self._coord_func.get(name, np.mean) if isinstance(self._coord_func, Mapping) else self._coord_func
         word = function if isinstance(function, str) else getattr(function, "__name__", "mean")
         ops: dict[str, tuple[str, dict[str, Any]]] = {
             "mean": ("avg", {}), "sum": ("sum", {}), "min": ("min", {}), "max": ("max", {}), "amin": ("min", {}),
@@ -215,21 +215,21 @@ class Coarsen(_Statistics):
             data, axes, padding = self._blocks(values)
             steps = [slice(None)] * data.ndim
             for axis in axes:
-                steps[axis] = slice(None, None, self.windows[values.dims[axis]])
+                steps[axis] = slice(None, None, self._windows[values.dims[axis]])
             return data[tuple(steps)]
         return self._reduce(values, *ops[word], True, None)
 
     def _array(self, array: Any, op: Any, options: dict[str, Any], skipna: bool | None, keep_attrs: bool) -> Any:
-        if not any(dim in self.windows for dim in array.dims):
+        if not any(dim in self._windows for dim in array.dims):
             return array if keep_attrs else array.drop_attrs(deep=False)
-        weights = self.weights
+        weights = self._weights
         if weights is not None and hasattr(weights, "dims"):
             weights = weights.broadcast_like(array).transpose(*array.dims).data
             weights = self._blocks(xr.Variable(array.dims, weights))[0]
-        data = self._reduce(array.variable, op, options, skipna, self.min_count, weights)
+        data = self._reduce(array.variable, op, options, skipna, self._min_count, weights)
         coords = {}
         for name, coordinate in array.coords.items():
-            if any(dim in self.windows for dim in coordinate.dims):
+            if any(dim in self._windows for dim in coordinate.dims):
                 coords[name] = (coordinate.dims, self._coordinate(name, coordinate.variable), coordinate.attrs)
             else:
                 coords[name] = coordinate.variable
@@ -239,11 +239,11 @@ class Coarsen(_Statistics):
     def _apply(self, name: str, op: Any, options: dict[str, Any], skipna: bool | None, keep_attrs: bool | None) -> Any:
         keep = xr.get_options()["keep_attrs"] if keep_attrs is None else keep_attrs
         keep = True if keep == "default" else bool(keep)
-        chosen = self.skipna if skipna is None else skipna
-        if isinstance(self.obj, xr.DataArray):
-            return self._array(self.obj, op, options, chosen, keep)
-        arrays = {key: self._array(array, op, options, chosen, keep) for key, array in self.obj.data_vars.items()}
-        return xr.Dataset(arrays, attrs=self.obj.attrs if keep else None)
+        chosen = self._skipna if skipna is None else skipna
+        if isinstance(self._obj, xr.DataArray):
+            return self._array(self._obj, op, options, chosen, keep)
+        arrays = {key: self._array(array, op, options, chosen, keep) for key, array in self._obj.data_vars.items()}
+        return xr.Dataset(arrays, attrs=self._obj.attrs if keep else None)
 
     def reduce(self, func: Callable[..., Any], keep_attrs: bool | None = None, **kwargs: Any) -> Any:
         """The reduction of each block by a function of NumPy that has a method here."""
@@ -264,35 +264,35 @@ class Rolling(_Statistics):
         missing = [dim for dim in windows if dim not in obj.dims]
         if missing or not windows:
             raise ValueError(f"oriel.rolling: dim must be one of {tuple(obj.dims)}, but is {missing[:1] or 'not given'}")
-        self.obj = obj
-        self.windows = {dim: operator.index(k) for dim, k in windows.items()}
-        for dim, k in self.windows.items():
+        self._obj = obj
+        self._windows = {dim: operator.index(k) for dim, k in windows.items()}
+        for dim, k in self._windows.items():
             if k < 1:
                 raise ValueError(f"oriel.rolling: windows must be >= 1, but {dim!r} has {k}")
-        self.center = {dim: center.get(dim, False) if isinstance(center, Mapping) else bool(center) for dim in windows}
-        taps = int(np.prod(list(self.windows.values())))
+        self._center = {dim: center.get(dim, False) if isinstance(center, Mapping) else bool(center) for dim in windows}
+        taps = int(np.prod(list(self._windows.values())))
         if min_periods is not None and not 1 <= min_periods <= taps:
             raise ValueError(f"oriel.rolling: min_periods must be in 1 to {taps}, but is {min_periods}")
-        self.min_periods = taps if min_periods is None else operator.index(min_periods)
+        self._min_periods = taps if min_periods is None else operator.index(min_periods)
 
     def _apply(self, name: str, op: Any, options: dict[str, Any], skipna: bool | None, keep_attrs: bool | None) -> Any:
-        array = self.obj
+        array = self._obj
         keep = xr.get_options()["keep_attrs"] if keep_attrs is None else keep_attrs
-        axes = [array.dims.index(dim) for dim in self.windows]
-        kernel = list(self.windows.values())
+        axes = [array.dims.index(dim) for dim in self._windows]
+        kernel = list(self._windows.values())
         # As xarray: a centred window of even extent has one element more before than after its own.
-        padding = [(k // 2, k - 1 - k // 2) if self.center[dim] else (k - 1, 0) for dim, k in self.windows.items()]
+        padding = [(k // 2, k - 1 - k // 2) if self._center[dim] else (k - 1, 0) for dim, k in self._windows.items()]
         data = array.data
         if data.dtype.kind in "iub" and op != "count":
             data = data.astype(np.float64)
         given = dict(options)
-        given.setdefault("min_count", self.min_periods)
+        given.setdefault("min_count", self._min_periods)
         if op == "count":
             given["min_count"] = 0
         result = _pooled(data, op, kernel, [1] * len(kernel), padding, axes, False, True, None, given)
         if op == "count":
             result = result.astype(np.float64)
-            result = np.where(result >= self.min_periods, result, np.nan)
+            result = np.where(result >= self._min_periods, result, np.nan)
         return xr.DataArray(result, dims=array.dims, coords=array.coords, name=array.name,
                             attrs=array.attrs if keep in (True, "default") else None)
 

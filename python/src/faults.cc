@@ -53,7 +53,11 @@ std::string_view numpy_name(Dtype dtype) { return translate(kDtypes, name(dtype)
 std::string python_text(const Error& error) {
   const Error::Fields* said = error.fields();
   if (said == nullptr) return error.what();
-  return Error::text_of({.function = std::string(translate(kFunctions, said->function)),
+  // The engine names a gradient by a second word; its function here is one name.
+  std::string function(translate(kFunctions, said->function));
+  if (constexpr std::string_view kGradient = " backward"; function.ends_with(kGradient))
+    function[function.size() - kGradient.size()] = '_';
+  return Error::text_of({.function = std::move(function),
                          .argument = std::string(translate(kArguments, said->argument)),
                          .allowed = with_numpy_dtypes(said->allowed),
                          .value = with_numpy_dtypes(said->value)});

@@ -33,12 +33,12 @@ Dtype dtype_of(std::string_view function, nb::handle object) {
                           shown(object)));
 }
 
-// A number that is kept exactly: bool, int or float, Python's or NumPy's.
+// A number that is kept exactly: bool, int or float, Python's or NumPy's, or an array without axes of one.
 Scalar scalar_of(std::string_view function, const char* argument, nb::handle object) {
   if (PyBool_Check(object.ptr()) != 0) return std::int64_t{object.ptr() == Py_True};
-  if (PyFloat_Check(object.ptr()) == 0 && PyIndex_Check(object.ptr()) != 0) {
-    const nb::object whole = nb::steal(PyNumber_Index(object.ptr()));
-    if (!whole.is_valid()) throw nb::python_error();
+  const bool may_be_whole = PyFloat_Check(object.ptr()) == 0 && PyIndex_Check(object.ptr()) != 0;
+  const nb::object whole = may_be_whole ? nb::steal(PyNumber_Index(object.ptr())) : nb::object();
+  if (whole.is_valid()) {
     int overflow = 0;
     const long long value = PyLong_AsLongLongAndOverflow(whole.ptr(), &overflow);
     if (overflow == 0) return std::int64_t{value};
@@ -47,6 +47,7 @@ Scalar scalar_of(std::string_view function, const char* argument, nb::handle obj
     PyErr_Clear();
     throw Error(fmt::format("{}: {} must fit 64 bits, but is {}", function, argument, shown(object)));
   }
+  PyErr_Clear();  // arrays of floats have __index__, too, which fails
   const double value = PyFloat_AsDouble(object.ptr());
   if (value == -1.0 && PyErr_Occurred() != nullptr) {
     PyErr_Clear();
@@ -97,7 +98,9 @@ Quantile method_of(std::string_view function, nb::handle object) {
 }
 
 void set_quantiles(std::string_view function, nb::handle object, Pool& pool) {
-  if (PySequence_Check(object.ptr()) == 0) return pool.q.push_back(real_of(function, "q", object));
+  const bool is_list = PySequence_Check(object.ptr()) != 0 && PyObject_Size(object.ptr()) >= 0;
+  PyErr_Clear();  // an array without axes is a sequence, but has no length
+  if (!is_list) return pool.q.push_back(real_of(function, "q", object));
   const nb::object items = nb::steal(PySequence_Tuple(object.ptr()));
   if (!items.is_valid()) throw nb::python_error();
   for (Py_ssize_t i = 0; i < PyTuple_Size(items.ptr()); ++i)

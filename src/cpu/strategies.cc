@@ -9,6 +9,7 @@
 #include "cpu/argmax/argmax.h"
 #include "cpu/box_gradient/box_gradient.h"
 #include "cpu/channels/channels.h"
+#include "cpu/chords/chords.h"
 #include "cpu/code_gradient/gather.h"
 #include "cpu/disjoint/blocks.h"
 #include "cpu/disjoint/disjoint_gradient.h"
@@ -119,6 +120,8 @@ constexpr Strategy<Gradient> kIndexedGradients[] = {
 constexpr Strategy<Statistic> kStatistics[] = {
     {"histogram", &can_histogram, &histogram_pays, &run_histogram,
      "medians and quantiles of bytes in large windows: columns are counted, 31x31 by a network took 4 times as long"},
+    {"chords", &can_chords, &always, &run_chords,
+     "extrema and their distance in windows of any shape that step by one: disk(5) took 5 times as long by networks"},
     {"valid_blocks", &can_valid_blocks, &valid_blocks_pay, &run_valid_blocks,
      "sums, averages, extrema and counts of few taps: one pass over rows; maxima of 2x2 with a mask took 60 times as "
      "long"},

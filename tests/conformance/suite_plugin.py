@@ -91,16 +91,15 @@ def errors_of_oriel() -> Iterator[None]:
             return strict(ERRORS, match=OWN_TEXT if match is None else f"{OWN_TEXT}|{match}", **keywords)
         return strict(expected, *arguments, **keywords)
 
-    modules = [m for m in list(sys.modules.values()) if getattr(m, "assert_raises", None) is strict]
-    pytest.raises = lenient  # type: ignore[assignment]
-    for module in modules:
-        module.assert_raises = lenient
+    names = ("raises", "assert_raises")
+    places = [(m, name) for m in list(sys.modules.values()) for name in names if getattr(m, "__dict__", {}).get(name) is strict]
+    for module, name in places:
+        setattr(module, name, lenient)
     try:
         yield
     finally:
-        pytest.raises = strict
-        for module in modules:
-            module.assert_raises = strict
+        for module, name in places:
+            setattr(module, name, strict)
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -200,7 +200,7 @@ def test_defaults_are_those_of_scikit_image():
         parameters = [
             [(p.name, p.default, p.kind) for p in inspect.signature(f).parameters.values()] for f in (ours, theirs)
         ]
-        assert parameters[0] == parameters[1]
+        assert [p for p in parameters[0] if p[0] != "edge"] == parameters[1]
     image = np.arange(20, dtype=np.uint8).reshape(4, 5)
     same(block_reduce(image), measure.block_reduce(image))
 

@@ -46,8 +46,6 @@ bool can_chords(const Statistic& job) {
   return (pool.op != Op::range && pool.min_count == 0) || never_empty(problem);
 }
 
-bool chords_pay(const Statistic&) { return true; }
-
 void run_chords(const Statistic& job, int threads) {
   const ChordPlan plan(job, threads > 0 ? threads : default_threads());
   parallel_for(plan.tasks(), plan.task_bytes(), threads, [&](index_t begin, index_t end) {

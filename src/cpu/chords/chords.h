@@ -7,7 +7,6 @@
 namespace oriel::cpu {
 
 bool can_chords(const Statistic& job);
-bool chords_pay(const Statistic& job);
 void run_chords(const Statistic& job, int threads);
 
 }  // namespace oriel::cpu

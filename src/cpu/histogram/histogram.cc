@@ -15,8 +15,9 @@
 namespace oriel::cpu {
 namespace {
 
-constexpr index_t kColumns = 1280;   // of a strip: their counts stay in the second cache
-constexpr index_t kLeastTaps = 200;  // of fewer taps networks are quicker
+constexpr index_t kColumns = 1280;  // of a strip: their counts stay in the second cache
+constexpr index_t kLeastTaps =
+    200;  // of fewer taps networks are quicker; a fifth with masks, as those networks share nothing
 
 constexpr std::size_t at(index_t i) { return static_cast<std::size_t>(i); }
 
@@ -278,7 +279,7 @@ bool can_histogram(const Statistic& job) {
 // Where windows hardly overlap, what columns count is of little use.
 bool histogram_pays(const Statistic& job) {
   const auto layout = rank_layout(job);
-  const index_t taps = job.problem.taps(), least = job.plain() ? kLeastTaps : kLeastTaps / 2;
+  const index_t taps = job.problem.taps(), least = job.plain() ? kLeastTaps : kLeastTaps / 5;
   return taps >= least && element_count(job.y.shape) >= 64 &&
          16 * layout->along.axis.stride * layout->down.axis.stride <= taps;
 }

@@ -264,6 +264,17 @@ class WindowNetwork {
   std::vector<Ref> results_;
 };
 
+double cycles_of(const Selection& selection) {
+  double cycles = 0;
+  for (const Exchange& step : selection.steps) {
+    const int exchanges = kExchangeShapes[step.shape].exchanges;
+    const auto stores =
+        std::count_if(step.out.begin(), step.out.end(), [](std::uint32_t row) { return row != kNoRow; });
+    cycles += kStepCycles + std::max(static_cast<double>(exchanges), static_cast<double>(stores));
+  }
+  return cycles;
+}
+
 }  // namespace
 
 index_t SelectionWindow::count() const {
@@ -273,20 +284,11 @@ index_t SelectionWindow::count() const {
 
 Selection make_selection(const SelectionWindow& window) {
   Selection binary = WindowNetwork(window, false).make();
+  binary.cycles = cycles_of(binary);
   if (!window.taps.empty() || window.columns.size() < 3) return binary;
   Selection halves = WindowNetwork(window, true).make();
-  return cost(halves, window) < cost(binary, window) ? halves : binary;
-}
-
-double cost(const Selection& selection, const SelectionWindow& window) {
-  double cycles = 0;
-  for (const Exchange& step : selection.steps) {
-    const ExchangeShape& shape = kExchangeShapes[step.shape];
-    const auto stores =
-        std::count_if(step.out.begin(), step.out.end(), [](std::uint32_t row) { return row != kNoRow; });
-    cycles += kStepCycles + std::max(static_cast<double>(shape.exchanges), static_cast<double>(stores));
-  }
-  return cycles / static_cast<double>(window.outputs);
+  halves.cycles = cycles_of(halves);
+  return halves.cycles < binary.cycles ? halves : binary;
 }
 
 }  // namespace oriel::cpu

@@ -55,6 +55,7 @@ struct Selection {
   std::uint32_t reach = 0;  // lanes beyond those of a call that inputs must have
   std::vector<Exchange> steps;
   std::vector<SelectedRow> results;  // of each output row, one for each rank
+  double cycles = 0;                 // that all output rows take for each vector, about
 };
 
 /// What windows look like. Input row (d * rows() + y) * phases + p holds the elements of phase p of row y of slice d.
@@ -77,8 +78,5 @@ struct SelectionWindow {
 };
 
 Selection make_selection(const SelectionWindow& window);
-
-/// About how many cycles a vector takes for each row of outputs.
-double cost(const Selection& selection, const SelectionWindow& window);
 
 }  // namespace oriel::cpu

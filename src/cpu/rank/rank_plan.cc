@@ -131,11 +131,11 @@ RankNetwork RankPlan::best_network(index_t most) const {
   const bool box = job.problem.pool.footprint.empty();
   const bool shares = box && axis.stride == 1 && axis.dilation == 1 && axis.kernel > 1;
   RankNetwork best{selection_of(window(1)), 1};
-  double least = cost(*best.selection, window(1));
+  double least = best.selection->cycles;
   const index_t most_outputs = std::min({most, axis.kernel, index_t{16}});  // windows of all of them share a row
   for (index_t outputs = 2; shares && outputs <= most_outputs; outputs *= 2) {
     const std::shared_ptr<const Selection> other = selection_of(window(outputs));
-    const double cycles = cost(*other, window(outputs));
+    const double cycles = other->cycles / static_cast<double>(outputs);
     if (cycles >= least) continue;
     least = cycles;
     best = {other, outputs};

@@ -97,8 +97,7 @@ void run_rank_rows(const Statistic& job, int threads) {
   const RankPlan plan(job, *layout);
   const index_t bands = ceil_div(plan.down.size(), plan.network.outputs), slices = plan.deep.size();
   const double vectors = static_cast<double>(plan.along.size() * plan.lane_step * plan.bytes) / kRankVectorBytes + 1;
-  const double cycles = cost(*plan.network.selection, plan.window(plan.network.outputs)) *
-                        static_cast<double>(plan.network.outputs) * vectors;
+  const double cycles = plan.network.selection->cycles * vectors;
   const auto task = static_cast<index_t>(std::min(cycles * 8, 1e12));  // bytes that a copy moves in this time
   parallel_for(plan.layout.plane_count * slices * bands, task, threads, [&](index_t begin, index_t end) {
     Arena arena;

@@ -65,8 +65,7 @@ std::array<std::byte, 8> fill_of(const Problem& problem) {
 class TapRanker {
  public:
   TapRanker(const TapPlan& plan, Arena& arena)
-      : plan_(plan),
-        problem_(plan.job.problem),
+      : problem_(plan.job.problem),
         pool_(problem_.pool),
         kernels_(rank_table().of(problem_.dtype)),
         bytes_(plan.in_bytes),
@@ -171,7 +170,6 @@ class TapRanker {
     }
   }
 
-  const TapPlan& plan_;
   const Problem& problem_;
   const Pool& pool_;
   const RankKernels kernels_;

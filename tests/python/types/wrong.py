@@ -27,7 +27,7 @@ def mistakes(image: NDArray[np.float32], tensor: torch.Tensor, batch: jax.Array)
     oriel.max_pool(tensor, 2).astype(float)  # wrong
     oriel.max_pool(image, 2, return_indices=True).sum()  # wrong
     oriel.max_pool2d(image, 2, axes=1)  # wrong
-    oriel.Pool("median", 2)  # wrong
+    oriel.Pool("mean", 2)  # wrong
     oriel.Pool("max", 2)(tensor).astype(float)  # wrong
     oriel.maximum_filter(image, 3, mode="periodic")  # wrong
     oriel.tile.max_pool2d(image, 2, machine="trn9")  # wrong
