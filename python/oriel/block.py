@@ -63,6 +63,8 @@ ENGINE_DTYPES = frozenset(
 _FUNCTIONS = {"sum": np.sum, "mean": np.mean, "max": np.max, "min": np.min}
 # Bytes of converted input that exist at one time: they stay in a core's cache.
 _SLAB_BYTES = 1 << 20
+# Blocks of at most so many elements: sums into a wider type are faster than sums of parts that were converted to it.
+_MOST_WIDENED = 16
 
 
 def block_reduce(
@@ -84,8 +86,10 @@ def block_reduce(
         Extents of a block.
     func : callable or str
         NumPy's max, min, mean, average, sum, median, std, var, prod, any, all and ptp, those of them that leave NaN out
-        (nanmean, nanmedian, nansum, nanmax, nanmin, nanstd, nanvar), and the names "max", "min", "mean", "sum", "median",
-        "std", "var", "prod", "any" and "all" are computed by Oriel. Any other function with an argument `axis` is applied by NumPy to a view of the blocks.
+        (nanmean, nanmedian, nansum, nanmax, nanmin, nanstd, nanvar), and the names "max", "min", "mean", "sum",
+        "median", "std", "var", "prod", "any" and "all" are computed by Oriel. Any other function with an argument
+        `axis` is applied by NumPy to a view of the blocks, and so are, if there are partial blocks to complete with
+        `cval`, all but max, min, mean, average and sum.
     cval : float
         The value that completes blocks at the upper edges if the blocks do not divide the image, converted to the
         image's dtype as `numpy.pad` does: -1 becomes 255 in an image of uint8.
@@ -98,8 +102,8 @@ def block_reduce(
     Returns
     -------
     numpy.ndarray
-        One element per block, of the dtype that `func` returns: sums of integers are int64 or uint64, their means
-        float64, everything else has the image's dtype.
+        One element per block, of the dtype that `func` returns: of integers, sums and products are int64 or uint64,
+        means, medians, variances and deviations float64; any and all are bool; everything else has the image's dtype.
 
     Raises
     ------
@@ -109,9 +113,11 @@ def block_reduce(
     Notes
     -----
     Nothing is padded: partial blocks are reduced as they are (S2) and `cval` is combined with them. To leave absent
-    elements out of the mean of a partial block, use ``edge="partial"``. Sums and
-    means of integers are exact, except that 64-bit sums wrap as NumPy's do. If a sum might not fit the image's dtype,
-    parts of at most 1 MiB at a time are converted to the narrowest type that can hold it. Floating sums are added in
+    elements out of the result of a partial block, use ``edge="partial"``. Sums and means of integers are exact,
+    except that 64-bit sums wrap as NumPy's do. If a sum might not fit the image's dtype and blocks have more than 16
+    elements, parts of at most 1 MiB at a time are converted to the narrowest type that can hold it. Medians are the
+    mean of the two elements in the middle; variances are exact for integers. There are no warnings about blocks without
+    a number, of which nanmean and its kind give NaN, and nansum 0. Floating sums are added in
     the order of S8, NumPy's in a different order: they agree within rounding.
 
     Examples
@@ -139,7 +145,9 @@ def block_reduce(
     if edge not in ("pad", "partial", "trim", "error"):
         raise ValueError(f"block_reduce: edge must be 'pad', 'partial', 'trim' or 'error', but is {edge!r}")
     if edge == "error" and any(missing):
-        raise ValueError(f"block_reduce: the image must be divisible by the blocks {block}, but has shape {image.shape}")
+        raise ValueError(
+            f"block_reduce: the image must be divisible by the blocks {block}, but has shape {image.shape}"
+        )
     if edge == "trim" and any(missing):
         image = image[tuple(slice(n - n % k) for n, k in zip(image.shape, block))]
         missing = (0,) * image.ndim
@@ -150,8 +158,12 @@ def block_reduce(
     except TypeError:  # a callable that cannot be hashed
         op = statistic = None
     usual = image.size > 0 and 0 < image.ndim <= 16 and image.dtype.name in ENGINE_DTYPES and not func_kwargs
+    if statistic is not None and statistic[0] == "range" and image.dtype == bool:
+        statistic = None  # numpy.ptp refuses it
     if any(missing) and edge == "partial" and (statistic is None or not usual):
-        raise ValueError(f"block_reduce: edge must be 'pad', 'trim' or 'error' for functions that NumPy computes, but is {edge!r}")
+        raise ValueError(
+            f"block_reduce: edge must be 'pad', 'trim' or 'error' for functions that NumPy computes, but is {edge!r}"
+        )
     if statistic is not None and usual and (edge == "partial" if any(missing) else op is None):
         return _statistics(statistic, image, block, missing)
     if (
@@ -172,26 +184,29 @@ def block_reduce(
     return _sums(image, block, missing, fill) if op == "sum" else _means(image, block, missing, fill)
 
 
-def _statistics(statistic: tuple[Any, dict[str, Any], bool], image: NDArray[Any], block: tuple[int, ...],
-                missing: tuple[int, ...]) -> NDArray[Any]:
+def _statistics(
+    statistic: tuple[Any, dict[str, Any], bool], image: NDArray[Any], block: tuple[int, ...], missing: tuple[int, ...]
+) -> NDArray[Any]:
     """A statistic of blocks, of which the last may be partial, in the dtype that NumPy gives it."""
     op, options, omit = statistic
-    whole = image.dtype.kind in "iub"
     given = dict(options)
-    if whole and op in ("median", "avg"):
-        given["dtype"] = "float64"
-    if whole and op in ("sum", "prod"):
-        given["dtype"] = "uint64" if image.dtype.kind == "u" else "int64"
-    if not image.dtype.isnative:
-        image = image.astype(image.dtype.newbyteorder("="))
-    if image.dtype == bool and op in ("sum", "prod"):
-        image = image.view(np.uint8)
-        given["dtype"] = "uint64"
-        return _statistics((op, options, omit), image, block, missing).astype(np.int64)
+    result = native = image.dtype.newbyteorder("=")
+    if native.kind in "iub":
+        if op in ("median", "avg"):
+            given["dtype"] = "float64"
+        elif op in ("sum", "prod"):
+            image = image.view(np.uint8) if native.kind == "b" else image
+            given["dtype"] = "int64" if native.kind == "i" else "uint64"
+        elif op == "range" and native.kind == "i":  # numpy.ptp wraps; of unsigned integers every difference fits
+            given["dtype"] = f"uint{8 * native.itemsize}"
     axes = [a for a, k in enumerate(block) if k > 1] or [0]
     sizes = [block[a] for a in axes]
-    pool = _core.Pool(op, sizes, sizes, [(0, missing[a]) for a in axes], 1, None, axes, False, op != "avg", None, None, omit)
-    return _core.statistic(pool, given, image)
+    padding = [(0, missing[a]) for a in axes]
+    pool = _core.Pool(op, sizes, sizes, padding, 1, None, axes, False, op != "avg", None, None, omit)
+    y = _core.statistic(pool, given, image.astype(image.dtype.newbyteorder("="), copy=False))
+    if result.kind == "b" and op in ("sum", "prod"):
+        return y.view(np.int64)
+    return y.view(result) if "dtype" in given and op == "range" else y
 
 
 def downscale_local_mean(
@@ -331,6 +346,8 @@ def _means(image: NDArray[Any], block: tuple[int, ...], missing: tuple[int, ...]
     total = math.prod(block)
     if image.dtype.kind not in "iub":
         y = _core.forward(_pool("avg", block, missing), image, None)  # padding counts in the divisor: a mean with zeros
+    elif image.dtype.itemsize < 8 and total <= _MOST_WIDENED and not fill:
+        return _core.statistic(_pool("avg", block, missing), {"dtype": "float64"}, image)
     elif image.dtype.itemsize < 8:
         return _sums(image, block, missing, fill) / total  # an exact sum, divided once
     else:
@@ -355,6 +372,8 @@ def _integer_sums(image: NDArray[Any], block: tuple[int, ...], missing: tuple[in
     types = [np.dtype(f"{image.dtype.kind}{b // 8}") for b in bits]
     wide = next((t for t in types if np.iinfo(t).min <= lowest and highest <= np.iinfo(t).max), types[-1])
     pool = _pool("sum", block, missing)
+    if image.dtype.itemsize < 8 and highest > 255 and math.prod(block) <= _MOST_WIDENED:
+        return _core.statistic(pool, {"dtype": result.name}, image)
     if wide == image.dtype:
         return _core.forward(pool, image, None).astype(result, copy=False)
     y = np.empty([-(-n // k) for n, k in zip(image.shape, block)], wide)

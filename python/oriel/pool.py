@@ -59,8 +59,9 @@ class Pool:
 
     Parameters
     ----------
-    op : {"max", "min", "avg", "sum", "lp"}
-        The reduction.
+    op : {"max", "min", "avg", "sum", "lp"}, or "median", "mode", "var" and so on
+        The reduction. Those of `median_pool`, `mode_pool`, `var_pool` … have the options that are their functions'
+        defaults here, and their results the dtypes that those have; "quantile" needs its function, for its `q`.
     kernel_size, stride, padding, dilation
         As for `max_pool`. If neither `kernel_size` nor `output_size` is given, the pool is global: one window over
         everything.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, TypedDict
+from typing import Any, TypeAlias, TypedDict
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,6 +14,8 @@ from oriel.pool import check_nan_policy
 __all__ = ["KEYWORDS", "Number", "ValidTaps", "dtype_name", "footprint_array", "is_masked", "run", "run_backward"]
 
 Number = int | float | np.number[Any] | np.bool_
+# The arguments of a pool of the engine from its kernel to its ceil mode; the fifth is that of adaptive pools.
+_Windows: TypeAlias = tuple[Ints | None, Ints | None, Padding, Ints, None, Ints | None, bool]
 
 
 class ValidTaps(TypedDict, total=False):
@@ -121,7 +123,7 @@ def _with_mask_of(function: str, x: Any, mask: Any) -> tuple[Any, Any]:
     return x.data, valid
 
 
-def _too_few(windows: tuple[Any, ...], omit: bool, op: str, given: dict[str, Any], x: Any, valid: NDArray[np.bool_],
+def _too_few(windows: _Windows, omit: bool, op: str, given: dict[str, Any], x: Any, valid: NDArray[np.bool_],
              weights: Any) -> Any:
     """Where the result is `fill`: an array of bool of the shape of the result of one quantile."""
     if weights is not None:
@@ -150,8 +152,8 @@ def run(op: Any, x: Any, kernel_size: Ints | None, stride: Ints | None, padding:
     need = int(given.get("ddof") or 0) + 1 if op in ("var", "std") else 1
     given["min_count"] = max(int(given.get("min_count") or 0), need)
     result = _core.statistic(pool, given, x, mask, weights, out, space, index_dtype)
-    windows = (kernel_size if kernel_size is not None else given["footprint"].shape, stride, padding, dilation, None,
-               axes, ceil_mode)
+    kernel = kernel_size if kernel_size is not None else given["footprint"].shape
+    windows = (kernel, stride, padding, dilation, None, axes, ceil_mode)
     few = _too_few(windows, check_nan_policy(nan_policy), op, given, x, mask, weights)
     if space is not None:
         return np.ma.array(result[0], mask=np.broadcast_to(few, result[0].shape)), result[1]

@@ -28,6 +28,18 @@ def mistakes(image: NDArray[np.float32], tensor: torch.Tensor, batch: jax.Array)
     oriel.max_pool(image, 2, return_indices=True).sum()  # wrong
     oriel.max_pool2d(image, 2, axes=1)  # wrong
     oriel.Pool("mean", 2)  # wrong
+    oriel.median_pool(image, 2, method="average")  # wrong
+    oriel.median_pool(image, 2, medians=True)  # wrong
+    oriel.median_pool(image, 2, return_indices=True).sum()  # wrong
+    oriel.quantile_pool(image, "0.5", 2)  # wrong
+    oriel.mode_pool(image, 2, ties="random")  # wrong
+    oriel.var_pool(image, 2, ddof="1")  # wrong
+    oriel.var_pool(tensor, 2).astype(float)  # wrong
+    oriel.count_pool(image, 2, return_indices=True)  # wrong
+    oriel.max_pool(image, 2, min_count=0.5)  # wrong
+    oriel.max_pool(image, 2, fill="0")  # wrong
+    oriel.disk(2.5)  # wrong
+    oriel.block_reduce(image, 2, edge="wrap")  # wrong
     oriel.Pool("max", 2)(tensor).astype(float)  # wrong
     oriel.maximum_filter(image, 3, mode="periodic")  # wrong
     oriel.tile.max_pool2d(image, 2, machine="trn9")  # wrong
