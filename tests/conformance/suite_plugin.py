@@ -92,7 +92,8 @@ def errors_of_oriel() -> Iterator[None]:
         return strict(expected, *arguments, **keywords)
 
     names = ("raises", "assert_raises")
-    places = [(m, name) for m in list(sys.modules.values()) for name in names if getattr(m, "__dict__", {}).get(name) is strict]
+    modules = [m for m in list(sys.modules.values()) if isinstance(getattr(m, "__dict__", None), dict)]
+    places = [(module, name) for module in modules for name in names if vars(module).get(name) is strict]
     for module, name in places:
         setattr(module, name, lenient)
     try:
