@@ -176,6 +176,13 @@ ConstTensor check_beside(Caller what, const char* argument, const ConstTensor& t
   return view;
 }
 
+bool has_padding(const Windows& windows) {
+  const auto padded = [](const Extents& pad) {
+    return std::any_of(pad.begin(), pad.end(), [](index_t n) { return n > 0; });
+  };
+  return windows.padding != Padding::given || padded(windows.pad_lo) || padded(windows.pad_hi);
+}
+
 // Mask and weights of a call.
 struct Beside {
   std::optional<ConstTensor> mask, weights;
@@ -203,8 +210,10 @@ Beside check_beside(Caller what, const Problem& problem, const ConstTensor& mask
            "are for sum, avg, var, std, rms, mode, and median and quantile with method inverted_cdf only",
            fmt::format("op is {}", name(pool.op)));
     }
-    if (pool.op == Op::avg && (pool.count_include_pad || pool.divisor != 0))
-      fail(what, "weights", "need count_include_pad to be false, and no divisor");
+    if (pool.op == Op::avg && pool.divisor != 0)
+      fail(what, "weights", "need no divisor", fmt::format("it is {}", pool.divisor));
+    if (pool.op == Op::avg && pool.count_include_pad && has_padding(pool.windows))
+      fail(what, "weights", "need count_include_pad to be false if there is padding");
     if (pool.ddof != 0) fail(what, "weights", "need ddof to be 0", fmt::format("it is {}", pool.ddof));
     beside.weights = check_beside(what, "weights", weights, problem, x);
     if (const index_t bad = cpu::first_bad_weight(*beside.weights, pool); bad >= 0) {

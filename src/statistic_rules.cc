@@ -1,5 +1,6 @@
 #include "statistic_rules.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 
@@ -214,8 +215,13 @@ void check_statistic_windows(std::string_view function, const Problem& problem) 
   if (pool.min_count > taps)
     fail("min_count", fmt::format("must be at most the {} taps of a window", taps),
          fmt::format("is {}", pool.min_count));
-  if (pool.rank && (*pool.rank < -taps || *pool.rank >= taps))
-    fail("rank", fmt::format("must be in {} to {}", -taps, taps - 1), fmt::format("is {}", *pool.rank));
+  index_t present = taps;  // of a window whose taps all exist
+  if (!pool.footprint.empty()) {
+    const auto& places = pool.footprint.taps;
+    present = std::count_if(places.begin(), places.end(), [](std::uint8_t tap) { return tap != 0; });
+  }
+  if (pool.rank && (*pool.rank < -present || *pool.rank >= present))
+    fail("rank", fmt::format("must be in {} to {}", -present, present - 1), fmt::format("is {}", *pool.rank));
   if (pool.rank) {
     if (pool.nodata || (pool.nan == NanPolicy::omit && is_floating(problem.dtype)))
       fail("rank", "needs windows whose taps are all valid; use q", "some may be left out");

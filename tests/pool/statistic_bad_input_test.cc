@@ -180,6 +180,8 @@ TEST(StatisticBadInput, RanksNeedFullWindows) {
   EXPECT_EQ(refused(-4), "(no error)");
   EXPECT_EQ(refused(4), "quantile_pool: rank must be in -4 to 3, but is 4");
   EXPECT_EQ(refused(-5), "quantile_pool: rank must be in -4 to 3, but is -5");
+  const auto diagonal = [](Pool& p) { p.footprint = {.shape = {2, 2}, .taps = {1, 0, 0, 1}}; };
+  EXPECT_EQ(refused(2, diagonal), "quantile_pool: rank must be in -2 to 1, but is 2");
   EXPECT_EQ(refused(0, [](Pool& p) { p.windows.pad_lo = {1}; }),
             "quantile_pool: rank needs windows whose taps all exist; use q, but some reach beyond the input");
   EXPECT_EQ(refused(0, [](Pool& p) { p.nan = NanPolicy::omit; }),
@@ -253,7 +255,13 @@ TEST_F(StatisticBadOperands, WeightsThatAnOpDoesNotHave) {
                   "inverted_cdf only, but op is " +
                   std::string(name(op)));
   }
-  EXPECT_EQ(call(Op::avg, {}, weight()), "avg_pool: weights need count_include_pad to be false, and no divisor");
+  EXPECT_EQ(call(Op::avg, {}, weight(), [](Pool& p) { p.divisor = 3; }),
+            "avg_pool: weights need no divisor, but it is 3");
+  EXPECT_EQ(call(Op::avg, {}, weight(),
+                 [](Pool& p) {
+                   p.windows.pad_hi = {0, 1};
+                 }),
+            "avg_pool: weights need count_include_pad to be false if there is padding");
   EXPECT_EQ(call(Op::var, {}, weight(), [](Pool& p) { p.ddof = 1; }),
             "var_pool: weights need ddof to be 0, but it is 1");
   EXPECT_EQ(call(Op::sum, {}, ConstTensor(mask.data(), {4, 4})),

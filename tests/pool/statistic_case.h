@@ -16,6 +16,8 @@ struct StatisticCase {
   std::vector<std::byte> x;
   std::vector<std::uint8_t> mask;
   std::vector<double> weights;
+  bool shared = false;  // mask and weights are the same along the axes that are not pooled: their extent is 1 there
+  Dtype mask_dtype = Dtype::u8, weights_dtype = Dtype::f64;
 
   reference::Beside beside() const {
     return {mask.empty() ? nullptr : mask.data(), weights.empty() ? nullptr : weights.data()};
@@ -36,6 +38,11 @@ inline void add_order_options(std::mt19937_64& random, Pool& pool) {
   if (pool.op == Op::quantile) {
     const double some[] = {0, 1, 0.5, 0.25, 0.9, 1.0 / 3, 0.75};
     for (index_t k = pick(random, 1, random() % 3 == 0 ? 3 : 1); k > 0; --k) pool.q.push_back(some[random() % 7]);
+    if (random() % 4 == 0) {
+      pool.q.clear();
+      pool.method = Quantile::lower;
+      pool.rank = pick(random, -3, 2);
+    }
   }
   if (pool.op == Op::mode) pool.tie = static_cast<Tie>(random() % 3);
 }
@@ -68,6 +75,43 @@ inline void add_options(std::mt19937_64& random, Dtype dtype, Pool& pool) {
   }
 }
 
+/// The extents that a mask has if it is the same along the axes that are not pooled.
+inline Extents shared_shape(const Problem& p) {
+  Extents shape = Extents::filled(p.shape.size(), 1);
+  for (int i = 0; i < p.pooled; ++i) {
+    const int axis = p.axes[static_cast<std::size_t>(i)];
+    shape[axis] = p.shape[axis];
+  }
+  return shape;
+}
+
+/// For each element of x the number of the element of such a mask.
+inline std::vector<std::size_t> shared_numbers(const Problem& p) {
+  const Extents shape = shared_shape(p), pitch = dense_pitch(shape);
+  std::vector<std::size_t> numbers;
+  for (index_t i = 0; i < element_count(p.shape); ++i) {
+    index_t rest = i, number = 0;
+    for (int a = p.shape.size() - 1; a >= 0; --a) {
+      if (shape[a] != 1) number += rest % p.shape[a] * pitch[a];
+      rest /= p.shape[a];
+    }
+    numbers.push_back(static_cast<std::size_t>(number));
+  }
+  return numbers;
+}
+
+/// Fills a mask, or weights, of a case with what next() gives.
+template <class T, class Next>
+std::vector<T> random_beside(const StatisticCase& c, const Next& next) {
+  std::vector<T> out(static_cast<std::size_t>(element_count(c.problem.shape)));
+  for (T& v : out) v = next();
+  if (!c.shared) return out;
+  const std::vector<T> few = out;
+  const std::vector<std::size_t> numbers = shared_numbers(c.problem);
+  for (std::size_t i = 0; i < out.size(); ++i) out[i] = few[numbers[i]];
+  return out;
+}
+
 /// A problem of about `size` input elements at most, of any op.
 inline StatisticCase random_statistic(std::mt19937_64& random, index_t size) {
   for (;;) {
@@ -87,17 +131,21 @@ inline StatisticCase random_statistic(std::mt19937_64& random, index_t size) {
       continue;  // an option that this op, dtype or window does not have
     }
     if (c.problem.taps() > 300) continue;
+    const std::vector<std::uint8_t>& taps = pool.footprint.taps;
+    if (pool.rank && !taps.empty() && std::count(taps.begin(), taps.end(), 0) + 3 > c.problem.taps()) continue;
     c.data = kAllData[random() % 4];
     const bool powers = pool.op == Op::lp && pool.norm != 1 && pool.norm != 2 && !std::isinf(pool.norm);
     if (powers && c.data == Data::specials) continue;  // powers of subnormals have no bound
     c.x = fill(base.dtype, element_count(base.shape), c.data, random);
-    const auto count = static_cast<std::size_t>(element_count(base.shape));
-    if (random() % 2 == 0)
-      for (std::size_t i = 0; i < count; ++i)
-        c.mask.push_back(random() % 3 == 0 ? 0 : static_cast<std::uint8_t>(random()));
+    c.shared = random() % 3 == 0;
+    c.mask_dtype = random() % 2 == 0 ? Dtype::u8 : Dtype::boolean;
+    c.weights_dtype = random() % 2 == 0 ? Dtype::f64 : Dtype::f32;
+    if (random() % 2 == 0 && !pool.rank)
+      c.mask =
+          random_beside<std::uint8_t>(c, [&] { return static_cast<std::uint8_t>(random() % 3 == 0 ? 0 : random()); });
     const bool divides = pool.op == Op::avg && (pool.count_include_pad || pool.divisor != 0);
     if (random() % 2 == 0 && detail::has_weights(pool) && pool.ddof == 0 && !divides)
-      for (std::size_t i = 0; i < count; ++i) c.weights.push_back(static_cast<double>(random() % 5) / 2);
+      c.weights = random_beside<double>(c, [&] { return static_cast<double>(random() % 5) / 2; });
     return c;
   }
 }
@@ -105,14 +153,31 @@ inline StatisticCase random_statistic(std::mt19937_64& random, index_t size) {
 /// The operands of a case, placed in memory.
 struct StatisticTensors {
   StatisticTensors(const StatisticCase& c, Layout layout) : x(c.problem.dtype, c.problem.shape, layout, c.x.data()) {
-    if (!c.mask.empty()) mask.emplace(Dtype::u8, c.problem.shape, layout, c.mask.data());
-    if (!c.weights.empty()) weights.emplace(Dtype::f64, c.problem.shape, layout, c.weights.data());
+    const Extents shape = c.shared ? shared_shape(c.problem) : c.problem.shape;
+    if (!c.mask.empty()) mask.emplace(c.mask_dtype, shape, layout, given(c, c.mask).data());
+    if (c.weights.empty()) return;
+    const std::vector<double> wide = given(c, c.weights);
+    const std::vector<float> narrow(wide.begin(), wide.end());
+    const bool is_wide = c.weights_dtype == Dtype::f64;
+    weights.emplace(c.weights_dtype, shape, layout,
+                    is_wide ? static_cast<const void*>(wide.data()) : static_cast<const void*>(narrow.data()));
   }
   ConstTensor mask_view() const { return mask ? ConstTensor(mask->view()) : ConstTensor(); }
   ConstTensor weights_view() const { return weights ? ConstTensor(weights->view()) : ConstTensor(); }
 
   Placed x;
   std::optional<Placed> mask, weights;
+
+ private:
+  // The elements that the call is given of those that the reference has.
+  template <class T>
+  static std::vector<T> given(const StatisticCase& c, const std::vector<T>& all) {
+    if (!c.shared) return all;
+    std::vector<T> few(static_cast<std::size_t>(element_count(shared_shape(c.problem))));
+    const std::vector<std::size_t> numbers = shared_numbers(c.problem);
+    for (std::size_t i = 0; i < all.size(); ++i) few[numbers[i]] = all[i];
+    return few;
+  }
 };
 
 inline std::string judge(const StatisticCase& c, const char* what, const reference::Outcome& expected,
@@ -162,6 +227,21 @@ inline std::string check_statistic_forward(const StatisticCase& c, Layout in, La
       return fmt::format("index (space {}) of {}: element {} is {} instead of {}", static_cast<int>(space), c.text(), i,
                          reference::element(Dtype::i64, got.data(), i),
                          indices_of(expected, space)[static_cast<std::size_t>(i)]);
+  }
+  for (const Dtype dtype : code_dtypes(c.problem)) {
+    Placed z(c.problem.result, shape, out, nullptr), codes(dtype, shape, out, nullptr);
+    forward(c.problem.pool,
+            {.x = operands.x.view(),
+             .y = z.view(),
+             .indices = codes.view(),
+             .space = IndexSpace::window,
+             .mask = operands.mask_view(),
+             .weights = operands.weights_view()},
+            options);
+    if (!codes.guards_survive()) return fmt::format("codes of {} wrote outside", c.text());
+    const std::vector<std::byte> got = codes.dense(), wanted = as_codes(expected, dtype);
+    const index_t i = reference::first_difference(dtype, wanted.data(), got.data(), element_count(shape));
+    if (i >= 0) return fmt::format("code ({}) of {}: element {} differs", name(dtype), c.text(), i);
   }
   return {};
 }

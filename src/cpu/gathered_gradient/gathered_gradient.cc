@@ -255,7 +255,7 @@ void run_planes(const StatisticGradient& job, int threads) {
 }  // namespace
 
 void run_gathered_gradient(const StatisticGradient& job, int threads) {
-  const bool first_ops = job.problem.pool.op <= Op::lp && job.weights == nullptr;
+  const bool first_ops = job.problem.pool.op <= Op::lp && job.weights == nullptr && job.problem.result != Dtype::f64;
   visit(job.problem.dtype, [&]<class T>() {
     if constexpr (is_floating_v<T>) {
       if (first_ops)

@@ -107,12 +107,17 @@ class GradientTerms {
     return taps.size() - 1;
   }
 
+  static bool all_equal(const ValidTaps<T>& taps) {
+    const T* v = taps.values();
+    return std::all_of(v, v + taps.size(), [&](T x) { return number_of(x) == number_of(v[0]); });
+  }
+
   void set_variance(const ValidTaps<T>& taps) {
     const Moments m = moments_of(taps, moments_);
     const double mean = m.sum / m.n, below = m.n - pool_.ddof;
     const bool root = pool_.op == Op::std;
     const double deviation = std::sqrt(m.squares / below);
-    if (root && deviation == 0) return;
+    if (root && (deviation == 0 || all_equal(taps))) return;  // weights leave a rest of equal taps
     for (index_t i = 0; i < taps.size(); ++i) {
       const double weight = taps.weights() != nullptr ? taps.weights()[i] : 1;
       const double slope = 2 * weight * (real_of(taps.values()[i]) - mean) / below;
