@@ -5,6 +5,7 @@
 #include "reference/geometry.h"
 #include "reference/numbers.h"
 #include "reference/taps.h"
+#include "real_functions.h"
 
 namespace oriel::reference {
 namespace {
@@ -128,7 +129,7 @@ class Backward {
     if (p_.norm == 2)
       slope = x;
     else if (p_.norm != 1)
-      slope = static_cast<A>(std::pow(std::fabs(static_cast<double>(x)), p_.norm - 1)) * sign(x);
+      slope = static_cast<A>(norm_power(std::fabs(static_cast<double>(x)), p_.norm - 1)) * sign(x);
     sum = sum * slope + A(0);
     plain *= exact;
     error = error * std::fabs(exact) * 8 + std::fabs(plain) * 16 * std::ldexp(1.0L, -std::numeric_limits<A>::digits);

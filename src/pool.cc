@@ -352,7 +352,10 @@ void run_backward(Caller what, const Problem& problem, Source source, const Back
 }  // namespace
 
 Extents output_shape(const Pool& pool, const Extents& shape) {
-  return make_problem(pool, Dtype::f32, shape).output_shape;
+  Pool bare = pool;  // without what depends on the dtype of x
+  bare.nodata = bare.fill = bare.ignore = std::nullopt;
+  bare.result_dtype.reset();
+  return make_problem(bare, Dtype::u8, shape).output_shape;
 }
 
 void forward(const Pool& pool, const ForwardOperands& operands, const Options& options) {
@@ -435,7 +438,8 @@ Explanation explain(const Problem& problem) {
   const index_t in = element_count(problem.shape) * size_bytes(problem.dtype);
   const index_t out = element_count(problem.output_shape) * size_bytes(problem.result);
   const bool backward = problem.direction == Direction::backward;
-  const bool needs_input = is_extremum(problem.pool) || problem.pool.op == Op::lp ||
+  const bool valid_taps = problem.has_valid_taps() || problem.mask || problem.weights;
+  const bool needs_input = valid_taps || is_extremum(problem.pool) || problem.pool.op == Op::lp ||
                            (problem.pool.nan == NanPolicy::omit && is_floating(problem.dtype));
   e.bytes_read = backward ? out + (needs_input && !problem.codes ? in : 0) : in;
   e.bytes_written = backward ? in : out;

@@ -1,6 +1,5 @@
 #include "statistic_rules.h"
 
-#include <algorithm>
 #include <cmath>
 #include <cstring>
 
@@ -195,7 +194,7 @@ void check_statistic(std::string_view function, const Pool& pool, Dtype dtype) {
 void check_statistic_windows(std::string_view function, const Problem& problem) {
   const Fail fail{function};
   const Pool& pool = problem.pool;
-  const index_t taps = problem.taps();
+  index_t taps = problem.taps();
   if (!pool.footprint.empty()) {
     if (pool.windows.kind != WindowKind::uniform) fail("footprint", "cannot be combined with other windows");
     for (int i = 0; i < problem.pooled; ++i) {
@@ -206,22 +205,17 @@ void check_statistic_windows(std::string_view function, const Problem& problem) 
     }
     if (static_cast<index_t>(pool.footprint.taps.size()) != taps)
       fail("footprint", fmt::format("must have {} taps", taps), fmt::format("has {}", pool.footprint.taps.size()));
-    bool any = false;
-    for (const std::uint8_t tap : pool.footprint.taps) any = any || tap != 0;
-    if (!any) fail("footprint", "must have a tap", "all are false");
+    taps = 0;
+    for (const std::uint8_t tap : pool.footprint.taps) taps += tap != 0 ? 1 : 0;
+    if (taps == 0) fail("footprint", "must have a tap", "all are false");
   }
   if (pool.ddof >= taps)
     fail("ddof", fmt::format("must be less than the {} taps of a window", taps), fmt::format("is {}", pool.ddof));
   if (pool.min_count > taps)
     fail("min_count", fmt::format("must be at most the {} taps of a window", taps),
          fmt::format("is {}", pool.min_count));
-  index_t present = taps;  // of a window whose taps all exist
-  if (!pool.footprint.empty()) {
-    const auto& places = pool.footprint.taps;
-    present = std::count_if(places.begin(), places.end(), [](std::uint8_t tap) { return tap != 0; });
-  }
-  if (pool.rank && (*pool.rank < -present || *pool.rank >= present))
-    fail("rank", fmt::format("must be in {} to {}", -present, present - 1), fmt::format("is {}", *pool.rank));
+  if (pool.rank && (*pool.rank < -taps || *pool.rank >= taps))
+    fail("rank", fmt::format("must be in {} to {}", -taps, taps - 1), fmt::format("is {}", *pool.rank));
   if (pool.rank) {
     if (pool.nodata || (pool.nan == NanPolicy::omit && is_floating(problem.dtype)))
       fail("rank", "needs windows whose taps are all valid; use q", "some may be left out");

@@ -102,9 +102,9 @@ __device__ __forceinline__ A lifted(T v, const SumRule& rule) {
     if (rule.lift == Lift::value) return value;
     if (rule.lift == Lift::magnitude) return std::fabs(value);
     if (rule.lift == Lift::square) return value * value;
-    return static_cast<A>(std::pow(std::fabs(static_cast<double>(value)), rule.norm));
+    return static_cast<A>(norm_power(std::fabs(static_cast<double>(value)), rule.norm));
   } else if constexpr (std::is_floating_point_v<A>) {
-    return std::pow(std::fabs(static_cast<double>(value)), rule.norm);
+    return norm_power(std::fabs(static_cast<double>(value)), rule.norm);
   } else {
     std::uint64_t bits = static_cast<std::uint64_t>(static_cast<std::int64_t>(value));
     if (rule.lift != Lift::value && is_negative(value)) bits = 0 - bits;

@@ -33,7 +33,7 @@ __global__ void __launch_bounds__(256)
     else if (rule.norm == 2)
       result = g / y;
     else
-      result = static_cast<A>(static_cast<double>(g) / std::pow(static_cast<double>(y), rule.norm - 1));
+      result = static_cast<A>(static_cast<double>(g) / norm_power(static_cast<double>(y), rule.norm - 1));
   }
   store(share + place.offset[kOther], result);
 }
@@ -56,7 +56,7 @@ __device__ __forceinline__ A finished(A sum, A x, const ShareRule& rule) {
   const A magnitude = std::fabs(x);
   const A slope = rule.norm == 1   ? A{1}
                   : rule.norm == 2 ? magnitude
-                                   : static_cast<A>(std::pow(static_cast<double>(magnitude), rule.norm - 1));
+                                   : static_cast<A>(norm_power(static_cast<double>(magnitude), rule.norm - 1));
   return sum * (x > A{0} ? slope : x < A{0} ? -slope : x == A{0} ? A{0} : x);
 }
 

@@ -10,7 +10,7 @@
 
 namespace oriel::test {
 
-// Defined by the program that this is linked into: sets `watch` and `host_powers` where kernels are emulated.
+// Defined by the program that this is linked into: sets `watch` if kernels are emulated.
 void prepare_device();
 
 namespace {

@@ -6,7 +6,6 @@ namespace oriel::test {
 
 void prepare_device();
 void prepare_device() {
-  host_powers = true;
   watch.input = [](void* p) { grid::protect(p); };
   watch.output = [](void* p, std::size_t bytes) { grid::mark_unwritten(p, bytes); };
   watch.begin = [](unsigned number) {

@@ -38,11 +38,6 @@ inline void add_order_options(std::mt19937_64& random, Pool& pool) {
   if (pool.op == Op::quantile) {
     const double some[] = {0, 1, 0.5, 0.25, 0.9, 1.0 / 3, 0.75};
     for (index_t k = pick(random, 1, random() % 3 == 0 ? 3 : 1); k > 0; --k) pool.q.push_back(some[random() % 7]);
-    if (random() % 4 == 0) {
-      pool.q.clear();
-      pool.method = Quantile::lower;
-      pool.rank = pick(random, -3, 2);
-    }
   }
   if (pool.op == Op::mode) pool.tie = static_cast<Tie>(random() % 3);
 }
@@ -124,6 +119,11 @@ inline StatisticCase random_statistic(std::mt19937_64& random, index_t size) {
     }
     if (pool.op != Op::lp) pool.norm = 2;
     add_options(random, base.dtype, pool);
+    if (pool.op == Op::quantile && random() % 4 == 0) {
+      pool.q.clear();
+      pool.method = Quantile::lower;
+      pool.rank = pick(random, -3, 2);
+    }
     StatisticCase c;
     try {
       c.problem = make_problem(pool, base.dtype, base.shape);

@@ -370,5 +370,10 @@ TEST(StatisticRules, S20_Footprints) {
   EXPECT_EQ(pooled<float>(padded, Floats{5, 10, 10, 3}, {2, 2}), (Floats{5}));
 }
 
+TEST(StatisticRules, S1_TheShapeOfAResultDependsOnNoDtype) {
+  EXPECT_EQ(output_shape(with(pool_of(Op::sum, 2), into(Dtype::u64)), {4}), (Extents{2}));
+  EXPECT_EQ(output_shape(with(pool_of(Op::mode, 2), nodata(std::int64_t{16777217})), {4}), (Extents{2}));
+}
+
 }  // namespace
 }  // namespace oriel::test

@@ -47,7 +47,7 @@ TEST_P(StatisticForced, S13_S20_AsTheReferenceWhereverItCan) {
   for (const unsigned seed : seeds()) {
     std::mt19937_64 random(seed);
     int done = 0;
-    const std::int64_t before = cpu::forced_jobs();
+    [[maybe_unused]] const std::int64_t before = cpu::forced_jobs();
     for (int i = 0; i < kMostProblems && done < kJobs; ++i) {
       cpu::set_target(targets[random() % targets.size()]);
       const StatisticCase c = random_statistic(random, random() % 8 == 0 ? 3000 : 200);

@@ -41,7 +41,7 @@ inline constexpr char kHead[] =
 # The bytes of an element begin with its lowest one (little endian). Every NaN, whose payload is not specified, counts as
 # the quiet one: f16 7e00, bf16 7fc0, f32 7fc00000, f64 7ff8000000000000.
 #
-# Lp pools have p = 1, 2 or infinity: the powers of other p come from the C library, which may differ in the last bit.
+# Lp pools have p = 1, 2 or infinity.
 
 )";
 

@@ -5,6 +5,7 @@
 #include "cpu/gathered/families.h"
 #include "cpu/gathered/results.h"
 #include "cpu/gathered/tree.h"
+#include "real_functions.h"
 
 namespace oriel::cpu {
 namespace {
@@ -58,12 +59,12 @@ class SumWorker {
       const A x = static_cast<A>(v[i]);
       if (!lp) return x;
       if (norm == 2) return x * x;
-      return norm == 1 ? std::fabs(x) : static_cast<A>(std::pow(static_cast<double>(std::fabs(x)), norm));
+      return norm == 1 ? std::fabs(x) : static_cast<A>(norm_power(static_cast<double>(std::fabs(x)), norm));
     });
     if (problem_.pool.op == Op::avg) return put_average(taps, place, sum);
     if (!lp || norm == 1) return results_.put(place, static_cast<double>(sum));
     const auto s = static_cast<double>(sum);
-    results_.put(place, norm == 2 ? std::sqrt(s) : std::pow(s, 1 / norm));
+    results_.put(place, norm_root(s, norm));
   }
 
   // A correctly rounded division.
@@ -109,8 +110,8 @@ class SumWorker {
       return results_.put(place, wide_int{norm == 2 ? nearest_root(sum) : sum});
     }
     const double power =
-        tree_sum<double>(taps, room_, [&](index_t i) { return std::pow(static_cast<double>(magnitude(i)), norm); });
-    results_.put(place, std::pow(power, 1 / norm));
+        tree_sum<double>(taps, room_, [&](index_t i) { return norm_power(static_cast<double>(magnitude(i)), norm); });
+    results_.put(place, norm_root(power, norm));
   }
 
   // The root of squares that are exact in 128 bits, but for those of 64-bit types, which are added in f64.

@@ -5,6 +5,7 @@
 #include "cpu/gathered_gradient/gradient_terms.h"
 #include "cpu/gathered_gradient/plane_walk.h"
 #include "cpu/runtime/parallel.h"
+#include "real_functions.h"
 
 namespace oriel::cpu {
 namespace {
@@ -163,11 +164,10 @@ class PlaneGradient {
     if (p == 1) return dy;
     const double sum = tree_sum<double>(taps_, norm_room_, [&](index_t i) {
       const double x = std::fabs(real_of(taps_.values()[i]));
-      return p == 2 ? x * x : std::pow(x, p);
+      return norm_power(x, p);
     });
     if (sum == 0) return A{0};
-    const double y = p == 2 ? std::sqrt(sum) : std::pow(sum, 1 / p);
-    return static_cast<A>(static_cast<double>(dy) / (p == 2 ? y : std::pow(y, p - 1)));
+    return static_cast<A>(static_cast<double>(dy) / norm_power(norm_root(sum, p), p - 1));
   }
 
   // What an input is multiplied by.
@@ -176,7 +176,7 @@ class PlaneGradient {
     if (job_.weights != nullptr) return static_cast<A>(static_cast<double>(sum) * element(*job_.weights, input));
     if (problem_.pool.op != Op::lp) return sum;
     const double x = element(job_.x, input), magnitude = std::fabs(x);
-    const double slope = p == 1 ? 1 : p == 2 ? magnitude : std::pow(magnitude, p - 1);
+    const double slope = norm_power(magnitude, p - 1);
     return static_cast<A>(static_cast<double>(sum) * (x > 0 ? slope : x < 0 ? -slope : x));
   }
 

@@ -5,13 +5,16 @@
 #include "hwy/foreach_target.h"
 // (the include above compiles this file once per target)
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstring>
 
 #include "cpu/recipe/kernels.h"
+#include "cpu/simd/norm_powers-inl.h"
 #include "cpu/simd/scalar_loop.h"
 #include "hwy/highway.h"
 #include "instruction_set.h"
+#include "real_functions.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace oriel::cpu {
@@ -74,15 +77,24 @@ struct Square {
     }
   }
 };
+template <class X>
+HWY_INLINE double magnitude_of(X x) {
+  if constexpr (is_floating_v<X>)
+    return std::fabs(static_cast<double>(static_cast<accumulator_t<X>>(x)));
+  else
+    return std::fabs(static_cast<double>(x));
+}
 struct Power {
   template <class A, class X>
   static HWY_INLINE A of(X x, double norm) {
-    double magnitude;
-    if constexpr (is_floating_v<X>)
-      magnitude = std::fabs(static_cast<double>(static_cast<accumulator_t<X>>(x)));
-    else
-      magnitude = std::fabs(static_cast<double>(x));
-    return static_cast<A>(std::pow(magnitude, norm));
+    return static_cast<A>(norm_power(magnitude_of(x), norm));
+  }
+};
+struct Cube {  // as Power, but for vectors
+  template <class A, class X>
+  static HWY_INLINE A of(X x, double) {
+    const double magnitude = magnitude_of(x);
+    return static_cast<A>(magnitude * (magnitude * magnitude));
   }
 };
 
@@ -113,6 +125,29 @@ void lift_row(const void* x, index_t pitch, index_t lane_pitch, index_t n, index
     value[i] = absent ? static_cast<A>(-0.0) : lifted;  // S8: the exact identity
     missing[i] = absent ? 1 : 0;
   });
+}
+
+template <class X, class A>
+void power_row(const void* x, index_t pitch, index_t lane_pitch, index_t n, index_t lanes, RowOut out,
+               const LiftParams& params) {
+  if (params.norm == 3) return lift_row<Cube, X, A>(x, pitch, lane_pitch, n, lanes, out, params);
+  if (is_whole_norm(params.norm)) return lift_row<Power, X, A>(x, pitch, lane_pitch, n, lanes, out, params);
+  using Count = std::conditional_t<sizeof(A) == 8, std::int64_t, std::int32_t>;
+  A* HWY_RESTRICT value = static_cast<A*>(out.value);
+  Count* missing = params.omit ? static_cast<Count*>(out.extra) : nullptr;
+  constexpr index_t kRoom = 128;
+  std::array<double, kRoom> room;
+  each<X>(x, pitch, lane_pitch, n, lanes, [&](X e, index_t i) {
+    if (missing != nullptr) missing[i] = is_nan(e) ? 1 : 0;
+    room[static_cast<std::size_t>(i % kRoom)] = magnitude_of(e);
+    if ((i + 1) % kRoom != 0 && i + 1 != n * lanes) return;
+    const index_t first = i - i % kRoom, count = i + 1 - first;
+    take_norm_powers(room.data(), count, params.norm);
+    for (index_t k = 0; k < count; ++k) value[first + k] = static_cast<A>(room[static_cast<std::size_t>(k)]);
+  });
+  if (missing == nullptr) return;
+  for (index_t i = 0; i < n * lanes; ++i)
+    if (missing[i] != 0) value[i] = static_cast<A>(-0.0);
 }
 
 // f16 -> f32 where rows are dense, eight or more at a time. Highway's emulation, for targets without them, knows
@@ -206,12 +241,18 @@ LiftRow pick_sum(Lane to) {
     return &lift_row<F, X, double>;
   else if constexpr (is_floating_v<X>)
     return to == Lane::f32 ? &lift_row<F, X, float> : nullptr;
-  else if constexpr (std::is_same_v<F, Power>)
-    return &lift_row<F, X, double>;
   else if constexpr (std::is_same_v<F, Same> && sizeof(X) < 4)
     return to == Lane::i32 ? &lift_row<F, X, std::int32_t> : &lift_row<F, X, std::int64_t>;
   else
     return &lift_row<F, X, std::int64_t>;
+}
+
+template <class X>
+LiftRow pick_power(Lane to) {
+  if constexpr (is_floating_v<X> && !std::is_same_v<X, double>)
+    return to == Lane::f32 ? &power_row<X, float> : nullptr;
+  else
+    return &power_row<X, double>;
 }
 
 template <class X>
@@ -233,7 +274,7 @@ LiftRow pick_lift(Lift kind, Lane to) {
     case Lift::square:
       return pick_sum<Square, X>(to);
     case Lift::power:
-      return pick_sum<Power, X>(to);
+      return pick_power<X>(to);
     case Lift::arg_max:
       return pick_arg<Lift::arg_max, X>(to);
     case Lift::arg_min:

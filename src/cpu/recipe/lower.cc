@@ -4,11 +4,14 @@
 #define HWY_TARGET_INCLUDE "cpu/recipe/lower.cc"
 #include "hwy/foreach_target.h"
 // (the include above compiles this file once per target)
+#include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "cpu/element/narrow-inl.h"
 #include "cpu/element/quotient.h"
 #include "cpu/recipe/kernels.h"
+#include "cpu/simd/norm_powers-inl.h"
 #include "cpu/simd/scalar_loop.h"
 #include "hwy/highway.h"
 #include "instruction_set.h"
@@ -74,7 +77,7 @@ HWY_INLINE T root(A a, double norm) {
       if (norm == 2) return std::sqrt(a);
     }
     const double s = static_cast<double>(a);
-    return nearest<T>(norm == 2 ? std::sqrt(s) : std::pow(s, 1 / norm));
+    return nearest<T>(norm_root(s, norm));
   } else {
     const std::uint64_t u = static_cast<std::uint64_t>(a);
     if (norm == 1) return nearest<T>(u);
@@ -175,6 +178,24 @@ HWY_INLINE void root_row(const A* HWY_RESTRICT a, index_t n, A* HWY_RESTRICT y) 
   for (; i < n; ++i) y[i] = std::sqrt(a[i]);
 }
 
+constexpr index_t kRootRoom = 128;
+
+// Stores the roots of positions [begin, end) by way of a buffer, in vectors.
+template <class T, class A, class Empty>
+void store_roots(const A* HWY_RESTRICT a, index_t begin, index_t end, index_t lanes, double norm, void* y,
+                 index_t pitch, index_t lane_pitch, const Empty& empty) {
+  std::array<double, kRootRoom> room;
+  const index_t step = kRootRoom / lanes;
+  for (index_t p = begin; p < end; p += step) {
+    const index_t last = std::min(end, p + step), first = p * lanes, n = (last - p) * lanes;
+    for (index_t i = 0; i < n; ++i) room[static_cast<std::size_t>(i)] = static_cast<double>(a[first + i]);
+    take_norm_roots(room.data(), n, norm);
+    store<T>(p, last, lanes, y, pitch, lane_pitch, [&](index_t i) {
+      return empty(i) ? static_cast<T>(0) : nearest<T>(room[static_cast<std::size_t>(i - first)]);
+    });
+  }
+}
+
 template <class T, class A>
 void lower_root(RowIn acc, index_t, index_t lanes, const LowerParams& params, void* y, index_t pitch,
                 index_t lane_pitch) {
@@ -188,9 +209,13 @@ void lower_root(RowIn acc, index_t, index_t lanes, const LowerParams& params, vo
         return root_row(a + begin * lanes, (end - begin) * lanes, static_cast<A*>(y) + begin * lanes);
       }
     }
-    store<T>(begin, end, lanes, y, pitch, lane_pitch, [&](index_t i) {
-      return taps == 0 || (missing && taps <= missing[i]) ? static_cast<T>(0) : root<T>(a[i], params.norm);
-    });
+    const auto empty = [&](index_t i) { return taps == 0 || (missing && taps <= missing[i]); };
+    if constexpr (std::is_floating_point_v<A>) {
+      if (params.norm > 2 && lanes <= kRootRoom)
+        return store_roots<T>(a, begin, end, lanes, params.norm, y, pitch, lane_pitch, empty);
+    }
+    store<T>(begin, end, lanes, y, pitch, lane_pitch,
+             [&](index_t i) { return empty(i) ? static_cast<T>(0) : root<T>(a[i], params.norm); });
   });
 }
 

@@ -150,11 +150,22 @@ void lift_values(const LiftRow& row, const LiftRule& rule, const Group& group, F
     default:  // only of real numbers
       break;
   }
+  if constexpr (!is_floating_v<T> && sizeof(T) == 8 && std::is_same_v<A, std::uint64_t>) {
+    if (group.term == Term::low) return by([&](index_t i) HWY_ATTR { return as<A>(x[i]) & 0xffffffffU; });
+    if (group.term == Term::high) return by([&](index_t i) HWY_ATTR { return as<A>(x[i] >> 32); });
+  }
   if constexpr (std::is_floating_point_v<A>) {
     switch (group.term) {
       case Term::power:
-        return by([&](index_t i)
-                      HWY_ATTR { return static_cast<A>(std::pow(static_cast<double>(absolute<A>(x[i])), rule.norm)); });
+        if (rule.norm == 3) {
+          return by([&](index_t i) HWY_ATTR {
+            const auto v = static_cast<double>(absolute<A>(x[i]));
+            return static_cast<A>(v * (v * v));  // as norm_power, but for vectors
+          });
+        }
+        return by([&](index_t i) HWY_ATTR {
+          return static_cast<A>(norm_power(static_cast<double>(absolute<A>(x[i])), rule.norm));
+        });
       case Term::product:
         return by([&](index_t i) HWY_ATTR { return static_cast<A>(weight_at(row, rule, i) * as<double>(x[i])); });
       case Term::square_product:

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <limits>
 
+#include "cpu/element/long_sum.h"
 #include "cpu/element/quotient.h"
 #include "cpu/gathered/results.h"
 #include "real_functions.h"
@@ -12,6 +13,7 @@
 #define HWY_TARGET_INCLUDE "cpu/states/lower_kernels.cc"
 #include "hwy/foreach_target.h"
 // (the include above compiles this file once per target)
+#include "cpu/simd/norm_powers-inl.h"
 #include "hwy/highway.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -198,7 +200,7 @@ const double* real_values(const LowerRow& row, const LowerRule& rule) {
     case Value::power_root:
       if (const double* sum = real_sums(row, rule); sum != v) std::copy_n(sum, row.n, v);
       put_zeros(row, v);
-      for (index_t i = 0; i < row.n; ++i) v[i] = std::pow(v[i], 1 / rule.norm);
+      take_norm_roots(v, row.n, rule.norm);
       break;
     case Value::variance:
       variance(row, rule);
@@ -236,6 +238,17 @@ void put_whole_averages(const LowerRow& row, const LowerRule& rule, R* y) {
     const wide_int n = rule.is_signed ? wide_int{number(sum[i], true)} : wide_int{sum[i]};
     const auto d = static_cast<wide_int>(row.divisor[i]);
     y[i] = d == 0 ? nearest<R>(wide_int{0}) : quotient<R>(n, d);
+  }
+}
+
+// Sums or quotients of 64-bit integers.
+template <class R>
+void put_long(const LowerRow& row, const LowerRule& rule, R* y) {
+  const std::uint64_t *low = row.state.as<std::uint64_t>(0), *high = row.state.as<std::uint64_t>(1);
+  for (index_t i = 0; i < row.n; ++i) {
+    const LongSum sum{static_cast<std::int64_t>(high[i]), low[i]};
+    const index_t divisor = rule.value == Value::long_sum ? 1 : static_cast<index_t>(row.divisor[i]);
+    y[i] = divisor == 0 ? R{0} : rounded_ratio<R>(sum, divisor);
   }
 }
 
@@ -317,6 +330,10 @@ void put_integers(const LowerRow& row, const LowerRule& rule, R* y) {
     case Value::exact_variance:
     case Value::exact_mean_square:
       if constexpr (std::is_floating_point_v<R>) return put_exact<R, A>(row, rule, y);
+      return;
+    case Value::long_sum:
+    case Value::long_average:
+      if constexpr (std::is_floating_point_v<R> && sizeof(A) == 8) return put_long<R>(row, rule, y);
       return;
     default:
       return put_whole<R, A>(row, rule, y);

@@ -14,6 +14,8 @@ enum class Value : std::uint8_t {
   power_root,  // the 1/p-th power of the sum
   whole,       // an integer sum or product
   whole_average,
+  long_sum,  // a real number from sums of both halves of 64-bit integers
+  long_average,
   whole_root,  // the nearest integer to the root
   whole_real_root,
   variance,

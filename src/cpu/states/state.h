@@ -29,6 +29,8 @@ enum class Term : std::uint8_t {
   zero,       // 1 if x is 0
   logarithm,  // NaN of negative numbers, 0 of zeros
   reciprocal,
+  low,             // of a 64-bit integer the lower 32 bits
+  high,            // and the upper ones, with its sign
   state,           // (x, 0) or (x, 0, 1); M is NaN if x is not finite
   weighted_state,  // (w x, 0, w)
 };

@@ -11,6 +11,7 @@
 #include "cpu/element/fold-inl.h"
 #include "cpu/sum_gradient/share_kernels.h"
 #include "hwy/cache_control.h"
+#include "real_functions.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace oriel::cpu {
@@ -338,9 +339,10 @@ void scale(const void* sums, const void* x, index_t n, double p, bool omit, void
         return hn::IfThenElse(hn::IsNaN(v), v, sign);
       });
     }
+    if (p == 3) return scale_by(sum, in, n, omit, out, [](auto, auto v) HWY_ATTR { return hn::Mul(v, hn::Abs(v)); });
     for (index_t i = 0; i < n; ++i) {
       const T v = in[i];
-      const T slope = static_cast<T>(std::pow(static_cast<double>(std::fabs(v)), p - 1));
+      const T slope = static_cast<T>(norm_power(static_cast<double>(std::fabs(v)), p - 1));
       const T g = sum[i] * (v > T{0} ? slope : v < T{0} ? -slope : v == T{0} ? T{0} : v);
       out[i] = omit && v != v ? T{0} : g + T{0};
     }

@@ -11,6 +11,7 @@
 #include "cpu/runtime/tensor_rows.h"
 #include "cpu/sum_gradient/adjoint_rows.h"
 #include "cpu/sum_gradient/share_kernels.h"
+#include "real_functions.h"
 
 namespace oriel::cpu {
 namespace {
@@ -102,7 +103,7 @@ A lp_share_of(A dy, double y, double p) {
   if (p == 1) return dy;
   if (y == 0) return A{0};
   if (p == 2) return dy / static_cast<A>(y);
-  return static_cast<A>(static_cast<double>(dy) / std::pow(y, p - 1));
+  return static_cast<A>(static_cast<double>(dy) / norm_power(y, p - 1));
 }
 
 // The shares of one row of an average's outputs, whose divisors the type holds: factor * along[o].
@@ -191,7 +192,7 @@ void finish_gradient(const Problem& problem, const ConstTensor& x, const ConstTe
         const A magnitude = std::fabs(v);
         const A slope = p == 1   ? A{1}
                         : p == 2 ? magnitude
-                                 : static_cast<A>(std::pow(static_cast<double>(magnitude), p - 1));
+                                 : static_cast<A>(norm_power(static_cast<double>(magnitude), p - 1));
         g *= v > A{0} ? slope : v < A{0} ? -slope : v == A{0} ? A{0} : v;
       }
       out[i * dx.pitch[last]] = static_cast<T>(g + A{0});

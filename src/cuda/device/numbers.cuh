@@ -8,6 +8,7 @@
 #include <cmath>
 
 #include "cuda/device/memory.cuh"
+#include "real_functions.h"
 
 namespace oriel::cuda {
 
@@ -189,7 +190,7 @@ __device__ R root(A sum, double norm) {
     if constexpr (std::is_same_v<R, A>) {
       if (norm == 2) return std::sqrt(sum);
     }
-    if (norm != 1) v = norm == 2 ? std::sqrt(v) : std::pow(v, 1 / norm);
+    if (norm != 1) v = norm_root(v, norm);
     if constexpr (is_floating_v<R>)
       return R(v);
     else

@@ -1,4 +1,4 @@
-// The conformance program on a real device: nothing watches, and powers are the device's own.
+// The conformance program on a real device: nothing watches.
 namespace oriel::test {
 
 void prepare_device();
