@@ -68,6 +68,7 @@ WINGS = {
         {"rewrite"},
         {"gathered"},
         {"states", "tap_rows", "gathered_gradient"},
+        {"order"},
         {"rank", "vote", "valid_blocks", "moments", "chords"},
         {"soft", "histogram"},
     ],

@@ -60,6 +60,11 @@ Choice choice_for(const Problem& problem) {
   if (problem.direction == Direction::backward) {  // a term of each tap, in whatever order
     choice.combinations =
         static_cast<double>(element_count(problem.output_shape)) * static_cast<double>(problem.taps());
+    if (problem.has_valid_taps() || problem.mask || problem.weights) {  // as run_statistic_backward does
+      choice.strategy = "gathered";
+      choice.why = "the gradient of any pool over valid taps: each window's are gathered, and its terms added in order";
+      return choice;
+    }
     const ConstTensor places = index;
     const bool from_x = !indexed && (finds_extrema(problem) || depends_on_inputs(problem));
     return take(strategy_of({.problem = problem,

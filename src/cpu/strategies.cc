@@ -24,7 +24,7 @@
 #include "cpu/moments/moments.h"
 #include "cpu/planes/planes.h"
 #include "cpu/rank/rank_rows.h"
-#include "cpu/rank/rank_taps.h"
+#include "cpu/order/rank_taps.h"
 #include "cpu/recipe/recipe.h"
 #include "cpu/rewrite/mirrored_gradient.h"
 #include "cpu/rewrite/recomputed_gradient.h"
@@ -36,6 +36,7 @@
 #include "cpu/sum_gradient/adjoint_rows.h"
 #include "cpu/sum_gradient/shares.h"
 #include "cpu/valid_blocks/valid_blocks.h"
+#include "cpu/valid_blocks/whole_sums.h"
 #include "cpu/vote/vote.h"
 #include "fmt/format.h"
 #include "fmt/ranges.h"
@@ -122,6 +123,9 @@ constexpr Strategy<Statistic> kStatistics[] = {
      "medians and quantiles of bytes in large windows: columns are counted, 31x31 by a network took 4 times as long"},
     {"chords", &can_chords, &always, &run_chords,
      "extrema and their distance in windows of any shape that step by one: disk(5) took 5 times as long by networks"},
+    {"whole_sums", &can_whole_sums, &whole_sums_pay, &run_whole_sums,
+     "sums and averages of integers into another dtype: rows are added by columns, exactly; 16x16 by tap took twice as "
+     "long"},
     {"valid_blocks", &can_valid_blocks, &valid_blocks_pay, &run_valid_blocks,
      "sums, averages, extrema and counts of few taps: one pass over rows; maxima of 2x2 with a mask took 60 times as "
      "long"},

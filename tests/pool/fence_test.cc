@@ -9,7 +9,8 @@
 
 #include "cpu/simd/targets.h"
 #include "oriel/pool.h"
-#include "pool/fill.h"
+#include "pool/statistic_case.h"
+#include "seeds.h"
 
 namespace oriel::test {
 namespace {
@@ -92,6 +93,50 @@ TEST(Fence, NothingBeyondATensorIsTouched) {
         std::mt19937_64 random(++number);
         SCOPED_TRACE(name);
         for (End end : {End::left, End::right}) pool(p, number % 4 == 0 ? Data::specials : Data::reals, end, random);
+      }
+    }
+  }
+  cpu::set_target("");
+}
+
+// A pool over valid taps: values, indices if it selects taps, and its gradient.
+void pool(const StatisticCase& c, End end, std::mt19937_64& random) {
+  const Problem& p = c.problem;
+  const index_t outputs = element_count(p.output_shape), elements = element_count(p.shape);
+  const Fenced x(c.x, end), mask(static_cast<index_t>(c.mask.size()), end);
+  const Fenced weights(static_cast<index_t>(c.weights.size() * sizeof(double)), end);
+  if (!c.mask.empty()) std::memcpy(mask.data(), c.mask.data(), c.mask.size());
+  if (!c.weights.empty()) std::memcpy(weights.data(), c.weights.data(), c.weights.size() * sizeof(double));
+  const Fenced y(outputs * size_bytes(p.result), end), places(outputs * 8, end);
+  const ConstTensor view(x.data(), p.dtype, p.shape);
+  const ConstTensor m = c.mask.empty() ? ConstTensor() : ConstTensor(mask.data(), Dtype::u8, p.shape);
+  const ConstTensor w = c.weights.empty() ? ConstTensor() : ConstTensor(weights.data(), Dtype::f64, p.shape);
+  const Tensor result(y.data(), p.result, p.output_shape), index(places.data(), Dtype::i64, p.output_shape);
+  const Options options{.threads = 1};
+  forward(p.pool, {.x = view, .y = result, .mask = m, .weights = w}, options);
+  if (detail::selects_tap(p.pool))
+    forward(p.pool, {.x = view, .y = result, .indices = index, .mask = m, .weights = w}, options);
+  if (!is_floating(p.dtype) || !is_floating(p.result) || !detail::has_gradient(p.pool)) return;
+  if (!p.has_valid_taps() && c.mask.empty() && c.weights.empty()) return;
+  const Fenced dy(fill(p.result, outputs, c.data, random), end), dx(elements * size_bytes(p.dtype), end);
+  backward(p.pool,
+           {.x = view,
+            .dy = Tensor(dy.data(), p.result, p.output_shape),
+            .dx = Tensor(dx.data(), p.dtype, p.shape),
+            .mask = m,
+            .weights = w},
+           options);
+}
+
+TEST(Fence, S13_S20_NothingBeyondTensorsAndMasksIsTouched) {
+  for (const unsigned seed : seeds()) {
+    std::mt19937_64 random(seed);
+    for (int i = 0; i < 600; ++i) {
+      const StatisticCase c = random_statistic(random, i % 4 == 0 ? 3000 : 300);
+      SCOPED_TRACE(c.text());
+      for (const std::string& target : cpu::supported_targets()) {
+        cpu::set_target(target);
+        for (const End end : {End::left, End::right}) pool(c, end, random);
       }
     }
   }

@@ -152,6 +152,28 @@ StatisticCase random_ranks(std::mt19937_64& random, bool bytes) {
   }
 }
 
+// Medians of 3x3 and 5x5 taps in rows of more than a vector, which have kernels of their own.
+StatisticCase random_median(std::mt19937_64& random) {
+  StatisticCase c;
+  const index_t size = random() % 2 == 0 ? 3 : 5, dilation = pick(random, 1, 2);
+  const index_t lanes = random() % 4 == 0 ? 3 : 1;  // channels
+  Pool pool{.op = Op::median, .windows = {.kernel = {size, size}, .stride = {1}, .axes = {0, 1}}};
+  pool.windows.dilation = {random() % 4 == 0 ? 2 : 1, dilation};
+  if (random() % 2 == 0) pool.windows.pad_lo = {size / 2, size / 2};
+  if (random() % 4 == 0) pool.method = Quantile::midpoint;
+  if (random() % 4 == 0) pool.nan = NanPolicy::omit;
+  constexpr Dtype kTypes[] = {Dtype::u8,  Dtype::i8,  Dtype::u16,  Dtype::i16, Dtype::u32, Dtype::i32,    Dtype::u64,
+                              Dtype::i64, Dtype::f16, Dtype::bf16, Dtype::f32, Dtype::f64, Dtype::boolean};
+  const Dtype dtype = kTypes[random() % std::size(kTypes)];
+  const index_t height = random() % 8 == 0 ? pick(random, 130, 150) : pick(random, 2 * size, 20);
+  Extents shape{height, pick(random, 2 * size, height > 100 ? 90 : 300)};
+  if (lanes > 1) shape = {height, shape[1], lanes};
+  c.problem = make_problem(pool, dtype, shape);
+  c.data = kAllData[random() % 4];
+  c.x = fill(dtype, element_count(shape), c.data, random);
+  return c;
+}
+
 class Ranks : public testing::TestWithParam<std::string> {
  protected:
   Ranks() { cpu::force_strategies(GetParam()); }
@@ -179,6 +201,26 @@ TEST_P(Ranks, S16_AsTheReferenceWhereverTheyCan) {
     }
     EXPECT_GT(cpu::forced_jobs() - before, kCases / 4);
   }
+}
+
+TEST(Medians, S16_OfThreeAndFiveInWideRows) {
+  const index_t usual = cpu::stream_bytes;
+  for (const unsigned seed : seeds()) {
+    std::mt19937_64 random(seed);
+    for (int i = 0; i < kCases; ++i) {
+      const std::vector<std::string> targets = cpu::supported_targets();
+      cpu::set_target(targets[random() % targets.size()]);
+      cpu::stream_bytes = random() % 2 == 0 ? 1 : usual;
+      const StatisticCase c = random_median(random);
+      const Options options{.threads = 1 + static_cast<int>(random() % 3)};
+      const Layout out = random() % 2 == 0 ? Layout::dense : kWritableLayouts[random() % 5];
+      const Layout in = random() % 2 == 0 ? Layout::dense : kWritableLayouts[random() % 5];
+      EXPECT_EQ(check_statistic_forward(c, in, out, options), "")
+          << "seed " << seed << " problem " << i << " by " << cpu::active_target() << " " << to_string(c.problem);
+    }
+  }
+  cpu::set_target("");
+  cpu::stream_bytes = usual;
 }
 
 INSTANTIATE_TEST_SUITE_P(Strategies, Ranks, testing::Values("networks", "masked_networks", "histogram"),

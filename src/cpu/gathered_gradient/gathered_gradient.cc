@@ -177,7 +177,7 @@ class PlaneGradient {
     if (problem_.pool.op != Op::lp) return sum;
     const double x = element(job_.x, input), magnitude = std::fabs(x);
     const double slope = norm_power(magnitude, p - 1);
-    return static_cast<A>(static_cast<double>(sum) * (x > 0 ? slope : x < 0 ? -slope : x));
+    return static_cast<A>(static_cast<double>(sum) * (x > 0 ? slope : x < 0 ? -slope : x)) + A{0};  // as others: no -0
   }
 
   bool is_valid(const Extents& input) const {

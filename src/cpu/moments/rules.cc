@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "cpu/element/long_sum.h"
 #include "statistic_rules.h"
 
 namespace oriel::cpu {
@@ -18,6 +19,12 @@ bool is_wide(Dtype dtype) { return size_bytes(dtype) == 8; }
 double largest(Dtype dtype) {
   if (dtype == Dtype::boolean) return 1;
   return std::ldexp(1.0, static_cast<int>(8 * size_bytes(dtype)) - (is_signed(dtype) ? 1 : 0));
+}
+
+// Whether 64-bit integers are added in more bits, for a floating result.
+bool is_long_sum(const Statistic& job) {
+  return is_whole(job.problem.dtype) && is_wide(job.problem.dtype) && is_floating(job.problem.result) &&
+         job.weights == nullptr;
 }
 
 // Makes the rules of one job.
@@ -128,6 +135,11 @@ class Maker {
     }
     rules_.divides = average;
     const double divisor = std::max(taps_, static_cast<double>(pool_.divisor));
+    if (is_long_sum(job_)) {
+      rules_.lower.small = taps_ < static_cast<double>(LongSum::kFewTerms) && divisor < kShortDivisors;
+      take(Join::add_u64, Term::low, average ? Value::long_average : Value::long_sum);
+      return add(Join::add_u64, Term::high);
+    }
     if (is_whole(dtype_)) {
       const double most = is_wide(dtype_) ? HUGE_VAL : taps_ * largest(dtype_);
       rules_.lower.small = most < 0x1p52 && divisor < 0x1p26;
@@ -205,8 +217,8 @@ bool has_moment_rules(const Statistic& job) {
   if (taps >= 0x1p31) return false;
   switch (pool.op) {
     case Op::sum:
-    case Op::avg:  // 64-bit integers are added in 128 bits for a floating result
-      return job.weights != nullptr || !is_whole(dtype) || !is_wide(dtype) || !is_floating(job.problem.result);
+    case Op::avg:
+      return true;
     case Op::lp:
       return has_norm_rules(job);
     case Op::count:

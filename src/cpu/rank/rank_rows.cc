@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "cpu/gathered/part.h"
-#include "cpu/rank/rank_plan.h"
-#include "cpu/rank/rank_taps.h"
+#include "cpu/order/rank_plan.h"
+#include "cpu/order/rank_taps.h"
 #include "cpu/rank/row_ranker.h"
 #include "cpu/runtime/parallel.h"
 #include "cpu/simd/stream.h"

@@ -3,9 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "cpu/gathered/part.h"
 #include "cpu/gathered/sorted_taps.h"
-#include "cpu/rank/rank_taps.h"
 #include "statistic_rules.h"
 
 namespace oriel::cpu {
@@ -15,8 +13,6 @@ constexpr index_t kScratchBytes = index_t{32} << 10;  // rows of a network stay 
 constexpr index_t kMostVectors = 64;                  // of a chunk
 constexpr index_t kLeastVectors = 16;                 // the reading of a step takes as long as three
 
-constexpr index_t kFarBytes = 2048;  // of a row: by shorter ones the next is foreseen by the hardware
-
 constexpr std::size_t at(index_t i) { return static_cast<std::size_t>(i); }
 
 bool is_own_key(Dtype dtype) {
@@ -25,10 +21,11 @@ bool is_own_key(Dtype dtype) {
 
 }  // namespace
 
-RowRanker::RowRanker(const RankPlan& plan, Arena& arena) : plan_(plan), copy_(strided_copy()), split_(split_phases()) {
+RowRanker::RowRanker(const RankPlan& plan, Arena& arena)
+    : plan_(plan), plane_(plan), copy_(strided_copy()), split_(split_phases()) {
   take_rows(arena);
   const RankLayout& layout = plan.layout;
-  const Axis &along = layout.along.axis, &down = layout.down.axis;
+  const Axis& along = layout.along.axis;
   const ConstTensor& x = plan.job.x;
   const ByteSpan span = byte_span(x);
   x_end_ = static_cast<const std::byte*>(x.data) + span.end;
@@ -36,9 +33,7 @@ RowRanker::RowRanker(const RankPlan& plan, Arena& arena) : plan_(plan), copy_(st
               span.end - span.begin == element_count(x.shape) * plan.bytes;  // between rows may be what is not x's
   in_line_ = layout.along.y == layout.lanes.n && (layout.lanes.n == 1 || layout.lanes.y == 1) &&
              detail::quantile_count(plan.job.problem.pool) == 1;
-  is_nine_ = in_line_ && plan.taps == 9 && plan.ranks == std::vector<index_t>{4} && along.kernel == 3 &&
-             down.kernel == 3 && along.stride == 1 && plan.network.outputs <= 2;
-  past_caches_ = is_nine_ && element_count(plan.job.y.shape) * plan.bytes >= stream_bytes;
+  if (MedianRows::size_of(plan) > 0) medians_.emplace(plan, plane_, row_bytes_, in_line_, arena);
   splits_ = along.stride > 1 && layout.along.x == layout.lanes.n && (layout.lanes.n == 1 || layout.lanes.x == 1);
 }
 
@@ -55,13 +50,15 @@ void RowRanker::take_rows(Arena& arena) {
   }
   row_count_ = layout.down.axis.kernel + outputs - 1;
   const index_t all = plan_.along.size() * plan_.lane_step, rows = scratch + inputs;
-  const index_t least = std::max(kLeastVectors * vector, 2 * reach), most = std::max(least, kMostVectors * vector);
-  const index_t fitting = std::clamp(kScratchBytes / (rows * plan_.bytes) - reach, least, most);
+  const index_t share = MedianRows::size_of(plan_) > 0 ? 2 : 1;  // their kernels have hardly any scratch rows
+  const index_t least = std::max(kLeastVectors * vector, 2 * reach);
+  const index_t most = std::max(least, share * kMostVectors * vector);
+  const index_t fitting = std::clamp(share * kScratchBytes / (rows * plan_.bytes) - reach, least, most);
   lanes_ = ceil_div(ceil_div(all, ceil_div(all, fitting)), vector) * vector;
   lanes_ = ceil_div(lanes_, plan_.lane_step) * plan_.lane_step;
-  const index_t row_bytes = (lanes_ + reach + plan_.lane_step) * plan_.bytes + 3 * kRankVectorBytes;
-  const auto take = [&] { return arena.take(row_bytes); };
-  phase_bytes_ = ceil_div(row_bytes, kRankVectorBytes) * kRankVectorBytes;
+  row_bytes_ = (lanes_ + reach + plan_.lane_step) * plan_.bytes + 3 * kRankVectorBytes;
+  const auto take = [&] { return arena.take(row_bytes_); };
+  phase_bytes_ = ceil_div(row_bytes_, kRankVectorBytes) * kRankVectorBytes;
   const auto phases = at(layout.along.axis.stride);
   keys_.resize(at(layout.deep.axis.kernel * row_count_) * phases);
   for (std::size_t i = 0; i < keys_.size(); i += phases) {
@@ -75,25 +72,18 @@ void RowRanker::take_rows(Arena& arena) {
 }
 
 void RowRanker::run(index_t plane, index_t slice, Range bands) {
-  move_to(plane);
+  plane_.move_to(plane);
   const index_t positions = lanes_ / plan_.lane_step;
   for (index_t o = plan_.along.begin; o < plan_.along.end; o += positions)
     run_chunk(slice, bands, {o, std::min(o + positions, plan_.along.end)});
 }
 
-void RowRanker::move_to(index_t plane) {
-  offset_x_ = offset_y_ = 0;
-  for (int i = plan_.layout.plane_dims - 1; i >= 0; --i) {
-    const RankLoop& loop = plan_.layout.planes[at(i)];
-    plane_at_[at(i)] = plane % loop.n;
-    offset_x_ += plane_at_[at(i)] * loop.x;
-    offset_y_ += plane_at_[at(i)] * loop.y;
-    plane /= loop.n;
-  }
-}
-
 void RowRanker::run_chunk(index_t slice, Range bands, Range outputs) {
   const RankNetwork& whole = plan_.network;
+  if (medians_ && medians_->is_direct(outputs.size())) {
+    const index_t begin = plan_.down.begin + bands.begin * whole.outputs;
+    return medians_->run(slice, {begin, std::min(begin + bands.size() * whole.outputs, plan_.down.end)}, outputs);
+  }
   const Axis& down = plan_.layout.down.axis;
   const index_t rows = down.kernel + whole.outputs - 1, step = whole.outputs * down.stride;
   const index_t shared = down.dilation == 1 ? std::max<index_t>(0, rows - step) : 0;
@@ -103,7 +93,7 @@ void RowRanker::run_chunk(index_t slice, Range bands, Range outputs) {
     if (band > bands.begin && shared > 0) keep_shared_rows(whole);
     load(network, slice, first, band > bands.begin ? shared : 0, outputs);
     if (is_special(network))
-      run_apart(network, slice, first, outputs);
+      plane_.run_apart(slice, {first, first + network.outputs}, outputs);
     else
       select(network, slice, first, outputs);
   }
@@ -130,7 +120,7 @@ void RowRanker::load(const RankNetwork& network, index_t slice, index_t first, i
     const index_t place_z = layout.deep.number < 0 ? 0 : z.at(slice, deep) * layout.deep.x;
     for (index_t r = known; r < rows; ++r) {
       const index_t row = r < d.kernel ? d.at(first, r) : d.at(first, d.kernel - 1) + (r - d.kernel + 1) * d.stride;
-      const index_t place = offset_x_ + place_z + (layout.down.number < 0 ? 0 : row * layout.down.x);
+      const index_t place = plane_.x() + place_z + (layout.down.number < 0 ? 0 : row * layout.down.x);
       if (splits_) {
         split_row(place, network, outputs.begin, positions, &key_row(deep, r, 0));
         continue;
@@ -209,46 +199,28 @@ void RowRanker::select(const RankNetwork& network, index_t slice, index_t first,
   const RankLayout& layout = plan_.layout;
   const index_t lanes = outputs.size() * plan_.lane_step;
   const index_t phases = layout.along.axis.stride, n = (layout.down.axis.kernel + network.outputs - 1) * phases;
-  if (is_nine_) return select_of_nine(network, slice, first, outputs);
   auto to = rows_.begin();
   for (index_t deep = 0; deep < layout.deep.axis.kernel; ++deep) {
     for (index_t i = 0; i < n; ++i) *to++ = keys_[at(deep * row_count_ * phases + i)].keys;
   }
   std::copy_n(scratch_.begin(), selection.scratch, to);
-  plan_.kernels.exchange(selection, reinterpret_cast<const void* const*>(rows_.data()), lanes);
+  const auto* rows = reinterpret_cast<const void* const*>(rows_.data());
+  if (medians_)
+    medians_->select(rows, network.outputs, lanes);
+  else
+    plan_.kernels.exchange(selection, rows, lanes);
   const std::size_t count = plan_.ranks.size();
   for (index_t r = 0; r < network.outputs; ++r) {
-    const index_t place = offset_y_ + (layout.deep.number < 0 ? 0 : slice * layout.deep.y) +
-                          (layout.down.number < 0 ? 0 : (first + r) * layout.down.y) + outputs.begin * layout.along.y;
+    const index_t place = plane_.y_of(slice, first + r, outputs);
     const bool direct = count == 1 && in_line_;
     auto* y = static_cast<std::byte*>(plan_.job.y.data) + place * plan_.bytes;
     for (std::size_t i = 0; i < count; ++i) {
       const SelectedRow& row = selection.results[at(r) * count + i];
-      plan_.kernels.store(rows_[row.row] + row.shift * plan_.bytes, lanes, direct ? y : found_[i]);
+      const std::byte* from = medians_ ? medians_->selected(r) : rows_[row.row] + row.shift * plan_.bytes;
+      plan_.kernels.store(from, lanes, direct ? y : found_[i]);
     }
     if (!direct) write(place, outputs.size());
   }
-}
-
-void RowRanker::select_of_nine(const RankNetwork& network, index_t slice, index_t first, Range outputs) {
-  const RankLayout& layout = plan_.layout;
-  MedianRows m{.outputs = network.outputs,
-               .step = layout.along.axis.dilation * plan_.lane_step,
-               .lanes = outputs.size() * plan_.lane_step};
-  for (index_t r = 0; r < network.outputs + 2; ++r) m.rows[at(r)] = keys_[at(r)].keys;
-  for (index_t r = 0; r < network.outputs; ++r) {
-    const index_t place = offset_y_ + (layout.deep.number < 0 ? 0 : slice * layout.deep.y) +
-                          (first + r) * layout.down.y + outputs.begin * layout.along.y;
-    m.y[at(r)] = static_cast<std::byte*>(plan_.job.y.data) + place * plan_.bytes;
-  }
-  const index_t bytes = m.lanes * plan_.bytes;
-  if (direct_x_ && bytes >= kFarBytes) m.ahead = network.outputs * layout.down.x * plan_.bytes;
-  if (!past_caches_) return plan_.kernels.median_of_nine(m);
-  const std::array<void*, 2> y = m.y;
-  m.y = {found_[0], line_};
-  plan_.kernels.median_of_nine(m);
-  for (std::size_t r = 0; r < at(network.outputs); ++r)
-    writer_.write(static_cast<const std::byte*>(m.y[r]), bytes, static_cast<std::byte*>(y[r]));
 }
 
 const std::byte* RowRanker::row_of(index_t rank) const {
@@ -297,23 +269,6 @@ const std::byte* RowRanker::between(const QuantilePlace& quantile, index_t n) {
     for (index_t i = 0; i < n; ++i) to[i] = between_taps(low[i], high[i], quantile.share, middle);
   });
   return line_;
-}
-
-// Windows with something that is not valid, each from its own taps.
-void RowRanker::run_apart(const RankNetwork& network, index_t slice, index_t first, Range outputs) const {
-  const Statistic& job = plan_.job;
-  OutputBox box;
-  if (plan_.layout.lanes.axis >= 0) box[at(plan_.layout.lanes.axis)] = {0, plan_.layout.lanes.n};
-  for (int i = 0; i < plan_.layout.plane_dims; ++i) {
-    const index_t here = plane_at_[at(i)];
-    box[at(plan_.layout.planes[at(i)].axis)] = {here, here + 1};
-  }
-  for (const auto& [axis, range] : {std::pair(&plan_.layout.along, outputs),
-                                    {&plan_.layout.down, Range{first, first + network.outputs}},
-                                    {&plan_.layout.deep, Range{slice, slice + 1}}}) {
-    if (axis->number >= 0) box[at(job.problem.axes[at(axis->number)])] = range;
-  }
-  run_part(job, box, [](const Statistic& part) { run_rank_taps(part, 1); });
 }
 
 }  // namespace oriel::cpu

@@ -1,12 +1,13 @@
 // One thread's rows of order statistics of full windows, by networks.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "cpu/gathered/sorted_taps.h"
-#include "cpu/rank/rank_plan.h"
+#include "cpu/order/rank_plan.h"
+#include "cpu/rank/median_rows.h"
 #include "cpu/runtime/arena.h"
-#include "cpu/simd/line_writer.h"
 #include "cpu/simd/strided_copy.h"
 #include "cpu/tap_rows/phases.h"
 
@@ -29,7 +30,6 @@ class RowRanker {
   };
 
   void take_rows(Arena& arena);
-  void move_to(index_t plane);
   void run_chunk(index_t slice, Range bands, Range outputs);
   void keep_shared_rows(const RankNetwork& network);
   void load(const RankNetwork& network, index_t slice, index_t first, index_t known, Range outputs);
@@ -37,26 +37,23 @@ class RowRanker {
   void split_row(index_t place, const RankNetwork& network, index_t output, index_t positions, KeyRow* rows) const;
   bool is_special(const RankNetwork& network) const;
   void select(const RankNetwork& network, index_t slice, index_t first, Range outputs);
-  void select_of_nine(const RankNetwork& network, index_t slice, index_t first, Range outputs);
   void write(index_t place, index_t positions);
   void store(const std::byte* row, index_t place, index_t positions) const;
   const std::byte* row_of(index_t rank) const;
   const std::byte* between(const QuantilePlace& quantile, index_t n);
-  void run_apart(const RankNetwork& network, index_t slice, index_t first, Range outputs) const;
   KeyRow& key_row(index_t deep, index_t row, index_t phase) {
     return keys_[static_cast<std::size_t>((deep * row_count_ + row) * plan_.layout.along.axis.stride + phase)];
   }
 
   const RankPlan& plan_;
+  RankPlane plane_;
   StridedCopy copy_;
-  LineWriter writer_;
   SplitPhases split_;
   index_t lanes_ = 0;      // of a chunk
   index_t row_count_ = 0;  // rows of inputs of the largest band
   const std::byte* x_end_ = nullptr;
+  index_t row_bytes_ = 0;
   index_t phase_bytes_ = 0;
-  bool is_nine_ = false;  // medians of 3x3 taps
-  bool past_caches_ = false;
   bool splits_ = false;       // rows are split by phase
   bool direct_x_ = false;     // elements of x are keys
   bool in_line_ = false;      // a row of results is one run of memory, of a single quantile
@@ -65,8 +62,7 @@ class RowRanker {
   std::vector<const std::byte*> rows_;  // of the network
   std::vector<std::byte*> found_;       // results of one row, one for each rank
   std::byte* line_;
-  std::array<index_t, kMaxRank> plane_at_{};
-  index_t offset_x_ = 0, offset_y_ = 0;
+  std::optional<MedianRows> medians_;  // if that is what is computed
 };
 
 }  // namespace oriel::cpu

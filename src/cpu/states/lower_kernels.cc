@@ -245,6 +245,15 @@ void put_whole_averages(const LowerRow& row, const LowerRule& rule, R* y) {
 template <class R>
 void put_long(const LowerRow& row, const LowerRule& rule, R* y) {
   const std::uint64_t *low = row.state.as<std::uint64_t>(0), *high = row.state.as<std::uint64_t>(1);
+  if (std::is_same_v<R, double> && rule.small) {
+    const bool average = rule.value == Value::long_average;
+    for (index_t i = 0; i < row.n; ++i) {
+      const double divisor = average ? row.divisor[i] : 1;
+      const double v = short_ratio(LongSum{static_cast<std::int64_t>(high[i]), low[i]}, divisor == 0 ? 1 : divisor);
+      y[i] = static_cast<R>(divisor == 0 ? 0 : v);
+    }
+    return;
+  }
   for (index_t i = 0; i < row.n; ++i) {
     const LongSum sum{static_cast<std::int64_t>(high[i]), low[i]};
     const index_t divisor = rule.value == Value::long_sum ? 1 : static_cast<index_t>(row.divisor[i]);

@@ -36,8 +36,8 @@ struct LowerRule {
   bool is_signed = false;
   bool takes_root = false;  // of the variance or mean square
   bool odd = false;         // averages: quotients of f64 are rounded to odd first
-  bool small = false;       // averages of integers: sums and divisors are small enough for quotients of f64
-  bool weighted = false;    // variances: divided by the sum of weights
+  bool small = false;  // averages of integers: sums and divisors are small enough for quotients of f64, or long_sum.h
+  bool weighted = false;  // variances: divided by the sum of weights
   double ddof = 0, norm = 2;
   bool lacks = false;  // there may be too few valid taps for a result
   double least = 0, fraction = 0;

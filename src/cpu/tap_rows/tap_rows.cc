@@ -323,8 +323,9 @@ void TapReader::list_taps(const Source& s, Range outputs, bool full) const {
     for (index_t a = 0; a < plan_.across_taps; ++a) {
       const index_t place = plan_.pairs ? a * kernel + k : place_[a * kernel + k];
       const bool absent = input < 0 || s.rows[a] == nullptr || (footprint_ != nullptr && footprint_[place] == 0);
-      const std::byte* row = phases ? phase + a * tile_.stride * phase_elems_ * s.bytes : s.rows[a] + offset;
-      s.taps[place] = absent ? nullptr : row;
+      s.taps[place] = absent   ? nullptr
+                      : phases ? phase + a * tile_.stride * phase_elems_ * s.bytes
+                               : s.rows[a] + offset;
     }
   }
 }

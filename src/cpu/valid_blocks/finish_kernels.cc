@@ -51,6 +51,11 @@ HWY_INLINE R quotient(A sum, A divisor) {
     if constexpr (std::is_same_v<A, double> && std::is_same_v<R, float>)
       return static_cast<float>(odd_quotient(sum, static_cast<index_t>(divisor)));
     return stored<R>(static_cast<double>(sum) / static_cast<double>(divisor));
+  } else if constexpr (std::is_same_v<A, std::int16_t> && !is_floating_v<R>) {
+    // Of divisors of at most kMostBlockTaps: floats tell whether a quotient is half-way.
+    constexpr float kShift = 0x1.8p23F;
+    const float q = static_cast<float>(sum) / static_cast<float>(divisor);
+    return stored<R>(static_cast<std::int32_t>((q + kShift) - kShift));
   } else {
     const double q = static_cast<double>(sum) / static_cast<double>(divisor);
     if constexpr (is_floating_v<R>) return static_cast<R>(q);
@@ -62,7 +67,7 @@ HWY_INLINE R quotient(A sum, A divisor) {
 template <TapFinish kFinish, class R, class A>
 HWY_INLINE R value_at([[maybe_unused]] const FinishRow& r, A folded, A valid, [[maybe_unused]] A zeroed) {
   if constexpr (kFinish == TapFinish::average) {
-    const A divisor = r.divisor != 0 ? static_cast<A>(r.divisor) : valid + static_cast<A>(r.more);
+    const A divisor = static_cast<A>(r.divisor != 0 ? static_cast<A>(r.divisor) : valid + static_cast<A>(r.more));
     const R q = quotient<R>(folded, divisor == 0 ? A{1} : divisor);
     return divisor == 0 || valid == 0 ? R{} : q;
   } else if constexpr (kFinish == TapFinish::value) {
@@ -102,8 +107,8 @@ constexpr bool has_finish() {
   if (std::is_same_v<A, double>) return kReal;
   if (kShortFloat) return false;
   if (std::is_same_v<A, std::uint64_t>) return kFinish == TapFinish::value && (kReal || std::is_same_v<R, A>);
-  if (kFinish == TapFinish::average && !kReal) return std::is_same_v<A, std::int32_t> ? sizeof(R) < 4 : sizeof(R) == 4;
-  return std::is_same_v<A, std::int32_t> || sizeof(R) >= 4;
+  if (kFinish == TapFinish::average && !kReal) return std::is_same_v<A, std::int64_t> ? sizeof(R) == 4 : sizeof(R) < 4;
+  return !std::is_same_v<A, std::int64_t> || sizeof(R) >= 4;
 }
 
 template <TapFinish kFinish, class A>
@@ -118,7 +123,7 @@ template <class A>
 void subtract(void* high, const void* low, index_t n) {
   A* HWY_RESTRICT to = static_cast<A*>(high);
   const A* HWY_RESTRICT from = static_cast<const A*>(low);
-  for (index_t i = 0; i < n; ++i) to[i] = to[i] - from[i];
+  for (index_t i = 0; i < n; ++i) to[i] = static_cast<A>(to[i] - from[i]);
 }
 
 template <class A>
@@ -139,6 +144,8 @@ FinishTaps finish_lane(TapFinish how, Dtype result) {
 
 FinishTaps tap_finish(TapFinish how, TapLane lane, Dtype result) {
   switch (lane) {
+    case TapLane::i16:
+      return finish_lane<std::int16_t>(how, result);
     case TapLane::i32:
       return finish_lane<std::int32_t>(how, result);
     case TapLane::i64:
@@ -154,6 +161,8 @@ FinishTaps tap_finish(TapFinish how, TapLane lane, Dtype result) {
 
 SubtractRow tap_subtraction(TapLane lane) {
   switch (lane) {
+    case TapLane::i16:
+      return &subtract<std::int16_t>;
     case TapLane::i32:
       return &subtract<std::int32_t>;
     case TapLane::f32:

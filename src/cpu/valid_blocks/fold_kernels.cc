@@ -28,12 +28,14 @@ HWY_INLINE hn::Vec<D> load_element(D d, const void* row, index_t i) {
 // Lanes whose byte of the mask is not 0.
 template <class D>
 HWY_INLINE hn::Mask<D> load_valid(D d, const void* row, index_t i) {
-  const auto* bytes = static_cast<const std::uint8_t*>(row) + i;
+  const auto bytes = hn::LoadU(hn::Rebind<std::uint8_t, D>(), static_cast<const std::uint8_t*>(row) + i);
   const hn::Rebind<std::int32_t, D> d32;
-  const auto v = hn::PromoteTo(d32, hn::LoadU(hn::Rebind<std::uint8_t, D>(), bytes));
-  if constexpr (sizeof(hn::TFromD<D>) == 4) {
-    return hn::RebindMask(d, hn::Ne(v, hn::Zero(d32)));
+  if constexpr (sizeof(hn::TFromD<D>) == 2) {
+    return hn::Ne(hn::PromoteTo(d, bytes), hn::Zero(d));
+  } else if constexpr (sizeof(hn::TFromD<D>) == 4) {
+    return hn::RebindMask(d, hn::Ne(hn::PromoteTo(d32, bytes), hn::Zero(d32)));
   } else {
+    const auto v = hn::PromoteTo(d32, bytes);
     const hn::RebindToSigned<D> d64;
     return hn::RebindMask(d, hn::Ne(hn::PromoteTo(d64, v), hn::Zero(d64)));
   }
@@ -212,9 +214,11 @@ void fold_extremum(const TapRows& r) {
 template <class X>
 using LaneOf = std::conditional_t<
     std::is_same_v<X, double>, double,
-    std::conditional_t<is_floating_v<X>, float,
-                       std::conditional_t<std::is_same_v<X, std::uint64_t>, std::uint64_t,
-                                          std::conditional_t<(sizeof(X) < 4), std::int32_t, std::int64_t>>>>;
+    std::conditional_t<
+        is_floating_v<X>, float,
+        std::conditional_t<std::is_same_v<X, std::uint64_t>, std::uint64_t,
+                           std::conditional_t<sizeof(X) == 1, std::int16_t,
+                                              std::conditional_t<(sizeof(X) < 4), std::int32_t, std::int64_t>>>>>;
 
 template <class X, class A>
 FoldTapRows sum_of(TapTest test) {
@@ -261,7 +265,7 @@ TapLane tap_lane(TapFold fold, Dtype x, bool wide) {
   if (x == Dtype::f64 || (is_floating(x) && wide && fold == TapFold::sum)) return TapLane::f64;
   if (is_floating(x)) return TapLane::f32;
   if (x == Dtype::u64) return TapLane::u64;
-  return size_bytes(x) < 4 ? TapLane::i32 : TapLane::i64;
+  return size_bytes(x) == 1 ? TapLane::i16 : size_bytes(x) == 2 ? TapLane::i32 : TapLane::i64;
 }
 
 FoldTapRows fold_tap_rows(TapFold fold, Dtype x, bool wide, TapTest test) {

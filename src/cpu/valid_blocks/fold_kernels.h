@@ -7,15 +7,17 @@ namespace oriel::cpu {
 
 /// Most sums that wait on the stack of a tree of taps, and most taps.
 inline constexpr int kMostTreeDepth = 16;
-inline constexpr index_t kMostBlockTaps = 128;
+inline constexpr index_t kMostBlockTaps = 128;  // whose sums of bytes are below 2^15
 
 enum class TapFold : std::uint8_t { sum, nonzero, max, min };
 /// What accumulators and numbers of valid taps are.
-enum class TapLane : std::uint8_t { i32, i64, u64, f32, f64 };
+enum class TapLane : std::uint8_t { i16, i32, i64, u64, f32, f64 };
 /// Which taps may be left out: none that are there, NaN, or any.
 enum class TapTest : std::uint8_t { none, nan, any };
 
-constexpr index_t size_bytes(TapLane lane) { return lane == TapLane::i32 || lane == TapLane::f32 ? 4 : 8; }
+constexpr index_t size_bytes(TapLane lane) {
+  return lane == TapLane::i16 ? 2 : lane == TapLane::i32 || lane == TapLane::f32 ? 4 : 8;
+}
 
 struct TapRows {
   const void* const* taps = nullptr;   // in scan order; null: absent

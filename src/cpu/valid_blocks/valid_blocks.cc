@@ -8,6 +8,7 @@
 
 #include "cpu/runtime/parallel.h"
 #include "cpu/tap_rows/tap_rows.h"
+#include "cpu/valid_blocks/fill.h"
 #include "cpu/valid_blocks/finish_kernels.h"
 #include "cpu/valid_blocks/fold_kernels.h"
 #include "cpu/valid_blocks/tap_tree.h"
@@ -77,28 +78,12 @@ std::optional<Recipe> recipe_of(const Statistic& job) {
   return r;
 }
 
-// The least number of valid taps of `has` that is enough (S14).
-index_t enough_of(const Pool& pool, index_t has) {
-  const double share = std::ceil(pool.min_fraction * static_cast<double>(has));
-  return std::max({pool.min_count, detail::needed_taps(pool), static_cast<index_t>(share)});
-}
-
-void store_fill(const Problem& problem, void* to) {
-  const Pool& pool = problem.pool;
-  std::memset(to, 0, 8);
-  if (pool.fill)
-    detail::store(*pool.fill, problem.result, to);
-  else if (pool.nodata && detail::is_representable(*pool.nodata, problem.result))
-    detail::store(*pool.nodata, problem.result, to);
-  else if (is_floating(problem.result))
-    detail::store(std::numeric_limits<double>::quiet_NaN(), problem.result, to);
-}
-
 // A value of x as an accumulator.
 void store_lane(double real, std::int64_t whole, TapLane lane, std::array<std::byte, 8>& to) {
   const auto put = [&](auto v) { std::memcpy(to.data(), &v, sizeof(v)); };
   if (lane == TapLane::f64) return put(real);
   if (lane == TapLane::f32) return put(static_cast<float>(real));
+  if (lane == TapLane::i16) return put(static_cast<std::int16_t>(whole));
   if (lane == TapLane::i32) return put(static_cast<std::int32_t>(whole));
   put(whole);
 }

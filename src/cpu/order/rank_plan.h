@@ -3,8 +3,8 @@
 
 #include <memory>
 
-#include "cpu/rank/rank_kernels.h"
-#include "cpu/rank/windows.h"
+#include "cpu/order/rank_kernels.h"
+#include "cpu/order/windows.h"
 
 namespace oriel::cpu {
 

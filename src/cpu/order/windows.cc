@@ -1,4 +1,4 @@
-#include "cpu/rank/windows.h"
+#include "cpu/order/windows.h"
 
 #include <algorithm>
 #include <cstdlib>

@@ -1,11 +1,11 @@
-#include "cpu/rank/rank_plan.h"
+#include "cpu/order/rank_plan.h"
 
 #include <algorithm>
 #include <cmath>
 #include <map>
 #include <mutex>
 
-#include "cpu/rank/key.h"
+#include "cpu/order/key.h"
 #include "statistic_rules.h"
 
 namespace oriel::cpu {

@@ -1,13 +1,13 @@
 #include <cstring>
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "cpu/rank/rank_kernels.cc"
+#define HWY_TARGET_INCLUDE "cpu/order/rank_kernels.cc"
 #include "hwy/foreach_target.h"
 // (the include above compiles this file once per target)
 #include <limits>
 
-#include "cpu/rank/key.h"
-#include "cpu/rank/rank_kernels.h"
+#include "cpu/order/key.h"
+#include "cpu/order/rank_kernels.h"
 #include "hwy/highway.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -207,77 +207,6 @@ void store(const void* keys, index_t n, void* y) {
   }
 }
 
-// Three sorted columns of a row of windows.
-template <class V>
-struct Columns {
-  V low[3], middle[3], high[3];
-};
-
-// The median is that of the greatest low, the median middle and the least high one.
-template <class V>
-HWY_INLINE V median_of_columns(const Columns<V>& c) {
-  V low = hn::Max(hn::Max(c.low[0], c.low[1]), c.low[2]), high = hn::Min(hn::Min(c.high[0], c.high[1]), c.high[2]);
-  V first = c.middle[0], second = c.middle[1];
-  sort_two(first, second);
-  V middle = hn::Max(first, hn::Min(second, c.middle[2]));
-  sort_two(low, middle);
-  return hn::Max(low, hn::Min(middle, high));
-}
-
-// A column of a sorted pair and a third one.
-template <class V>
-HWY_INLINE void put_column(V third, V less, V greater, Columns<V>& c, std::size_t at) {
-  c.low[at] = hn::Min(third, less);
-  const V rest = hn::Max(third, less);
-  c.middle[at] = hn::Min(rest, greater);
-  c.high[at] = hn::Max(rest, greater);
-}
-
-template <class T, bool kTwo, class D>
-HWY_INLINE void median_at(D d, const MedianRows& m, index_t i, hn::TFromD<D>* y0, hn::TFromD<D>* y1) {
-  using V = hn::Vec<D>;
-  Columns<V> first, second;
-  for (std::size_t t = 0; t < 3; ++t) {
-    const auto row = [&](std::size_t r) HWY_ATTR {
-      return hn::LoadU(d, static_cast<const hn::TFromD<D>*>(m.rows[r]) + i + static_cast<index_t>(t) * m.step);
-    };
-    V less = row(1), greater = row(2);
-    sort_two(less, greater);
-    put_column(row(0), less, greater, first, t);
-    if constexpr (kTwo) put_column(row(3), less, greater, second, t);
-  }
-  hn::StoreU(bits_of<T>(d, median_of_columns(first)), d, y0);
-  if constexpr (kTwo) hn::StoreU(bits_of<T>(d, median_of_columns(second)), d, y1);
-}
-
-template <class T, bool kTwo, bool kFar>
-HWY_INLINE void median_rows(const MedianRows& m) {
-  using K = key_t<T>;
-  const hn::ScalableTag<K> d;
-  const index_t width = static_cast<index_t>(hn::Lanes(d));
-  auto *y0 = static_cast<K*>(m.y[0]), *y1 = static_cast<K*>(m.y[1]);
-  index_t i = 0;
-  for (; i + width <= m.lanes; i += width) {
-    if constexpr (kFar) {  // rows apart from each other are not foreseen by the hardware
-      for (std::size_t r = 0; r < (kTwo ? 2 : 1); ++r)
-        __builtin_prefetch(reinterpret_cast<const char*>(static_cast<const K*>(m.rows[r + 2]) + i) + m.ahead, 0, 2);
-    }
-    median_at<T, kTwo>(d, m, i, y0 + i, kTwo ? y1 + i : nullptr);
-  }
-  if (i == m.lanes) return;
-  HWY_ALIGN K last[2][hn::MaxLanes(d)];
-  median_at<T, kTwo>(d, m, i, last[0], last[1]);
-  const std::size_t rest = static_cast<std::size_t>(m.lanes - i) * sizeof(K);
-  std::memcpy(y0 + i, last[0], rest);
-  if constexpr (kTwo) std::memcpy(y1 + i, last[1], rest);
-}
-
-template <class T>
-void median_of_nine(const MedianRows& m) {
-  if (m.outputs < 2) return median_rows<T, false, false>(m);
-  m.ahead != 0 ? median_rows<T, true, true>(m) : median_rows<T, true, false>(m);
-}
-
 // The first n of the lanes that d has.
 template <class D>
 HWY_INLINE hn::Vec<D> load_some(D d, const hn::TFromD<D>* from, std::size_t n) {
@@ -368,7 +297,7 @@ void pad(const TapLanes& lanes, const void* low) {
 
 RankKernels rank_kernels(Dtype dtype) {
   return visit(dtype, []<class T>() -> RankKernels {
-    return {&exchange<key_t<T>>, &median_of_nine<T>, &load<T>, &store<T>, &gather<T>, &pad<T>};
+    return {&exchange<key_t<T>>, &load<T>, &store<T>, &gather<T>, &pad<T>};
   });
 }
 

@@ -29,21 +29,9 @@ struct TapLanes {
   void* nan = nullptr;          // bits of the last valid NaN, else 0
 };
 
-/// Rows of medians of 3x3 taps, one or two: rows[r] and the two after it are those of row r, as keys.
-struct MedianRows {
-  std::array<const void*, 4> rows{};
-  index_t outputs = 1;
-  index_t step = 1;  // lanes between neighbouring taps
-  index_t lanes = 0;
-  std::array<void*, 2> y{};
-  index_t ahead = 0;  // bytes from the last rows to those that come next; 0: not known
-};
-
 struct RankKernels {
   /// Runs a network on `lanes` lanes: rows[r] is row r. Rows in scratch memory are written, up to whole vectors.
   void (*exchange)(const Selection& selection, const void* const* rows, index_t lanes) = nullptr;
-  /// Writes `lanes` elements to each y. Reads up to whole vectors.
-  void (*median_of_nine)(const MedianRows& rows) = nullptr;
   /// keys[i] = key_of(x[i]) for n elements, in place if they are the same memory. Returns whether one is unwanted.
   bool (*load)(const void* x, index_t n, void* keys, const Unwanted& unwanted) = nullptr;
   /// y[i] = value_of(keys[i]).

@@ -1,13 +1,14 @@
-#include "cpu/rank/rank_taps.h"
+#include "cpu/order/rank_taps.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <limits>
 
 #include "cpu/gathered/gathered.h"
 #include "cpu/gathered/sorted_taps.h"
-#include "cpu/rank/key.h"
-#include "cpu/rank/rank_plan.h"
+#include "cpu/order/key.h"
+#include "cpu/order/rank_plan.h"
 #include "cpu/runtime/parallel.h"
 #include "cpu/tap_rows/tap_rows.h"
 #include "statistic_rules.h"
@@ -123,7 +124,15 @@ class TapRanker {
     rows_.assign(keys_.begin(), keys_.begin() + taps);
     rows_.insert(rows_.end(), scratch_.begin(), scratch_.begin() + selection_->scratch);
     below_.assign(at(taps + 1), 0);
-    for (index_t n = 1; n <= taps; ++n) below_[at(n)] = taps_below(pool_, 0, taps, n);
+    between_.assign(at(taps + 1), 0);
+    shares_.assign(at(taps + 1), 0);
+    for (index_t n = 1; n <= taps; ++n) {
+      below_[at(n)] = static_cast<std::uint8_t>(taps_below(pool_, 0, taps, n));
+      const QuantilePlace own = place_of(pool_, 0, n);
+      const bool middle = pool_.method == Quantile::midpoint;
+      between_[at(n)] = two_ && own.low != own.high && (middle || own.share != 0) ? ~std::uint32_t{0} : 0;
+      shares_[at(n)] = own.share;
+    }
     const double share = pool_.min_fraction * static_cast<double>(taps);
     need_ = std::max<index_t>(1, pool_.min_count);
     while (static_cast<double>(need_) < share) ++need_;
@@ -148,7 +157,12 @@ class TapRanker {
       std::memcpy(y, found_[0], at(lanes.n * bytes_));
       if (!special && taps_ >= need_) return;
       const K* nan = reinterpret_cast<const K*>(nan_);
+      bool lacks = false, has_nan = false;
       for (index_t i = 0; i < lanes.n; ++i) {
+        lacks |= static_cast<index_t>(valid[i]) < need_;
+        has_nan |= nan[i] != 0;
+      }
+      for (index_t i = 0; i < lanes.n && (lacks || has_nan); ++i) {
         if (static_cast<index_t>(valid[i]) < need_)
           std::memcpy(y + i * bytes_, fill_.data(), at(bytes_));
         else if (nan[i] != 0)
@@ -161,12 +175,19 @@ class TapRanker {
   template <class T>
   void join(T* low, const T* high, const key_t<T>* valid, index_t n) const {
     const bool middle = pool_.method == Quantile::midpoint;
+    if constexpr (std::is_same_v<T, float>) {
+      if (middle) {  // in doubles no sum is out of range; and no branch, as numbers of taps cannot be foretold
+        for (index_t i = 0; i < n; ++i) {
+          const double mean = (static_cast<double>(low[i]) + static_cast<double>(high[i])) / 2;
+          const std::uint32_t own = std::bit_cast<std::uint32_t>(low[i]), use = between_[valid[i]];
+          low[i] = std::bit_cast<float>(own ^ ((own ^ std::bit_cast<std::uint32_t>(static_cast<float>(mean))) & use));
+        }
+        return;
+      }
+    }
     for (index_t i = 0; i < n; ++i) {
-      const auto count = static_cast<index_t>(valid[i]);
-      if (count == 0) continue;
-      const QuantilePlace place = place_of(pool_, 0, count);
-      if (place.low == place.high || (!middle && place.share == 0)) continue;
-      low[i] = between_taps(low[i], high[i], place.share, middle);
+      const auto count = static_cast<std::size_t>(valid[i]);
+      if (between_[count] != 0) low[i] = between_taps(low[i], high[i], shares_[count], middle);
     }
   }
 
@@ -187,7 +208,9 @@ class TapRanker {
   index_t taps_ = -1, need_ = 1;
   bool two_ = false;  // results lie between two taps
   std::shared_ptr<const Selection> selection_;
-  std::vector<index_t> below_;
+  std::vector<std::uint8_t> below_;     // taps that stand below, for each number of valid ones
+  std::vector<std::uint32_t> between_;  // all bits if results lie between two of them
+  std::vector<double> shares_;
 };
 
 }  // namespace
