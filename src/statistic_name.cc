@@ -1,5 +1,6 @@
 #include "statistic_name.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
@@ -109,8 +110,22 @@ std::pair<index_t, index_t> pair_of(std::string_view text, std::string_view word
   return {first, x == std::string_view::npos ? first : integer_of(text.substr(x + 1), word)};
 }
 
+// A name of a few letters must not take seconds: a box of at most this many places along each of its axes.
+void check_box(index_t side, int axes, std::string_view word) {
+  const index_t most = axes == 2 ? 2049 : 161;  // some 2^22 places
+  if (side > most)
+    fail("footprints of at most " + std::to_string(most) + " places along each axis have names, but the word is " +
+         quoted(word));
+}
+
 std::optional<Footprint> named_footprint(std::string_view word) {
-  const auto radius = [&](std::size_t letters) { return integer_of(word.substr(letters), word); };
+  constexpr index_t kMost = 1 << 20;  // so that what follows does not overflow
+  const auto radius = [&](std::size_t letters) {
+    const index_t r = integer_of(word.substr(letters), word);
+    check_box(2 * std::clamp(r, index_t{0}, kMost) + 1, word.starts_with("ball") || word.starts_with("oct") ? 3 : 2,
+              word);
+    return r;
+  };
   const auto is = [&](std::string_view name) {
     return word.starts_with(name) && word.size() > name.size() && is_number_character(word[name.size()]);
   };
@@ -120,10 +135,12 @@ std::optional<Footprint> named_footprint(std::string_view word) {
   if (is("octahedron")) return octahedron(radius(10));
   if (is("octagon")) {
     const auto [m, n] = pair_of(word.substr(7), word);
+    check_box(std::clamp(m, index_t{0}, kMost) + 2 * std::clamp(n, index_t{0}, kMost), 2, word);
     return octagon(m, n);
   }
   if (is("ellipse")) {
     const auto [width, height] = pair_of(word.substr(7), word);
+    check_box(2 * std::clamp(std::max(width, height), index_t{0}, kMost) + 1, 2, word);
     return ellipse(width, height);
   }
   return std::nullopt;
@@ -156,10 +173,9 @@ std::string footprint_text(const Footprint& footprint) {
     if (shape[0] == shape[1]) {
       if (footprint == disk(radius)) return number("disk", radius);
       if (footprint == diamond(radius)) return number("diamond", radius);
-      for (index_t n = 1; 2 * n < shape[0]; ++n) {
-        const index_t m = shape[0] - 2 * n;
-        if (footprint == octagon(m, n)) return number("octagon", m) + number("x", n);
-      }
+      const auto first = std::find(footprint.taps.begin(), footprint.taps.begin() + shape[0], 1);
+      const index_t n = first - footprint.taps.begin(), m = shape[0] - 2 * n;  // the first row begins with n cut off
+      if (n > 0 && m > 0 && footprint == octagon(m, n)) return number("octagon", m) + number("x", n);
     }
     if (footprint == ellipse(shape[1] / 2, radius)) return number("ellipse", shape[1] / 2) + number("x", radius);
   }

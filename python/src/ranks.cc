@@ -18,6 +18,7 @@
 #include "faults.h"
 #include "fmt/format.h"
 #include "oriel/distributed/local_pool.h"
+#include "statistic.h"
 
 namespace oriel::python {
 namespace {
@@ -55,6 +56,14 @@ nb::tuple box_tuple(const distributed::Box& box) {
   return nb::tuple(ranges);
 }
 
+distributed::Beside beside_of(nb::handle mask, nb::handle weights, const std::string& weights_dtype) {
+  distributed::Beside beside;
+  if (!mask.is_none()) beside.mask = read_shape("distributed pool", "mask_shape", mask);
+  if (!weights.is_none()) beside.weights = read_shape("distributed pool", "weights_shape", weights);
+  beside.weights_dtype = parse_dtype(weights_dtype);
+  return beside;
+}
+
 nb::list pieces(const std::vector<distributed::Piece>& list) {
   nb::list result;
   for (const distributed::Piece& piece : list) result.append(nb::make_tuple(piece.rank, box_tuple(piece.box)));
@@ -63,7 +72,7 @@ nb::list pieces(const std::vector<distributed::Piece>& list) {
 
 // The arrays that a pass works on between its first and its last step.
 struct Arrays {
-  std::array<Array, 5> array;  // x, y, places, dy, dx
+  std::array<Array, 7> array;  // x, y, places, dy, dx, mask, weights
   distributed::Operands operands;
 };
 
@@ -87,20 +96,23 @@ class Turn {
 class RankPool {
  public:
   RankPool(const PythonPool& pool, const std::string& dtype, const Bounds& inputs, const std::optional<Bounds>& outputs,
-           index_t rank)
-      : local_(make(pool, dtype, inputs, outputs, rank)) {}
+           index_t rank, nb::handle options, nb::handle mask_shape, nb::handle weights_shape,
+           const std::string& weights_dtype)
+      : local_(make(with_options(pool, options), dtype, inputs, outputs, rank,
+                    beside_of(mask_shape, weights_shape, weights_dtype))) {}
 
   distributed::LocalPool& local() { return local_; }
   Turn turn() { return Turn(taken_); }
   const distributed::HaloPlan& plan() const { return local_.plan(); }
 
-  void begin(const std::string& word, nb::handle x, nb::handle y, nb::handle places, nb::handle dy, nb::handle dx) {
+  void begin(const std::string& word, nb::handle x, nb::handle y, nb::handle places, nb::handle dy, nb::handle dx,
+             nb::handle mask, nb::handle weights) {
     const Turn turn(taken_);
     const Pass pass = parse_pass(word);
     auto arrays = std::make_unique<Arrays>();
     const std::string function = fmt::format("distributed {}_pool {}", name(plan().problem().pool.op), word);
-    const std::array<std::pair<const char*, nb::handle>, 5> given = {
-        {{"x", x}, {"y", y}, {"indices", places}, {"dy", dy}, {"dx", dx}}};
+    const std::array<std::pair<const char*, nb::handle>, 7> given = {
+        {{"x", x}, {"y", y}, {"indices", places}, {"dy", dy}, {"dx", dx}, {"mask", mask}, {"weights", weights}}};
     for (std::size_t i = 0; i < given.size(); ++i) {
       if (given[i].second.is_none()) continue;
       Array& a = arrays->array[i] = read_array(function, given[i].first, given[i].second, true);
@@ -116,6 +128,8 @@ class RankPool {
     if (!places.is_none()) o.indices = a[2].writable_view();
     if (!dy.is_none()) o.dy = a[3].view;
     if (!dx.is_none()) o.dx = a[4].writable_view();
+    if (!mask.is_none()) o.mask = a[5].view;
+    if (!weights.is_none()) o.weights = a[6].view;
     o.space = IndexSpace::window;
     local_.check(pass, o);
     local_.allocate(pass);
@@ -153,12 +167,13 @@ class RankPool {
 
  private:
   static distributed::LocalPool make(const PythonPool& pool, const std::string& dtype, const Bounds& inputs,
-                                     const std::optional<Bounds>& outputs, index_t rank) {
+                                     const std::optional<Bounds>& outputs, index_t rank,
+                                     const distributed::Beside& beside) {
     const distributed::Partition in = partition_of(inputs);
     pool.check_rank(in.shape());
     const Problem problem = make_problem(pool.pool, parse_dtype(dtype), in.shape());
     distributed::Partition out = outputs ? partition_of(*outputs) : centred_outputs(problem, in);
-    return {problem, in, std::move(out), rank};
+    return {problem, in, std::move(out), rank, beside};
   }
 
   Arrays& running(Pass pass) {
@@ -229,6 +244,16 @@ void bind_numbers(nb::class_<RankPool>& pool) {
   pool.def_prop_ro(
       "gradient", [](RankPool& p) { return std::string(distributed::name(p.local().gradient())); },
       "The gradient pass that sends least.");
+  pool.def_prop_ro(
+      "has_indices", [](RankPool& p) { return p.local().has_indices(); }, "Whether forward can give indices.");
+  pool.def_prop_ro(
+      "result_dtype",
+      [](RankPool& p) -> nb::object {
+        const Problem& problem = p.plan().problem();
+        if (problem.result == problem.dtype) return nb::none();
+        return nb::cast(std::string(numpy_name(problem.result)));
+      },
+      "The name of the dtype of results; None: that of inputs.");
   pool.def(
       "has", [](RankPool& p, const std::string& word) { return p.local().has(parse_pass(word)); }, "pass_"_a);
   pool.def("exchange", &exchange, "pass_"_a, "rank"_a,
@@ -241,14 +266,18 @@ void bind_numbers(nb::class_<RankPool>& pool) {
 void bind_ranks(nb::module_& m, Options (*options)()) {
   nb::class_<RankPool> pool(m, "LocalPool",
                             "One rank's part of a divided pool: packs and computes; the caller carries the messages.");
-  pool.def(nb::init<const PythonPool&, const std::string&, const Bounds&, const std::optional<Bounds>&, index_t>(),
-           "pool"_a, "dtype"_a, "input_cuts"_a, "output_cuts"_a.none(), "rank"_a);
+  pool.def(nb::init<const PythonPool&, const std::string&, const Bounds&, const std::optional<Bounds>&, index_t,
+                    nb::handle, nb::handle, nb::handle, const std::string&>(),
+           "pool"_a, "dtype"_a, "input_cuts"_a, "output_cuts"_a.none(), "rank"_a, "options"_a.none() = nb::none(),
+           "mask_shape"_a.none() = nb::none(), "weights_shape"_a.none() = nb::none(), "weights_dtype"_a = "f64",
+           "With the shapes of the whole mask and weights, if calls have them.");
   bind_numbers(pool);
   pool.def(
       "buffers", [](nb::handle_t<RankPool> self, const std::string& word) { return buffers(self, word); }, "pass_"_a,
       "Lists (send, receive) of (peer, bytes), the bytes being views of the pool's memory.");
   pool.def("begin", &RankPool::begin, "pass_"_a, "x"_a.none() = nb::none(), "y"_a.none() = nb::none(),
            "indices"_a.none() = nb::none(), "dy"_a.none() = nb::none(), "dx"_a.none() = nb::none(),
+           "mask"_a.none() = nb::none(), "weights"_a.none() = nb::none(),
            "Checks the arrays, keeps them until finish, and fills the messages to be sent.");
   pool.def(
       "interior", [options](RankPool& p, const std::string& word) { p.interior(word, options()); }, "pass_"_a,

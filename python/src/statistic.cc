@@ -9,6 +9,7 @@
 
 #include "arguments.h"
 #include "faults.h"
+#include "pool_words.h"
 #include "result.h"
 #include "statistic_name.h"
 #include "text.h"
@@ -140,7 +141,8 @@ void set_option(std::string_view function, const std::string& key, nb::handle va
     throw Error(fmt::format("{}: there is no option {}", function, key));
 }
 
-// The pool with the options of a dict, or without if there is none; None values are as if they were not there.
+}  // namespace
+
 PythonPool with_options(const PythonPool& pool, nb::handle options) {
   PythonPool result = pool;
   if (options.is_none()) return result;
@@ -148,6 +150,8 @@ PythonPool with_options(const PythonPool& pool, nb::handle options) {
     if (!value.is_none()) set_option(pool.function(), nb::cast<std::string>(key), value, result.pool);
   return result;
 }
+
+namespace {
 
 // An array beside x, or none.
 struct Beside {
@@ -241,6 +245,14 @@ void bind_statistic(nb::module_& m, Options (*options_of)(const Array& like)) {
       },
       "pool"_a, "options"_a.none(), "shape"_a, "dtype"_a,
       "(shape, name of the dtype) of the result on an array of that shape and dtype.");
+  m.def(
+      "statistic_words",
+      [](const PythonPool& given, nb::handle options) {
+        nb::list words;
+        for (const index_t word : to_words(with_options(given, options).pool)) words.append(word);
+        return nb::tuple(words);
+      },
+      "pool"_a, "options"_a.none(), "The words of such a pool, as Pool.words.");
 }
 
 }  // namespace oriel::python

@@ -3,71 +3,30 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <cmath>
 #include <cstring>
 #include <optional>
+#include <utility>
 
 #include "distributed/box_copy.h"
 #include "distributed/index_spaces.h"
 #include "distributed/memory.h"
+#include "distributed/operand_checks.h"
 #include "distributed/schedule.h"
+#include "statistic_rules.h"
 
 namespace oriel::distributed {
 namespace {
 
-[[noreturn]] void fail(const Problem& problem, Pass pass, std::string argument, std::string allowed,
-                       std::string value) {
-  throw Error(Error::Fields{.function = fmt::format("distributed {}_pool {}", name(problem.pool.op), name(pass)),
-                            .argument = std::move(argument),
-                            .allowed = std::move(allowed),
-                            .value = std::move(value)});
-}
-
-// What the operands of a pass must be.
-struct OperandChecks {
-  const Problem& problem;
-  Pass pass;
-  index_t rank;
-
-  void fits(const char* what, const ConstTensor& t, Dtype dtype, const Box& box) const {
-    if (t.device != Device::cpu) fail(problem, pass, what, "must be on the CPU", "is on a CUDA device");
-    if (t.dtype != dtype) {
-      fail(problem, pass, what, fmt::format("must have dtype {}", name(dtype)), fmt::format("has {}", name(t.dtype)));
-    }
-    if (!(t.shape == box.shape())) {
-      fail(problem, pass, what, fmt::format("must have the shape of rank {}'s part, {}", rank, to_string(box.shape())),
-           "has " + to_string(t.shape));
-    }
-    if (t.pitch.size() != t.shape.size()) {
-      fail(problem, pass, what, "must have one pitch per axis",
-           fmt::format("has {} for {} axes", t.pitch.size(), t.shape.size()));
-    }
-    if (t.data == nullptr && !box.empty()) {
-      fail(problem, pass, what, fmt::format("must point to its {} elements", box.element_count()), "its data is null");
-    }
-  }
-
-  void fits_and_is_writable(const char* what, const Tensor& t, Dtype dtype, const Box& box) const {
-    fits(what, t, dtype, box);
-    if (may_self_overlap(t)) {
-      fail(problem, pass, what, "is written, so its elements must not share memory",
-           fmt::format("its pitches {} make them", to_string(t.pitch)));
-    }
-  }
-
-  void apart(const char* a_name, const ConstTensor& a, const char* b_name, const ConstTensor& b) const {
-    if (may_overlap(a, b)) {
-      fail(problem, pass, fmt::format("{} and {}", a_name, b_name), "must not share memory", "they overlap");
-    }
-  }
-};
-
 // What a window without a tap gives (S6).
-void no_tap_value(const Problem& problem, std::byte* value) {
+void no_tap_value(const Problem& problem, const Beside& beside, std::byte* value) {
   const std::array<double, 1> x{};  // room for any dtype
   std::array<double, 1> y{};
-  forward(blind_problem(problem, {1}),
-          {.x = ConstTensor(x.data(), problem.dtype, {1}), .y = Tensor(y.data(), problem.result, {1})}, {.threads = 1});
+  const bool weighted = !beside.weights.empty();
+  forward(blind_problem(problem, {1}, weighted),
+          {.x = ConstTensor(x.data(), problem.dtype, {1}),
+           .y = Tensor(y.data(), problem.result, {1}),
+           .weights = weighted ? ConstTensor(x.data(), Dtype::f64, {1}) : ConstTensor()},
+          {.threads = 1});
   std::memcpy(value, y.data(), static_cast<std::size_t>(size_bytes(problem.result)));
 }
 
@@ -81,6 +40,27 @@ const Problem& checked(const Problem& problem) {
   return problem;
 }
 
+// What a task reads beside gradients.
+struct Inputs {
+  ConstTensor x, mask, weights;
+};
+
+ConstTensor operand(const Operands& operands, Stream stream) {
+  switch (stream) {
+    case Stream::x:
+      return operands.x;
+    case Stream::dy:
+      return operands.dy;
+    case Stream::indices:
+      return operands.indices;
+    case Stream::mask:
+      return operands.mask;
+    case Stream::weights:
+      return operands.weights;
+  }
+  return {};
+}
+
 }  // namespace
 
 std::string_view name(Pass pass) {
@@ -89,10 +69,11 @@ std::string_view name(Pass pass) {
 }
 
 struct LocalPool::State {
-  State(const Problem& problem, Partition in, Partition out, index_t r)
-      : plan(checked(problem), std::move(in), std::move(out)), rank(r) {
+  State(const Problem& problem, Partition in, Partition out, index_t r, const Beside& given)
+      : plan(checked(problem), std::move(in), std::move(out)), rank(r), beside(given) {
     forward_exchange = plan.forward(r);  // throws for a rank that is none
-    no_tap_value(problem, absent.data());
+    if (beside.any()) check_beside(problem, beside);
+    no_tap_value(problem, beside, absent.data());
   }
   ~State() {
     if (keep) (void)memory.release();
@@ -107,7 +88,7 @@ struct LocalPool::State {
   PassState& of(Pass pass) {
     PassState& p = passes[static_cast<std::size_t>(pass)];
     if (p.schedule.ready) return p;
-    p.schedule = make_schedule(plan, pass, rank);
+    p.schedule = make_schedule(plan, pass, rank, beside);
     for (const MessagePlan& m : p.schedule.send) p.buffers.send.push_back({m.peer, nullptr, m.bytes});
     for (const MessagePlan& m : p.schedule.receive) p.buffers.receive.push_back({m.peer, nullptr, m.bytes});
     return p;
@@ -117,8 +98,10 @@ struct LocalPool::State {
   void require(Pass pass) const;
   const Translation& translation(IndexSpace space);
   void gather(PassState& p, const Task& task, const Operands& operands) const;
-  ConstTensor source(const PassState& p, const Task& task, const Ghost* ghost, Stream stream,
-                     const Operands& operands) const;
+  Box owned_by(Stream stream) const;
+  Dtype dtype_of(Stream stream) const;
+  Inputs inputs_of(const PassState& p, const Task& task, const Operands& operands) const;
+  ConstTensor source(const PassState& p, const Task& task, Stream stream, const Operands& operands) const;
   void run_forward(PassState& p, const Task& task, const Operands& operands, const Options& options);
   void run_backward(PassState& p, Pass pass, const Task& task, const Operands& operands, const Options& options) const;
   void run(Pass pass, bool in_place, const Operands& operands, const Options& options, void (*progress)(void*),
@@ -127,6 +110,7 @@ struct LocalPool::State {
 
   HaloPlan plan;
   index_t rank;
+  Beside beside;
   Exchange forward_exchange;
   alignas(8) std::array<std::byte, 8> absent{};
   std::unique_ptr<Memory> memory = std::make_unique<Memory>();
@@ -138,16 +122,17 @@ struct LocalPool::State {
 bool LocalPool::State::has(Pass pass) const {
   const Problem& problem = plan.problem();
   const Op op = problem.pool.op;
-  const bool differentiable = is_floating(problem.dtype) || (op != Op::avg && op != Op::lp);
-  if (pass != Pass::forward && problem.has_valid_taps()) return false;
+  const bool valid_taps = problem.has_valid_taps() || problem.pool.result_dtype || beside.any();
+  const bool differentiable = valid_taps ? is_floating(problem.dtype) && detail::has_gradient(problem.pool)
+                                         : is_floating(problem.dtype) || (op != Op::avg && op != Op::lp);
   const bool omits = problem.pool.nan == NanPolicy::omit && is_floating(problem.dtype);
   switch (pass) {
     case Pass::forward:
       return true;
     case Pass::backward:
-      return differentiable && !omits && (op == Op::sum || op == Op::avg);
+      return differentiable && !valid_taps && !omits && (op == Op::sum || op == Op::avg);
     case Pass::backward_indices:
-      return op == Op::max || op == Op::min;
+      return detail::selects_tap(problem.pool) && detail::has_gradient(problem.pool) && problem.result == problem.dtype;
     case Pass::backward_inputs:
       return differentiable;
   }
@@ -182,18 +167,39 @@ IndexSpace LocalPool::State::engine_space(const Operands& operands) const {
   return whole ? operands.space : IndexSpace::window;
 }
 
+Box LocalPool::State::owned_by(Stream stream) const {
+  const Box& owned = forward_exchange.owned;
+  switch (stream) {
+    case Stream::x:
+      return owned;
+    case Stream::mask:
+      return beside_box(beside.mask, plan.problem().shape, owned);
+    case Stream::weights:
+      return beside_box(beside.weights, plan.problem().shape, owned);
+    default:
+      return forward_exchange.made;
+  }
+}
+
+// Masks of both dtypes hold the same bytes.
+Dtype LocalPool::State::dtype_of(Stream stream) const {
+  const Problem& problem = plan.problem();
+  return stream == Stream::x         ? problem.dtype
+         : stream == Stream::dy      ? problem.result
+         : stream == Stream::indices ? Dtype::i64
+         : stream == Stream::mask    ? Dtype::u8
+                                     : beside.weights_dtype;
+}
+
 void LocalPool::State::gather(PassState& p, const Task& task, const Operands& operands) const {
   for (const Ghost& ghost : task.ghosts) {
     const bool places = ghost.stream == Stream::indices;
-    const Dtype dtype = places ? Dtype::i64 : plan.problem().dtype;
+    const Dtype dtype = dtype_of(ghost.stream);
     const Tensor whole(p.scratch + ghost.offset, dtype, ghost.box.shape());
     for (const Copy& c : ghost.copies) {
       const Tensor to = view_of(whole, ghost.box, c.part);
       if (c.message < 0) {
-        const ConstTensor own = ghost.stream == Stream::x    ? operands.x
-                                : ghost.stream == Stream::dy ? operands.dy
-                                                             : ConstTensor(operands.indices);
-        copy(view_of(own, c.from, c.part), to);
+        copy(view_of(operand(operands, ghost.stream), c.from, c.part), to);
         continue;
       }
       const std::byte* data = p.buffers.receive[static_cast<std::size_t>(c.message)].data + c.offset;
@@ -206,15 +212,21 @@ void LocalPool::State::gather(PassState& p, const Task& task, const Operands& op
 }
 
 // The tensor that a task reads: its own copy, or the rank's tensor where it lies.
-ConstTensor LocalPool::State::source(const PassState& p, const Task& task, const Ghost* ghost, Stream stream,
+ConstTensor LocalPool::State::source(const PassState& p, const Task& task, Stream stream,
                                      const Operands& operands) const {
-  if (ghost != nullptr) {
-    const Dtype dtype = stream == Stream::indices ? Dtype::i64 : plan.problem().dtype;
-    return ConstTensor(p.scratch + ghost->offset, dtype, ghost->box.shape());
-  }
-  if (stream == Stream::x) return view_of(operands.x, forward_exchange.owned, task.inputs);
-  const ConstTensor own = stream == Stream::dy ? operands.dy : ConstTensor(operands.indices);
-  return view_of(own, forward_exchange.made, task.outputs);
+  for (const Ghost& ghost : task.ghosts)
+    if (ghost.stream == stream) return ConstTensor(p.scratch + ghost.offset, dtype_of(stream), ghost.box.shape());
+  const bool outputs = stream == Stream::dy || stream == Stream::indices;
+  Box read = outputs ? task.outputs : task.inputs;
+  if (stream == Stream::mask) read = beside_box(beside.mask, plan.problem().shape, read);
+  if (stream == Stream::weights) read = beside_box(beside.weights, plan.problem().shape, read);
+  return view_of(operand(operands, stream), owned_by(stream), read);
+}
+
+Inputs LocalPool::State::inputs_of(const PassState& p, const Task& task, const Operands& operands) const {
+  return {source(p, task, Stream::x, operands),
+          beside.mask.empty() ? ConstTensor() : source(p, task, Stream::mask, operands),
+          beside.weights.empty() ? ConstTensor() : source(p, task, Stream::weights, operands)};
 }
 
 void LocalPool::State::run_forward(PassState& p, const Task& task, const Operands& operands, const Options& options) {
@@ -228,10 +240,10 @@ void LocalPool::State::run_forward(PassState& p, const Task& task, const Operand
     return;
   }
   gather(p, task, operands);
-  const ConstTensor x = source(p, task, task.in_place ? nullptr : &task.ghosts[0], Stream::x, operands);
-  if (!indexed) return forward(task.problem, {.x = x, .y = y}, options);
+  const auto [x, mask, weights] = inputs_of(p, task, operands);
+  if (!indexed) return forward(task.problem, {.x = x, .y = y, .mask = mask, .weights = weights}, options);
   const IndexSpace space = engine_space(operands);
-  forward(task.problem, {.x = x, .y = y, .indices = places, .space = space}, options);
+  forward(task.problem, {.x = x, .y = y, .indices = places, .space = space, .mask = mask, .weights = weights}, options);
   if (space != operands.space) translation(operands.space).run(task.outputs, places);
 }
 
@@ -242,26 +254,25 @@ void LocalPool::State::run_backward(PassState& p, Pass pass, const Task& task, c
     const double zero = 0;
     if (pass != Pass::backward_inputs) return fill(own, &zero);
     const Extents& shape = task.problem.output_shape;
-    const ConstTensor no_dy(&zero, own.dtype, shape, Extents::filled(shape.size(), 0));
-    return backward(task.problem, {.x = view_of(operands.x, forward_exchange.owned, task.made), .dy = no_dy, .dx = own},
-                    options);
+    const ConstTensor no_dy(&zero, dtype_of(Stream::dy), shape, Extents::filled(shape.size(), 0));
+    Task all = task;
+    all.inputs = task.made;
+    const auto [x, mask, weights] = inputs_of(p, all, operands);
+    return backward(task.problem, {.x = x, .dy = no_dy, .dx = own, .mask = mask, .weights = weights}, options);
   }
   gather(p, task, operands);
-  std::array<ConstTensor, kStreams> from;
-  std::array<const Ghost*, kStreams> ghosts{};
-  for (const Ghost& g : task.ghosts) ghosts[static_cast<std::size_t>(g.stream)] = &g;
-  const auto read = [&](Stream stream) {
-    return source(p, task, ghosts[static_cast<std::size_t>(stream)], stream, operands);
-  };
-  const ConstTensor dy = read(Stream::dy);
+  const ConstTensor dy = source(p, task, Stream::dy, operands);
   const Tensor made = task.result >= 0 ? Tensor(p.scratch + task.result, own.dtype, task.inputs.shape()) : own;
   if (pass == Pass::backward)
     backward(task.problem, {.dy = dy, .dx = made}, options);
   else if (pass == Pass::backward_indices)
-    backward(task.problem, {.dy = dy, .indices = read(Stream::indices), .space = IndexSpace::window, .dx = made},
+    backward(task.problem,
+             {.dy = dy, .indices = source(p, task, Stream::indices, operands), .space = IndexSpace::window, .dx = made},
              options);
-  else
-    backward(task.problem, {.x = read(Stream::x), .dy = dy, .dx = made}, options);
+  else {
+    const auto [x, mask, weights] = inputs_of(p, task, operands);
+    backward(task.problem, {.x = x, .dy = dy, .dx = made, .mask = mask, .weights = weights}, options);
+  }
   if (task.result >= 0) copy(view_of(ConstTensor(made), task.inputs, task.made), own);
 }
 
@@ -279,8 +290,8 @@ void LocalPool::State::run(Pass pass, bool in_place, const Operands& operands, c
   }
 }
 
-LocalPool::LocalPool(const Problem& problem, Partition inputs, Partition outputs, index_t rank)
-    : state_(std::make_unique<State>(problem, std::move(inputs), std::move(outputs), rank)) {}
+LocalPool::LocalPool(const Problem& problem, Partition inputs, Partition outputs, index_t rank, const Beside& beside)
+    : state_(std::make_unique<State>(problem, std::move(inputs), std::move(outputs), rank, beside)) {}
 LocalPool::~LocalPool() = default;
 LocalPool::LocalPool(LocalPool&&) noexcept = default;
 LocalPool& LocalPool::operator=(LocalPool&&) noexcept = default;
@@ -289,7 +300,12 @@ const HaloPlan& LocalPool::plan() const { return state_->plan; }
 index_t LocalPool::rank() const { return state_->rank; }
 const Box& LocalPool::inputs() const { return state_->forward_exchange.owned; }
 const Box& LocalPool::outputs() const { return state_->forward_exchange.made; }
+const Beside& LocalPool::beside() const { return state_->beside; }
+Extents LocalPool::beside_shape(const Extents& whole) const {
+  return beside_box(whole, state_->plan.problem().shape, inputs()).shape();
+}
 bool LocalPool::has(Pass pass) const { return state_->has(pass); }
+bool LocalPool::has_indices() const { return detail::selects_tap(state_->plan.problem().pool); }
 
 Pass LocalPool::gradient() const {
   if (has(Pass::backward_indices)) return Pass::backward_indices;
@@ -325,23 +341,26 @@ void LocalPool::keep_memory() { state_->keep = true; }
 void LocalPool::check(Pass pass, const Operands& operands) const {
   state_->require(pass);
   const Problem& problem = state_->plan.problem();
-  const OperandChecks check{problem, pass, state_->rank};
+  const OperandChecks check{problem, pass, state_->rank, inputs()};
   const bool indexed = operands.indices.given();
   if (pass == Pass::forward) {
     check.fits("x", operands.x, problem.dtype, inputs());
     check.fits_and_is_writable("y", operands.y, problem.result, outputs());
     check.apart("x", operands.x, "y", operands.y);
+    check.fit_beside(state_->beside, operands);
+    check.beside_apart(operands, "y", operands.y);
     if (!indexed) return;
-    if (!has(Pass::backward_indices)) {
-      fail(problem, pass, "indices", "must be empty for other ops than max and min",
+    if (!has_indices()) {
+      fail(problem, pass, "indices", "must be empty for ops that do not select a tap",
            fmt::format("the op is {}", name(problem.pool.op)));
     }
     check.fits_and_is_writable("indices", operands.indices, Dtype::i64, outputs());
     check.apart("x", operands.x, "indices", operands.indices);
     check.apart("y", operands.y, "indices", operands.indices);
+    check.beside_apart(operands, "indices", operands.indices);
     return;
   }
-  check.fits("dy", operands.dy, problem.dtype, outputs());
+  check.fits("dy", operands.dy, problem.result, outputs());
   check.fits_and_is_writable("dx", operands.dx, problem.dtype, inputs());
   check.apart("dy", operands.dy, "dx", operands.dx);
   if (pass == Pass::backward_indices) {
@@ -353,6 +372,8 @@ void LocalPool::check(Pass pass, const Operands& operands) const {
   } else if (pass == Pass::backward_inputs) {
     check.fits("x", operands.x, problem.dtype, inputs());
     check.apart("x", operands.x, "dx", operands.dx);
+    check.fit_beside(state_->beside, operands);
+    check.beside_apart(operands, "dx", operands.dx);
   }
 }
 
@@ -365,8 +386,8 @@ void LocalPool::pack(Pass pass, const Operands& operands) {
         pack_codes(view_of(ConstTensor(operands.indices), outputs(), parcel.box), p.schedule.code_bytes, to);
         continue;
       }
-      const bool x = parcel.stream == Stream::x;
-      const ConstTensor from = view_of(x ? operands.x : operands.dy, x ? inputs() : outputs(), parcel.box);
+      const Stream stream = parcel.stream;
+      const ConstTensor from = view_of(operand(operands, stream), state_->owned_by(stream), parcel.box);
       copy(from, Tensor(to, from.dtype, parcel.box.shape()));
     }
   }

@@ -14,25 +14,28 @@ constexpr index_t kMostBands = 16;
 struct Travelling {
   Stream stream;
   Exchange exchange;
-  index_t bytes;  // of an element in a message
+  index_t bytes;        // of an element in a message
+  Extents beside = {};  // the whole shape, if it is a mask or weights
 };
 
 class Builder {
  public:
-  Builder(const HaloPlan& plan, Pass pass, index_t rank)
-      : plan_(plan), pass_(pass), rank_(rank), forward_(pass == Pass::forward) {
+  Builder(const HaloPlan& plan, Pass pass, index_t rank, const Beside& beside)
+      : plan_(plan), pass_(pass), rank_(rank), forward_(pass == Pass::forward), weighted_(!beside.weights.empty()) {
     const Problem& problem = plan.problem();
-    const index_t bytes = size_bytes(problem.dtype);
     made_.code_bytes = distributed::code_bytes(problem.taps());
     made_.indices = pass == Pass::backward_indices;
-    if (forward_) travelling_.push_back({Stream::x, plan.forward(rank), bytes});
-    if (pass == Pass::backward_inputs) travelling_.push_back({Stream::x, plan.backward_inputs(rank), bytes});
-    if (!forward_) travelling_.push_back({Stream::dy, plan.backward(rank), bytes});
+    if (forward_) add_inputs(plan.forward(rank), beside);
+    if (pass == Pass::backward_inputs) add_inputs(plan.backward_inputs(rank), beside);
+    if (!forward_) travelling_.push_back({Stream::dy, plan.backward(rank), size_bytes(problem.result)});
     if (made_.indices) travelling_.push_back({Stream::indices, travelling_.back().exchange, made_.code_bytes});
+    // The widest elements first, so that all lie on multiples of their size.
+    std::stable_sort(travelling_.begin(), travelling_.end(),
+                     [](const Travelling& a, const Travelling& b) { return a.bytes > b.bytes; });
   }
 
   Schedule build() {
-    for (const Travelling& t : travelling_) {  // the widest elements first, so that all lie on multiples of their size
+    for (const Travelling& t : travelling_) {
       add_pieces(t, t.exchange.send, made_.send);
       add_pieces(t, t.exchange.receive, made_.receive);
     }
@@ -45,13 +48,26 @@ class Builder {
   }
 
  private:
-  static void add_pieces(const Travelling& t, const std::vector<Piece>& pieces, std::vector<MessagePlan>& messages) {
+  void add_inputs(const Exchange& exchange, const Beside& beside) {
+    travelling_.push_back({Stream::x, exchange, size_bytes(plan_.problem().dtype)});
+    if (!beside.mask.empty()) travelling_.push_back({Stream::mask, exchange, 1, beside.mask});
+    if (!beside.weights.empty())
+      travelling_.push_back({Stream::weights, exchange, size_bytes(beside.weights_dtype), beside.weights});
+  }
+
+  // What there is of a tensor that travels, of a box of x or dy.
+  Box box_of(const Travelling& t, const Box& box) const {
+    return t.beside.empty() ? box : beside_box(t.beside, plan_.problem().shape, box);
+  }
+
+  void add_pieces(const Travelling& t, const std::vector<Piece>& pieces, std::vector<MessagePlan>& messages) const {
     for (const Piece& piece : pieces) {
       auto at = std::lower_bound(messages.begin(), messages.end(), piece.rank,
                                  [](const MessagePlan& m, index_t peer) { return m.peer < peer; });
       if (at == messages.end() || at->peer != piece.rank) at = messages.insert(at, {piece.rank, 0, {}});
-      at->parcels.push_back({t.stream, piece.box, at->bytes});
-      at->bytes += piece.box.element_count() * t.bytes;
+      const Box box = box_of(t, piece.box);
+      at->parcels.push_back({t.stream, box, at->bytes});
+      at->bytes += box.element_count() * t.bytes;
     }
   }
 
@@ -61,12 +77,13 @@ class Builder {
     return offset;
   }
 
-  // A copy of `box` from what is owned and what comes.
-  Ghost gather(const Travelling& t, const Box& box) {
+  // A copy of a box from what is owned and what comes.
+  Ghost gather(const Travelling& t, const Box& all) {
+    const Box box = box_of(t, all), owned = box_of(t, t.exchange.owned);
     Ghost ghost{t.stream, box, 0, {}};
     ghost.offset = take(box, t.stream == Stream::indices ? size_bytes(Dtype::i64) : t.bytes);
-    const Box own = intersect(box, t.exchange.owned);
-    if (!own.empty()) ghost.copies.push_back({.from = t.exchange.owned, .part = own});
+    const Box own = intersect(box, owned);
+    if (!own.empty()) ghost.copies.push_back({.from = owned, .part = own});
     for (std::size_t m = 0; m < made_.receive.size(); ++m) {
       for (const Parcel& parcel : made_.receive[m].parcels) {
         const Box part = intersect(box, parcel.box);
@@ -110,7 +127,7 @@ class Builder {
   void add_nothing(Task task, const Box& made) {
     task.nothing = true;
     task.made = made;
-    if (pass_ == Pass::backward_inputs) task.problem = blind_problem(plan_.problem(), made.shape());
+    if (pass_ == Pass::backward_inputs) task.problem = blind_problem(plan_.problem(), made.shape(), weighted_);
     made_.tasks.push_back(task);
   }
 
@@ -125,7 +142,7 @@ class Builder {
   }
 
   void add_forward() {
-    const Exchange& e = travelling_[0].exchange;
+    const Exchange& e = travelling_[0].exchange;  // all have the same
     if (e.made.empty()) return;
     if (!e.interior.empty()) {
       for (const Box& band : bands(e.interior)) {
@@ -136,7 +153,8 @@ class Builder {
     }
     for (const Box& slab : around(e.made, e.interior)) {
       Task task = task_of(slab, slab);
-      if (!task.nothing) task.ghosts.push_back(gather(travelling_[0], task.inputs));
+      if (!task.nothing)
+        for (const Travelling& t : travelling_) task.ghosts.push_back(gather(t, task.inputs));
       made_.tasks.push_back(task);
     }
   }
@@ -171,7 +189,8 @@ class Builder {
     for (const Box& unread : around(slab, task.made)) add_nothing(task, unread);
     if (task.made.empty()) return;
     for (const Travelling& t : travelling_) {
-      task.ghosts.push_back(gather(t, t.stream == Stream::x ? task.inputs : task.outputs));
+      const bool outputs = t.stream == Stream::dy || t.stream == Stream::indices;
+      task.ghosts.push_back(gather(t, outputs ? task.outputs : task.inputs));
     }
     if (!(task.inputs == task.made)) task.result = take(task.inputs, size_bytes(plan_.problem().dtype));
     made_.tasks.push_back(task);
@@ -180,19 +199,22 @@ class Builder {
   const HaloPlan& plan_;
   const Pass pass_;
   const index_t rank_;
-  const bool forward_;
+  const bool forward_, weighted_;
   std::vector<Travelling> travelling_;
   Schedule made_;
 };
 
 }  // namespace
 
-Problem blind_problem(const Problem& problem, const Extents& shape) {
+Problem blind_problem(const Problem& problem, const Extents& shape, bool weighted) {
   Pool pool = problem.pool;
+  // Masks may lack other axes than pooled ones.
+  const int axis = shape.size() == problem.shape.size() ? problem.axes[0] : 0;
   pool.windows.kind = WindowKind::uniform;
   pool.windows.kernel = pool.windows.dilation = pool.windows.pad_lo = {1};
-  pool.windows.stride = {shape[0] + 1};
-  pool.windows.pad_hi = pool.windows.axes = {0};
+  pool.windows.stride = {shape[axis] + 1};
+  pool.windows.pad_hi = {0};
+  pool.windows.axes = {axis};
   pool.windows.output_size = {};
   pool.windows.padding = Padding::given;
   pool.windows.ceil_mode = false;
@@ -200,6 +222,7 @@ Problem blind_problem(const Problem& problem, const Extents& shape) {
   pool.footprint = {};
   pool.min_count = std::min<index_t>(pool.min_count, 1);
   pool.ddof = 0;
+  if (weighted && pool.op == Op::avg) pool.count_include_pad = false;
   if (pool.rank) {
     pool.rank.reset();
     pool.q = {0};
@@ -207,6 +230,18 @@ Problem blind_problem(const Problem& problem, const Extents& shape) {
   return make_problem(pool, problem.dtype, shape);
 }
 
-Schedule make_schedule(const HaloPlan& plan, Pass pass, index_t rank) { return Builder(plan, pass, rank).build(); }
+Box beside_box(const Extents& whole, const Extents& x_shape, const Box& box) {
+  Box beside = box;
+  for (int d = 0; d < whole.size(); ++d) {
+    if (whole[d] == x_shape[d]) continue;
+    beside.begin[d] = 0;
+    beside.end[d] = 1;
+  }
+  return beside;
+}
+
+Schedule make_schedule(const HaloPlan& plan, Pass pass, index_t rank, const Beside& beside) {
+  return Builder(plan, pass, rank, beside).build();
+}
 
 }  // namespace oriel::distributed

@@ -9,8 +9,8 @@
 namespace oriel::distributed {
 
 /// A tensor that travels.
-enum class Stream : std::uint8_t { x, dy, indices };
-inline constexpr int kStreams = 3;
+enum class Stream : std::uint8_t { x, dy, indices, mask, weights };
+inline constexpr int kStreams = 5;
 
 /// A box of one stream, dense, from byte `offset` of a message on.
 struct Parcel {
@@ -61,10 +61,14 @@ struct Schedule {
   index_t code_bytes = 1;
 };
 
-/// The same reduction on a tensor of `shape`, with one window along its first axis, which sees padding alone.
-Problem blind_problem(const Problem& problem, const Extents& shape);
+/// The same reduction on a tensor of `shape`, with one window along a pooled axis, which sees padding alone.
+/// `weighted`: calls have weights.
+Problem blind_problem(const Problem& problem, const Extents& shape, bool weighted);
+
+/// What there is of a mask, or weights, of shape `whole` beside a box of x: one element along the axes that it lacks.
+Box beside_box(const Extents& whole, const Extents& x_shape, const Box& box);
 
 /// The messages and tasks of rank's pass.
-Schedule make_schedule(const HaloPlan& plan, Pass pass, index_t rank);
+Schedule make_schedule(const HaloPlan& plan, Pass pass, index_t rank, const Beside& beside);
 
 }  // namespace oriel::distributed

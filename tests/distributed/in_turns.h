@@ -12,7 +12,8 @@ inline std::string check_in_turns(const Whole& whole, const distributed::Partiti
   std::vector<distributed::DistributedPool> pools;
   std::vector<RankParts> parts;
   for (index_t r = 0; r < inputs.ranks(); ++r) {
-    pools.emplace_back(distributed::LocalPool(whole.problem, inputs, outputs, r), group.transport(r), passes_of(whole));
+    pools.emplace_back(distributed::LocalPool(whole.problem, inputs, outputs, r, whole.beside.shapes),
+                       group.transport(r), passes_of(whole));
     parts.emplace_back(whole, pools.back().local(), sparse);
   }
   const auto one = [&](distributed::Pass pass, int space) -> std::string {

@@ -293,3 +293,58 @@ def check_chains(communicator, ranks, rank, seeds):
         with torch.no_grad():
             assert same_bits(together(part), y), seed
         assert all(sent < ranks and got < ranks for sent, got, *_ in together.traffic.values())
+
+
+_STATISTICS = [("median", {}), ("median", {"method": "mean"}), ("quantile", {"q": 0.9, "method": "linear"}),
+               ("mode", {"ties": "first"}), ("nunique", {}), ("var", {}), ("std", {}), ("count", {}),
+               ("any", {}), ("range", {}), ("rms", {}), ("prod", {}), ("lse", {"sharpness": 2.0}), ("soft", {}), ("first", {}),
+               ("max", {}), ("min", {}), ("sum", {}), ("avg", {"count_include_pad": False}), ("sum", {"dtype": "float64"}),
+               ("median", {"min_count": 2, "fill": 1})]
+
+
+def _beside(rng, shape, shared, dtype, low):
+    """A mask or weights: the same along the first axis if `shared`."""
+    values = rng.integers(low, 4, (1, *shape[1:]) if shared else shape)
+    return (values > 0 if dtype == "bool" else values / 2).astype(dtype)
+
+
+def check_statistics(communicator, ranks, rank, seeds):
+    """Pools over valid elements, with masks and weights, and their gradients have the bits of the undivided ones."""
+    for seed in seeds:
+        rng = np.random.default_rng([seed, 11])
+        shape = tuple(int(n) for n in rng.integers(4, 9, 3))
+        grid = grids(ranks, 3)[int(rng.integers(len(grids(ranks, 3))))]
+        mine = part_of(random_cuts(rng, shape, grid), grid, rank)
+        op, options = _STATISTICS[int(rng.integers(len(_STATISTICS)))]
+        dtype = ["uint8", "int32", "float32", "float64"][int(rng.integers(4))]
+        x = rng.integers(0, 6, shape).astype(dtype)
+        options = dict(options)
+        if rng.random() < 0.3:
+            options["nodata"] = 3
+        if rng.random() < 0.3:
+            options["footprint"] = np.array([[False, True], [True, True], [True, False]])
+        windows = dict(kernel_size=(3, 2), stride=(2, 1), padding=(1, 0), axes=(1, 2))
+        beside = {}
+        if rng.random() < 0.7:
+            beside["mask"] = _beside(rng, shape, rng.random() < 0.4, "bool", -1)
+        weighted = op in ("var", "std", "sum", "avg", "rms", "mode")
+        if rng.random() < 0.5 and weighted:
+            beside["weights"] = _beside(rng, shape, rng.random() < 0.4, ["float32", "float64"][int(rng.integers(2))], 0)
+        parts = {what: array[tuple(slice(0, 1) if n == 1 and m > 1 else s for n, m, s in zip(array.shape, shape, mine))]
+                 for what, array in beside.items()}
+        pool = DistributedPool((communicator, grid), op, **windows, **options)
+        plain = getattr(oriel, f"{op}_pool")
+        words = {**windows, **options, **beside}
+        q = (words.pop("q"),) if op == "quantile" else ()
+        whole = plain(x, *q, **words)
+        y = pool.forward(x[mine], **parts)
+        at = box(pool.ranges[1])
+        assert y.dtype == whole.dtype and y.tobytes() == whole[at].tobytes(), (seed, op, options)
+        if op in ("mode", "first", "max", "min") or (op == "median" and options.get("method") != "mean"):
+            places = plain(x, *q, **words, return_indices=True)[1]
+            np.testing.assert_array_equal(pool.forward(x[mine], **parts, return_indices=True)[1], places[at])
+        if dtype.startswith("float") and op not in ("mode", "nunique", "count", "any"):
+            dy = rng.integers(-3, 4, whole.shape).astype(whole.dtype)
+            dx = pool.backward(dy[at], x[mine], **parts)
+            expected = getattr(oriel, f"{op}_pool_backward")(dy, x, *q, **words)
+            assert dx.tobytes() == expected[mine].tobytes(), (seed, op, options)

@@ -1,6 +1,8 @@
 // What handlers for XLA answer to calls that are right, wrong, or ask what they are.
 #include <gtest/gtest.h>
 
+#include <limits>
+#include <span>
 #include <utility>
 
 #include "oriel/pool.h"
@@ -50,6 +52,62 @@ TEST_F(XlaCall, Pools) {
           {.x = ConstTensor(x_.data(), kIn), .y = Tensor(expected.data(), kOut)});
   EXPECT_EQ(frame().array("words", words(Op::max)).call(&oriel_pool).message, "");
   EXPECT_EQ(y_, expected);
+}
+
+TEST_F(XlaCall, PoolsOverValidTaps) {
+  const Pool pool{.op = Op::quantile,
+                  .windows = {.kernel = {2}, .axes = {-1}},
+                  .nan = NanPolicy::omit,
+                  .footprint = {.shape = {2}, .taps = {0, 1}},
+                  .fill = 7.5,
+                  .q = {0.25},
+                  .method = Quantile::linear};
+  std::vector<float> expected(6);
+  x_[3] = std::numeric_limits<float>::quiet_NaN();
+  forward(pool, {.x = ConstTensor(x_.data(), kIn), .y = Tensor(expected.data(), kOut)});
+  EXPECT_EQ(expected[1], 7.5F);
+  EXPECT_EQ(frame().array("words", python::to_words(pool)).call(&oriel_pool).message, "");
+  EXPECT_EQ(y_, expected);
+}
+
+TEST(PoolWords, KeepEveryOption) {
+  const Pool plain{.op = Op::max, .windows = {.kernel = {2, 3}, .axes = {-2, -1}}};
+  std::vector<Pool> pools(14, plain);
+  pools[1].footprint = {.shape = {2, 3}, .taps = {1, 0, 1, 0, 1, 0}};
+  pools[2].nodata = std::int64_t{-1};
+  pools[3].nodata = ~std::uint64_t{0};  // the same bits
+  pools[4].nodata = -1.0;
+  pools[5].min_count = 3;
+  pools[6].min_fraction = 0.5;
+  pools[7].fill = 2.5;
+  pools[8].result_dtype = Dtype::f64;
+  pools[9].q = {0.25, 0.5};
+  pools[10].rank = -2;
+  pools[11].method = Quantile::scipy;
+  pools[12].tie = Tie::first;
+  pools[12].ignore = std::int64_t{0};
+  pools[13].op = Op::soft;
+  pools[13].ddof = 1;
+  pools[13].sharpness = 4;
+  pools[13].sum_of_exponentials = true;
+  for (const Pool& pool : pools) {
+    const std::vector<index_t> words = python::to_words(pool);
+    EXPECT_EQ(python::from_words(words), pool);
+    EXPECT_EQ(words.front(), pool == plain ? 1 : 2);  // those without options are as programs were exported with before
+    for (std::size_t n = 0; n < words.size(); ++n)
+      EXPECT_THROW(python::from_words(std::span(words).first(n)), Error) << n;
+  }
+}
+
+TEST(PoolWords, RefuseWhatIsOutOfRange) {
+  Pool pool{.op = Op::median, .windows = {.kernel = {2}, .axes = {-1}}};
+  pool.min_count = 1;
+  const std::vector<index_t> words = python::to_words(pool);
+  for (const std::size_t at : {1U, 2U, 3U, 4U, 5U, 6U, 9U, 19U, 20U, 21U, 22U, 24U, 25U, 26U, 27U}) {
+    std::vector<index_t> wrong = words;
+    wrong[at] = index_t{1} << 40;
+    EXPECT_THROW(python::from_words(wrong), Error) << at;
+  }
 }
 
 TEST_F(XlaCall, IndicesOf32And64Bits) {

@@ -12,25 +12,41 @@
 
 namespace oriel::distributed {
 
-/// What is computed, and with it what is sent. forward: inputs. backward, of sums and averages: gradients of outputs.
-/// backward_indices, of max and min whose indices were stored: gradients and indices. backward_inputs, of any pool:
-/// gradients and inputs.
+/// What is computed, and with it what is sent. forward: inputs, with mask and weights if there are any. backward, of
+/// sums and averages: gradients of outputs. backward_indices, of max, min and others that select a tap, whose indices
+/// were stored: gradients and indices. backward_inputs, of any pool: gradients and what forward sends.
 enum class Pass : std::uint8_t { forward, backward, backward_indices, backward_inputs };
 inline constexpr int kPasses = 4;
 /// `forward`, `backward`, `backward_indices`, `backward_inputs`.
 ORIEL_API std::string_view name(Pass pass);
 
+/// The mask and the weights (S13) that every call of a pool has, as whole tensors: x's extents along the pooled axes,
+/// and x's or 1 along the others. They are divided as x is; along axes where only x is longer than 1 every rank has
+/// that one element.
+struct Beside {
+  Extents mask{};                    ///< the mask's shape; empty: there is none
+  Extents weights{};                 ///< the weights' shape; empty: there are none
+  Dtype weights_dtype = Dtype::f64;  ///< f32 or f64
+
+  bool any() const { return !mask.empty() || !weights.empty(); }
+  friend bool operator==(const Beside&, const Beside&) = default;
+};
+
 /// One rank's parts of the tensors of a pass, by name: x and dx have the shape of the rank's inputs; y, dy and indices
-/// that of its outputs. Leave out those that a pass does not use. Pitches are arbitrary.
+/// that of its outputs; mask and weights those of LocalPool::beside_shape. Leave out those that a pass does not use.
+/// Pitches are arbitrary.
 struct Operands {
   [[no_unique_address]] detail::GivenByName given_by_name{};
   ConstTensor x{};                       ///< read by forward and backward_inputs
   Tensor y{};                            ///< written by forward
   ConstTensor dy{};                      ///< read by every backward pass
-  Tensor indices{};                      ///< i64; written by forward of max and min, if given; read by backward_indices
+  Tensor indices{};                      ///< i64; written by forward of ops that select a tap (S10), if given; read by
+                                         ///< backward_indices
   IndexSpace space = IndexSpace::plane;  ///< what indices count (S10), in the whole tensor; backward_indices needs
                                          ///< `window`
   Tensor dx{};                           ///< written by every backward pass
+  ConstTensor mask{};                    ///< bool or u8; read with x if the pool has a mask
+  ConstTensor weights{};                 ///< read with x if the pool has weights
 };
 
 /// The message between this rank and another one in one pass, without a header.
@@ -64,8 +80,10 @@ struct Traffic {
 /// …send and receive p.buffers(Pass::forward)…; p.interior(Pass::forward, {.x = x, .y = y}); p.finish(same);
 class LocalPool {
  public:
-  /// Throws Error as HaloPlan does, and if the partition has no such rank.
-  ORIEL_API LocalPool(const Problem& problem, Partition inputs, Partition outputs, index_t rank);
+  /// Throws Error as HaloPlan does, if the partition has no such rank, for a pool of several quantiles, and for a mask
+  /// or weights that the pool cannot have.
+  ORIEL_API LocalPool(const Problem& problem, Partition inputs, Partition outputs, index_t rank,
+                      const Beside& beside = {});
   ORIEL_API ~LocalPool();
   ORIEL_API LocalPool(LocalPool&&) noexcept;
   ORIEL_API LocalPool& operator=(LocalPool&&) noexcept;
@@ -74,10 +92,16 @@ class LocalPool {
   ORIEL_API index_t rank() const;
   ORIEL_API const Box& inputs() const;   ///< the inputs that the rank owns
   ORIEL_API const Box& outputs() const;  ///< the outputs that the rank computes
+  ORIEL_API const Beside& beside() const;
+  /// The shape of the rank's part of a mask or of weights whose whole shape is `whole`.
+  ORIEL_API Extents beside_shape(const Extents& whole) const;
 
-  /// Whether the pool has that pass: only maxima and minima have indices, only sums and averages (NaN policy propagate)
-  /// need no inputs, integers have the gradients that `oriel::backward` supports.
+  /// Whether the pool has that pass: only ops that select a tap have indices, only sums and averages (NaN policy
+  /// propagate, without options of S13 to S20) need no inputs, integers have the gradients that `oriel::backward`
+  /// supports.
   ORIEL_API bool has(Pass pass) const;
+  /// Whether forward of this pool can give indices.
+  ORIEL_API bool has_indices() const;
   /// The gradient pass of this pool that sends least.
   ORIEL_API Pass gradient() const;
 

@@ -36,6 +36,7 @@ struct MpiOptions {
   double deadline = 600;                  ///< seconds that a rank waits for others before it throws Error
   index_t most_bytes = index_t{1} << 30;  ///< of one MPI message, 1 to 2^31 - 1; longer ones are split
   int most_sharers = 0;                   ///< largest number of ranks of a node that share memory; 0: all
+  Beside beside{};                        ///< the mask and the weights that calls have
 };
 
 /// A failed MPI call: the text names it and has MPI's message; its error code, and the other rank (-1 if unknown).

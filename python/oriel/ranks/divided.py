@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import weakref
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Literal, TypeAlias
 
 from oriel import _core
@@ -14,6 +14,10 @@ from oriel.pool import check_nan_policy
 from oriel.ranks.grid import Channel, Grid, GridLike, Link, agree, meet, same_on_all
 
 __all__ = ["Bound", "DividedPool", "balanced_cuts", "cuts_of_shapes"]
+
+# What a rank has beside its inputs: the shapes of its parts of the mask and the weights, the dtype of the weights.
+Beside = tuple[tuple[int, ...] | None, tuple[int, ...] | None, str | None]
+NOTHING: Beside = (None, None, None)
 
 Ranges = tuple[tuple[tuple[int, int], ...], tuple[tuple[int, int], ...]]
 
@@ -55,6 +59,31 @@ def cuts_of_shapes(function: str, shapes: Sequence[Sequence[int]], grid: Sequenc
                                  f"{shape[axis]}")
         cuts.append(bounds)
     return cuts
+
+
+def _whole_beside(function: str, what: str, parts: Sequence[tuple[int, ...] | None], shapes: Sequence[Sequence[int]],
+                  whole: Sequence[int]) -> tuple[int, ...] | None:
+    """The shape of the whole mask from those of its parts: 1 along axes where not all of them are as long as the
+    parts of x."""
+    given = [part for part in parts if part is not None]
+    if not given:
+        return None
+    if len(given) < len(parts):
+        raise ValueError(f"{function}: {what} must be given on all ranks or on none, but rank {parts.index(None)} has "
+                         "none")
+    result = []
+    for rank, (part, shape) in enumerate(zip(given, shapes)):
+        if len(part) != len(shape) or any(n not in (1, m) for n, m in zip(part, shape)):
+            raise ValueError(f"{function}: {what} must have the shape of x's part, {tuple(shape)}, or 1 along axes that "
+                             f"are not pooled, but rank {rank} has {part}")
+    for axis, extent in enumerate(whole):
+        divided = all(part[axis] == shape[axis] for part, shape in zip(given, shapes))
+        other = next((rank for rank, part in enumerate(given) if part[axis] != 1), None)
+        if not divided and other is not None:
+            raise ValueError(f"{function}: {what} must be divided along axis {axis} on all ranks or on none, but only some "
+                             f"have extent 1 there, not rank {other}")
+        result.append(extent if divided else 1)
+    return tuple(result)
 
 
 class Bound:
@@ -110,8 +139,10 @@ def check_recording(function: str, wanted: int, refused: int) -> None:
 class DividedPool:
     """A pool on the ranks of a grid, for tensors of any shape. All ranks create it and call it together."""
     def __init__(self, function: str, P_x: GridLike, arguments: Sequence[Any], nan_policy: NanPolicy, ndim: int,
-                 output_partition: OutputPartition) -> None:
+                 output_partition: OutputPartition, options: Callable[[], dict[str, Any] | None] | None = None
+                 ) -> None:
         self.function = function
+        self.options: dict[str, Any] | None = None  # of pools over valid elements
         self.op: str = str(arguments[0])
         self.grid: Grid = Grid.of(P_x)
         self.output_partition: OutputPartition = output_partition
@@ -121,8 +152,13 @@ class DividedPool:
 
         def described() -> Any:
             nonlocal core
-            core = make(*arguments, check_nan_policy(nan_policy), ndim)
-            return core.words, core.ndim, self._outputs_checked(output_partition)
+            op, kernel, *windows = arguments
+            self.options = given = None if options is None else options()
+            if kernel is None and given is not None and given.get("footprint") is not None:
+                kernel = given["footprint"].shape
+            core = make(op, kernel, *windows, check_nan_policy(nan_policy), ndim)
+            words = core.words if given is None else _core.statistic_words(core, given)
+            return words, core.ndim, self._outputs_checked(output_partition)
 
         same_on_all(self.grid.link, function, described)
         self.core = core
@@ -141,13 +177,13 @@ class DividedPool:
                         f"parts along each axis, but is {given!r}")
 
     def bind(self, shape: Any, dtype: str | None, error: Exception | None = None, wants_gradient: bool = False,
-             refuses_gradient: bool = False, what: str = "") -> tuple[Bound, bool]:
+             refuses_gradient: bool = False, what: str = "", beside: Beside = NOTHING) -> tuple[Bound, bool]:
         """The pool for parts of these shapes, and whether any rank wants a gradient. All ranks call it together.
 
         One reduction where nothing changed. What one rank finds wrong, all raise. `what` comes
         first where this pool is not called itself.
         """
-        mine = (shape, dtype)
+        mine = (shape, dtype, beside)
         changed, wanted, refused = meet(self.grid.link, what or self.place,
                                         [error is not None or mine != self._last, wants_gradient, refuses_gradient])
         check_recording(self.function, wanted, refused)
@@ -175,9 +211,10 @@ class DividedPool:
             agree(self.grid.link, self.function, None, error)
 
     def _agree_on(self, mine: tuple[Any, ...], error: Exception | None) -> Bound:
-        agree(self.grid.link, self.function, mine[1], error)
-        shapes = tuple(self.grid.link.gathered(tuple(mine[0])))
-        key = (mine[1], shapes)
+        shape, dtype, beside = mine
+        agree(self.grid.link, self.function, dtype if beside[2] is None else (dtype, beside[2]), error)
+        parts = tuple(self.grid.link.gathered((tuple(shape), beside)))
+        key = (dtype, parts)
         if key in self._bound:
             self._bound[key] = self._bound.pop(key)
             return self._bound[key]
@@ -185,7 +222,7 @@ class DividedPool:
 
         def planned() -> Any:
             nonlocal local
-            local = self._local(shapes, mine[1])
+            local = self._local([part for part, _ in parts], dtype, [beside for _, beside in parts])
             return local.input_cuts, local.output_cuts
 
         same_on_all(self.grid.link, self.function, planned)
@@ -194,15 +231,20 @@ class DividedPool:
         self._bound[key] = Bound(self.grid.link, local, self.function, self.op, self.core.ndim)
         return self._bound[key]
 
-    def _local(self, shapes: Sequence[Sequence[int]], dtype: Any) -> _core.LocalPool:
+    def _local(self, shapes: Sequence[Sequence[int]], dtype: Any, besides: Sequence[Beside]) -> _core.LocalPool:
         ranks = {len(shape) for shape in shapes}
         if len(ranks) > 1:
             raise ValueError(f"{self.function}: all parts must have the same number of axes, but have {sorted(ranks)}")
         grid = full_grid(self.function, self.grid.shape, len(shapes[0]))
-        return self.local(cuts_of_shapes(self.function, shapes, grid), dtype)
+        cuts = cuts_of_shapes(self.function, shapes, grid)
+        whole = [bounds[-1] for bounds in cuts]
+        masks, weights, dtypes = zip(*besides)
+        return self.local(cuts, dtype, (_whole_beside(self.function, "mask", masks, shapes, whole),
+                                        _whole_beside(self.function, "weights", weights, shapes, whole), dtypes[0]))
 
-    def local(self, cuts: list[list[int]], dtype: str) -> _core.LocalPool:
-        """This rank's part of the pool of a tensor with these parts."""
+    def local(self, cuts: list[list[int]], dtype: str, beside: Beside = NOTHING) -> _core.LocalPool:
+        """This rank's part of the pool of a tensor with these parts; `beside` has the shapes of the whole mask and
+        weights."""
         grid = [len(bounds) - 1 for bounds in cuts]
         outputs = self.output_partition
         if outputs == "centred":
@@ -212,4 +254,6 @@ class DividedPool:
         elif outputs is not None and [len(bounds) - 1 for bounds in outputs] != list(grid):
             raise ValueError(f"{self.function}: output_partition must have bounds of {list(grid)} parts along the "
                              f"axes, but is {outputs!r}")
-        return _core.LocalPool(self.core, dtype, cuts, outputs, self.grid.rank)
+        mask, weights, weights_dtype = beside
+        return _core.LocalPool(self.core, dtype, cuts, outputs, self.grid.rank, self.options, mask, weights,
+                               weights_dtype or "f64")

@@ -44,6 +44,10 @@ std::string text_of(const MpiOptions& options) {
   std::string text = fmt::format("method {}, messages of {} bytes, {} sharers, passes",
                                  static_cast<int>(options.method), options.most_bytes, options.most_sharers);
   for (Pass pass : options.passes) text += fmt::format(" {}", name(pass));
+  const Beside& beside = options.beside;
+  if (!beside.mask.empty()) text += ", mask " + to_string(beside.mask);
+  if (!beside.weights.empty())
+    text += fmt::format(", weights {} {}", name(beside.weights_dtype), to_string(beside.weights));
   return text;
 }
 
@@ -94,7 +98,7 @@ LocalPool local_part(const Problem& problem, const Partition& inputs, const Part
     throw Error(fmt::format("distributed pool: the partition must have as many parts as comm has ranks, {}, but has {}",
                             size, inputs.ranks()));
   }
-  LocalPool pool(problem, inputs, outputs, rank);
+  LocalPool pool(problem, inputs, outputs, rank, options.beside);
   if (options.passes.empty()) {
     options.passes.push_back(Pass::forward);
     if (pool.has(pool.gradient())) options.passes.push_back(pool.gradient());

@@ -1,5 +1,6 @@
 // The bits of the undivided call, over each way of messages; counts of messages and bytes.
 #include "distributed/mpi/ranks.h"
+#include "distributed/statistics.h"
 #include "pool/random_problem.h"
 
 namespace oriel::test {
@@ -11,24 +12,42 @@ using distributed::Pass;
 
 constexpr double kDeadline = 60;
 
+// Elements of a mask or weights beside a box of x: one along axes that they lack.
+index_t count_beside(const Extents& whole, const Extents& x_shape, const distributed::Box& box) {
+  index_t count = 1;
+  for (int d = 0; d < x_shape.size(); ++d) count *= !whole.empty() && whole[d] != x_shape[d] ? 1 : box.along(d).size();
+  return count;
+}
+
 // What the plan says that rank sends in a pass: one message for each rank that needs something.
-distributed::Traffic formula(const distributed::HaloPlan& plan, Pass pass, index_t rank) {
+distributed::Traffic formula(const distributed::LocalPool& pool, Pass pass, index_t rank) {
+  const distributed::HaloPlan& plan = pool.plan();
   const Problem& p = plan.problem();
-  const index_t bytes = size_bytes(p.dtype), taps = p.taps(), code = taps < 0xff ? 1 : taps < 0xffff ? 2 : 4;
-  std::vector<std::pair<distributed::Exchange, index_t>> travelling;
-  if (pass == Pass::forward) travelling.emplace_back(plan.forward(rank), bytes);
-  if (pass != Pass::forward) travelling.emplace_back(plan.backward(rank), bytes);
-  if (pass == Pass::backward_indices) travelling.emplace_back(plan.backward(rank), code);
-  if (pass == Pass::backward_inputs) travelling.emplace_back(plan.backward_inputs(rank), bytes);
+  const index_t taps = p.taps(), code = taps < 0xff ? 1 : taps < 0xffff ? 2 : 4;
+  struct Travelling {
+    distributed::Exchange exchange;
+    index_t bytes;
+    Extents beside = {};
+  };
+  std::vector<Travelling> travelling;
+  if (pass != Pass::forward) travelling.push_back({plan.backward(rank), size_bytes(p.result)});
+  if (pass == Pass::backward_indices) travelling.push_back({plan.backward(rank), code});
+  if (pass == Pass::forward || pass == Pass::backward_inputs) {
+    const distributed::Exchange inputs = pass == Pass::forward ? plan.forward(rank) : plan.backward_inputs(rank);
+    const distributed::Beside& beside = pool.beside();
+    travelling.push_back({inputs, size_bytes(p.dtype)});
+    if (!beside.mask.empty()) travelling.push_back({inputs, 1, beside.mask});
+    if (!beside.weights.empty()) travelling.push_back({inputs, size_bytes(beside.weights_dtype), beside.weights});
+  }
   distributed::Traffic t;
   std::vector<index_t> to, from;
-  for (const auto& [exchange, size] : travelling) {
+  for (const auto& [exchange, size, beside] : travelling) {
     for (const distributed::Piece& piece : exchange.send) {
-      t.bytes_sent += piece.box.element_count() * size;
+      t.bytes_sent += count_beside(beside, p.shape, piece.box) * size;
       if (std::find(to.begin(), to.end(), piece.rank) == to.end()) to.push_back(piece.rank);
     }
     for (const distributed::Piece& piece : exchange.receive) {
-      t.bytes_received += piece.box.element_count() * size;
+      t.bytes_received += count_beside(beside, p.shape, piece.box) * size;
       if (std::find(from.begin(), from.end(), piece.rank) == from.end()) from.push_back(piece.rank);
     }
   }
@@ -48,7 +67,7 @@ void check_case(Ranks& ranks, const Whole& whole, const Partition& inputs, const
     distributed::Traffic expected;
     for (int repeat = 0; repeat < 2; ++repeat) {
       const std::string differs = check_passes(whole, parts, [&](Pass pass, const distributed::Operands& operands) {
-        const distributed::Traffic each = formula(pool.local().plan(), pass, ranks.rank);
+        const distributed::Traffic each = formula(pool.local(), pass, ranks.rank);
         const std::int64_t sends = shim().sends, bytes = shim().bytes;
         pool.run(pass, operands, {.threads = 1});
         expected.messages_sent += each.messages_sent;
@@ -109,12 +128,15 @@ void check_random_cases(Ranks& ranks, int cases, unsigned seed) {
   std::mt19937_64 random(seed);
   for (int i = 0; i < cases; ++i) {
     if (i % 6 == 0 && ranks.failed()) return;
-    const Problem problem = random_problem(random, i % 4 == 0 ? 2000 : 200);
-    const Whole whole(problem, kAllData[random() % 4], random);
+    const index_t size = i % 4 == 0 ? 2000 : 200;
+    const Whole whole = i % 2 == 0 ? Whole(random_problem(random, size), kAllData[random() % 4], random)
+                                   : random_whole_statistic(random, size);
+    const Problem& problem = whole.problem;
     const Partition inputs = random_partition(random, problem.shape, ranks.size);
     const Partition outputs = random() % 2 == 0 ? centred_outputs(problem, inputs)
                                                 : random_partition(random, problem.output_shape, ranks.size);
-    distributed::MpiOptions options{.method = kMethods[i % 3], .passes = passes_of(whole), .deadline = kDeadline};
+    distributed::MpiOptions options{
+        .method = kMethods[i % 3], .passes = passes_of(whole), .deadline = kDeadline, .beside = whole.beside.shapes};
     if (random() % 3 == 0) options.most_bytes = pick(random, 1, 100);                    // messages in many parts
     if (random() % 2 == 0) options.most_sharers = static_cast<int>(pick(random, 1, 3));  // several nodes
     check_case(ranks, whole, inputs, outputs, options);

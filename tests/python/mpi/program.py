@@ -31,6 +31,7 @@ def bits():
     few = ranks > 2  # MPICH's ranks are busy while they wait, so on few cores they keep each other waiting
     cases.check_bits(world, ranks, rank, range(100, 114 if few else 150))
     cases.check_arrays(world, ranks, rank, range(100, 106 if few else 120))
+    cases.check_statistics(world, ranks, rank, range(100, 110 if few else 140))
     cases.check_chains(world, ranks, rank, range(100, 108 if few else 120))
     cases.check_second_derivatives(world, ranks, rank, range(100, 108 if few else 120))
 
