@@ -170,6 +170,13 @@ void add_explain(CLI::App& app, Typed& t) {
       ->type_name("FILE");
   explain.add_option("--output", t.explain_output, "output whose window is drawn in the plane, e.g. 0x3")
       ->type_name("O[xO]");
+  explain.add_option("--mask", c.mask, "array of the input's shape (bool or u8): taps where it is 0 are not valid")
+      ->type_name("FILE");
+  explain
+      .add_option(
+          "--input", c.input,
+          "array of the input's dtype and shape: taps that are nodata or NaN are not valid, and the result is told")
+      ->type_name("FILE");
   explain
       .add_option("--ranks", t.explain_ranks,
                   "also draw the last pooled axis divided among ranks: 4, or bounds such as 0,5,6,10")

@@ -6,6 +6,8 @@
 #include <array>
 #include <set>
 
+#include "statistic_rules.h"
+
 namespace oriel::cli {
 namespace {
 
@@ -131,6 +133,26 @@ void dropped_facts(const Problem& problem, const Axis& a, std::vector<std::strin
         fmt::format("{} between windows or taps {} never read.", plural(holes, "input"), holes == 1 ? "is" : "are"));
 }
 
+// S6, S14.
+std::string_view result_of_nothing(const Problem& problem) {
+  const Pool& pool = problem.pool;
+  if (pool.min_count > 0 || detail::needed_taps(pool) > 0) return "that of too few valid taps";
+  switch (pool.op) {
+    case Op::max:
+      return "the lowest value of the type";
+    case Op::min:
+      return "the highest value of the type";
+    case Op::all:
+      return "true";
+    case Op::any:
+      return "false";
+    case Op::prod:
+      return "1";
+    default:
+      return "0";
+  }
+}
+
 }  // namespace
 
 Mark mark_at(const Axis& axis, index_t output, index_t place) {
@@ -242,15 +264,14 @@ std::vector<std::string> facts(const Problem& problem, int i) {
   dropped_facts(problem, a, out);
   if (a.taps(0).empty() || a.taps(a.out - 1).empty())
     out.push_back(fmt::format("Window {} reads no input at all: the result is {}.", a.taps(0).empty() ? 0 : a.out - 1,
-                              problem.pool.op == Op::max   ? "the lowest value of the type"
-                              : problem.pool.op == Op::min ? "the highest value of the type"
-                                                           : "0"));
+                              result_of_nothing(problem)));
   return out;
 }
 
 std::string divisor_rule(const Problem& problem) {
   const Pool& pool = problem.pool;
   if (pool.op != Op::avg) return "";
+  if (problem.weights) return "An average divides by the sum of the weights of the valid taps.";
   if (pool.divisor > 0) return fmt::format("Every average divides by {}, as given.", pool.divisor);
   if (pool.windows.kind != WindowKind::uniform)
     return pool.nan == NanPolicy::omit ? "An average divides by the inputs that it reads, minus the NaNs."
@@ -260,7 +281,10 @@ std::string divisor_rule(const Problem& problem) {
           ? "An average divides by the taps inside the padded input: padding counts, what lies beyond does not"
           : "An average divides by the taps that are inputs";
   if (problem.pooled > 1) text += "; multiply the counts of all axes";
-  if (pool.nan == NanPolicy::omit) text += "; minus the NaNs";
+  if (problem.mask || pool.nodata || !pool.footprint.empty())
+    text += "; minus those that are not valid";
+  else if (pool.nan == NanPolicy::omit)
+    text += "; minus the NaNs";
   return text + ".";
 }
 

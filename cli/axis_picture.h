@@ -15,7 +15,9 @@ enum class Mark : std::uint8_t {
   tap,      // an input that it reads
   padding,  // a tap in the padding
   beyond,   // a tap beyond the padding, where ceil mode lets a window reach
-  skipped   // between two taps of a dilated window
+  skipped,  // between two taps of a dilated window
+  absent,   // a place of the window where its footprint has no tap
+  invalid   // a tap whose input is not valid
 };
 Mark mark_at(const Axis& axis, index_t output, index_t place);
 /// The mark of a place of a plane from those of its two axes.

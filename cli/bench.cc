@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
+#include "cli/beside.h"
 #include "cli/copy_bound.h"
 #include "cli/device.h"
 #include "cli/json.h"
@@ -27,12 +28,12 @@ class Workload {
   Workload(const Problem& problem, const BenchCommand& command)
       : problem_(problem), options_{.threads = command.threads} {
     x_ = arrange(make_sample(problem.dtype, problem.shape, Sample::plain, 1));
-    if (backward_asked()) {
-      dy_ = arrange(make_sample(problem.dtype, problem.output_shape, Sample::plain, 2));
-      result_ = arrange(make_sample(problem.dtype, problem.shape, Sample::plain, 3));
-    } else {
-      result_ = arrange(make_sample(problem.dtype, problem.output_shape, Sample::plain, 3));
-    }
+    const io::Buffer output = arrange(make_sample(problem.result, problem.output_shape, Sample::plain, 2));
+    beside_ = make_beside(problem, 6);
+    if (problem.mask) mask_ = arrange(beside_.mask);
+    if (problem.weights) weights_ = arrange(beside_.weights);
+    if (backward_asked()) dy_ = output;
+    result_ = backward_asked() ? arrange(make_sample(problem.dtype, problem.shape, Sample::plain, 3)) : output;
     if (indexed()) {
       indices_ = arrange(make_sample(problem.codes ? Dtype::u8 : Dtype::i64, problem.output_shape, Sample::plain, 4));
     }
@@ -41,6 +42,8 @@ class Workload {
       forward(problem.pool, {.x = x_.view, .y = y.view, .indices = indices_.view, .space = IndexSpace::window},
               options_);
     }
+    if (command.device == Device::cuda && is_over_valid_taps(problem))
+      throw Error(fmt::format("{}: pools over valid taps are computed on the CPU only", to_string(problem)));
     if (command.device == Device::cuda) device_ = std::make_unique<OnDevice>(x_, dy_, result_, indices_);
   }
 
@@ -53,8 +56,10 @@ class Workload {
   // What must be read and written once.
   std::size_t compulsory_bytes() const {
     const index_t in = element_count(problem_.shape) * size_bytes(problem_.dtype);
-    const index_t out = element_count(problem_.output_shape) * size_bytes(problem_.dtype);
+    const index_t out = element_count(problem_.output_shape) * size_bytes(problem_.result);
     index_t bytes = in + out;
+    if (problem_.mask) bytes += element_count(problem_.shape);
+    if (problem_.weights) bytes += element_count(problem_.shape) * size_bytes(Dtype::f32);
     if (backward_asked() && needs_input()) bytes += in;
     if (indexed()) bytes += element_count(problem_.output_shape) * size_bytes(indices_.view.dtype);
     return static_cast<std::size_t>(bytes);
@@ -68,7 +73,8 @@ class Workload {
       device_->y.fetch();
       if (indexed()) device_->i.fetch();
     }
-    constexpr index_t most_steps = 40'000'000;  // about a second of the naive reference
+    // About a second of the naive reference, which gathers and sorts the taps of each window if some may not be valid.
+    const index_t most_steps = is_over_valid_taps(problem_) ? 2'000'000 : 40'000'000;
     const bool small = element_count(problem_.output_shape) <= most_steps / std::max<index_t>(problem_.taps(), 1);
     return small ? verify_by_reference() : device_ != nullptr ? verify_by_cpu() : verify_by_target();
   }
@@ -85,16 +91,26 @@ class Workload {
     const IndexSpace space = problem_.codes ? IndexSpace::window : IndexSpace::plane;
     if (backward_asked() && problem_.codes)
       return backward(pool, {.dy = dy, .indices = indices, .space = space, .dx = result}, options_);
-    if (backward_asked() && needs_input()) return backward(pool, {.x = x, .dy = dy, .dx = result}, options_);
+    const ConstTensor mask = problem_.mask ? ConstTensor(mask_.view) : ConstTensor();
+    const ConstTensor weights = problem_.weights ? ConstTensor(weights_.view) : ConstTensor();
+    if (backward_asked() && needs_input())
+      return backward(pool, {.x = x, .dy = dy, .dx = result, .mask = mask, .weights = weights}, options_);
     if (backward_asked()) return backward(pool, {.dy = dy, .dx = result}, options_);
-    if (indexed()) return forward(pool, {.x = x, .y = result, .indices = indices, .space = space}, options_);
-    forward(pool, {.x = x, .y = result}, options_);
+    forward(pool,
+            {.x = x,
+             .y = result,
+             .indices = indexed() ? indices : Tensor(),
+             .space = space,
+             .mask = mask,
+             .weights = weights},
+            options_);
   }
   void run_on_cpu() const { run(x_.view, dy_.view, result_.view, indices_.view); }
 
   bool backward_asked() const { return problem_.direction == Direction::backward; }
   bool indexed() const { return problem_.indices || problem_.codes; }
   bool needs_input() const {
+    if (is_over_valid_taps(problem_)) return true;
     if (problem_.codes) return false;
     return (problem_.pool.op != Op::sum && problem_.pool.op != Op::avg) || problem_.pool.nan == NanPolicy::omit;
   }
@@ -108,19 +124,27 @@ class Workload {
     return out;
   }
 
+  reference::Outcome ask_reference(const reference::Pooling& pooling, const void* x) const {
+    const Dtype dtype = problem_.dtype;
+    const io::Array dy = backward_asked() ? io::dense(dy_.view) : io::Array();
+    const reference::Beside beside = beside_.for_reference();
+    if (is_over_valid_taps(problem_))
+      return backward_asked() ? reference::backward(pooling, dtype, x, dy.view.data, beside)
+                              : reference::forward(pooling, dtype, x, beside);
+    return backward_asked() ? reference::backward(pooling, dtype, x, dy.view.data)
+                            : reference::forward(pooling, dtype, x);
+  }
+
   std::string verify_by_reference() const {
     const reference::Pooling pooling = reference::from_problem(problem_);
     const io::Array x = io::dense(x_.view), got = io::dense(result_.view);
-    const reference::Outcome wanted =
-        backward_asked() ? reference::backward(pooling, problem_.dtype, x.view.data, io::dense(dy_.view).view.data)
-                         : reference::forward(pooling, problem_.dtype, x.view.data);
-    const double norm = problem_.pool.norm;
-    const bool powers = device_ != nullptr && norm != 1 && norm != 2 && !std::isinf(norm);  // the device has its own
-    const bool by_bound =
-        problem_.pool.op == Op::lp && (backward_asked() || powers);  // no bits are defined, but a bound
-    const index_t at = by_bound ? reference::first_beyond_bound(problem_.dtype, got.view.data, wanted)
-                                : reference::first_difference(problem_.dtype, got.view.data, wanted.bits.data(),
-                                                              element_count(got.view.shape));
+    const reference::Outcome wanted = ask_reference(pooling, x.view.data);
+    const bool gradient = backward_asked() && (problem_.pool.op == Op::lp || is_over_valid_taps(problem_));
+    const bool by_bound = gradient || !wanted.exact;  // no bits are defined
+    const Dtype dtype = got.view.dtype;
+    const index_t at =
+        by_bound ? reference::first_beyond_bound(dtype, got.view.data, wanted)
+                 : reference::first_difference(dtype, got.view.data, wanted.bits.data(), element_count(got.view.shape));
     if (at >= 0) throw Error(fmt::format("{}: element {} differs from the reference", to_string(problem_), at));
     if (indexed() && !backward_asked()) {
       const io::Array indices = io::dense(indices_.view);
@@ -167,7 +191,8 @@ class Workload {
 
   const Problem& problem_;
   Options options_;
-  io::Buffer x_, dy_, result_, indices_;
+  io::Buffer x_, dy_, result_, indices_, mask_, weights_;
+  Beside beside_;
   std::unique_ptr<OnDevice> device_;
 };
 

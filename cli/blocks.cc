@@ -89,7 +89,7 @@ class Search {
   }
 
   index_t bytes() const {
-    const index_t element = size_bytes(plan_.problem().dtype);
+    const index_t element = size_bytes(plan_.problem().dtype) + rules_.beside;
     const index_t inputs = product(inputs_), outputs = product(size_);
     constexpr index_t most = std::numeric_limits<index_t>::max() / 64;
     if (inputs > most || outputs > most) return most;
@@ -116,7 +116,8 @@ ChunkRules chunk_rules(const distributed::HaloPlan& plan, const BlockRules& rule
   return {.memory = rules.memory - rules.held,
           .parts = rules.parts,
           .each = size_bytes(plan.problem().result) + (rules.indices ? index_t{8} : 0),
-          .chunk = rules.input_chunk};
+          .chunk = rules.input_chunk,
+          .beside = rules.beside};
 }
 
 distributed::Partition grid_of(const distributed::HaloPlan& plan, const BlockRules& rules, ChunkReads& chunks) {
@@ -169,7 +170,8 @@ void Blocks::describe_chunks(const distributed::HaloPlan& plan, const BlockRules
   if (chunk_reads_.reads > chunk_reads_.chunks) {  // some can be kept, if not all
     chunk_reads_.memory_for_one = rules.held + memory_for_one_read(plan, chunks);
     const index_t element = size_bytes(plan.problem().dtype);
-    const index_t left = chunks.memory - with_scratch(most_inputs_ * element + most_outputs_ * chunks.each);
+    const index_t left =
+        chunks.memory - with_scratch(most_inputs_ * (element + rules.beside) + most_outputs_ * chunks.each);
     const index_t slots = left / std::max<index_t>(element_count(chunks.chunk) * element, 1);
     chunk_reads_.slots = slots < 2 ? 0 : std::min(slots, chunk_reads_.chunks);
   }

@@ -13,6 +13,7 @@ struct BlockRules {
   index_t held = 0;      ///< what it holds already
   index_t parts = 1;     ///< at least as many blocks, where there are as many results, so that each rank has work
   bool indices = false;  ///< whether places of maxima are made too
+  index_t beside = 0;    ///< bytes of a mask and weights for an input
   Extents order;         ///< axes from outermost to innermost in the input's file
   Extents chunk;         ///< of the output's file: blocks end where its chunks do, as far as they can; empty: none
   Extents input_chunk;   ///< of the input's file: blocks are cut so that few chunks are read twice; empty: none

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <functional>
+#include <map>
 #include <nlohmann/json.hpp>
 
+#include "cli/beside.h"
 #include "cli/json.h"
 #include "cli/layouts.h"
 #include "cli/options.h"
@@ -12,6 +14,7 @@
 #include "oriel/pool.h"
 #include "reference/from_problem.h"
 #include "reference/reference.h"
+#include "statistic_rules.h"
 
 namespace oriel::cli {
 namespace {
@@ -44,11 +47,25 @@ struct KeepTarget {
   ~KeepTarget() { set_target(before); }
 };
 
-bool has_indices(const Problem& p) { return p.pool.op == Op::max || p.pool.op == Op::min; }
-bool has_backward(const Problem& p) { return is_floating(p.dtype) || has_indices(p) || p.pool.op == Op::sum; }
-bool needs_input(const Problem& p) {
-  return (p.pool.op != Op::sum && p.pool.op != Op::avg) || p.pool.nan == NanPolicy::omit;
+bool has_indices(const Problem& p) { return detail::selects_tap(p.pool); }
+bool has_backward(const Problem& p) {
+  if (is_over_valid_taps(p)) return is_floating(p.dtype) && is_floating(p.result) && detail::has_gradient(p.pool);
+  return is_floating(p.dtype) || has_indices(p) || p.pool.op == Op::sum;
 }
+bool needs_input(const Problem& p) {
+  return is_over_valid_taps(p) || (p.pool.op != Op::sum && p.pool.op != Op::avg) || p.pool.nan == NanPolicy::omit;
+}
+
+// Where every operand of a way lies. Results of several quantiles have one axis more than x.
+struct Way {
+  Placed x;
+  std::optional<Placed> mask, weights;
+  Layout of_x, of_y;
+  Options options;
+
+  ConstTensor mask_view() const { return mask ? ConstTensor(mask->view()) : ConstTensor(); }
+  ConstTensor weights_view() const { return weights ? ConstTensor(weights->view()) : ConstTensor(); }
+};
 
 // Runs one problem on one input in one way after another and compares each result with the reference.
 class Checker {
@@ -58,80 +75,123 @@ class Checker {
 
   void check(Sample sample, std::uint64_t seed) {
     sample_ = sample == Sample::plain ? "plain" : "special";
-    const io::Buffer x = make_sample(problem_.dtype, problem_.shape, sample, seed);
-    const io::Buffer dy = make_sample(problem_.dtype, problem_.output_shape, Sample::plain, seed + 1);
-    const reference::Pooling pooling = reference::from_problem(problem_);
-    lp_gradient_ = {};
-    forward_ = reference::forward(pooling, problem_.dtype, x.view.data);
-    if (has_backward(problem_)) backward_ = reference::backward(pooling, problem_.dtype, x.view.data, dy.view.data);
+    x_ = make_sample(problem_.dtype, problem_.shape, sample, seed);
+    dy_ = make_sample(problem_.result, problem_.output_shape, Sample::plain, seed + 1);
+    beside_ = make_beside(problem_, seed + 2);
+    first_.clear();
+    ask_reference();
+    const std::vector<Layout> of_x = layouts_of(problem_.shape.size()), of_y = layouts_of(problem_.output_shape.size());
     for (target_ = 0; target_ < targets_.size(); ++target_) {
       set_target(targets_[target_]);
       for (const int threads : {1, 2})
-        for (const Layout& layout : layouts_of(problem_.shape.size())) {
+        for (const Layout& layout : of_x) {
           way_ = fmt::format("{}, {} thread{}, {}", targets_[target_], threads, threads == 1 ? "" : "s", layout.name);
-          run_way(x.view, dy.view, layout, {.threads = threads});
+          const auto same =
+              std::find_if(of_y.begin(), of_y.end(), [&](const Layout& l) { return l.name == layout.name; });
+          run_way({.x = Placed(x_.view, layout),
+                   .mask = problem_.mask ? std::optional(Placed(beside_.mask.view, layout)) : std::nullopt,
+                   .weights = problem_.weights ? std::optional(Placed(beside_.weights.view, layout)) : std::nullopt,
+                   .of_x = layout,
+                   .of_y = *same,
+                   .options = {.threads = threads}});
         }
     }
   }
 
  private:
-  void run_way(const ConstTensor& x_values, const ConstTensor& dy_values, const Layout& layout,
-               const Options& options) {
-    const Pool& pool = problem_.pool;
-    const Placed x(x_values, layout);
-    compare("forward", problem_.dtype, problem_.output_shape, forward_.bits.data(), layout,
-            [&](const Tensor& y) { forward(pool, {.x = x.view(), .y = y}, options); });
-    if (has_indices(problem_)) run_indices(x, layout, options);
-    if (!has_backward(problem_)) return;
-    const Placed dy(dy_values, layout);
-    if (problem_.pool.op == Op::lp) return run_lp_backward(x, dy, layout, options);
-    const auto compare_backward = [&](const char* part, const std::function<void(const Tensor&)>& run) {
-      compare(part, problem_.dtype, problem_.shape, backward_.bits.data(), layout, run);
+  void ask_reference() {
+    const reference::Pooling pooling = reference::from_problem(problem_);
+    const void* const x = x_.view.data;
+    if (!is_over_valid_taps(problem_)) {
+      forward_ = reference::forward(pooling, problem_.dtype, x);
+      if (has_backward(problem_)) backward_ = reference::backward(pooling, problem_.dtype, x, dy_.view.data);
+      return;
+    }
+    const reference::Beside beside = beside_.for_reference();
+    forward_ = reference::forward(pooling, problem_.dtype, x, beside);
+    if (has_backward(problem_)) backward_ = reference::backward(pooling, problem_.dtype, x, dy_.view.data, beside);
+  }
+
+  void run_way(const Way& way) {
+    const auto run = [&](const Tensor& y) {
+      forward(problem_.pool, {.x = way.x.view(), .y = y, .mask = way.mask_view(), .weights = way.weights_view()},
+              way.options);
     };
-    compare_backward("backward",
-                     [&](const Tensor& dx) { backward(pool, {.x = x.view(), .dy = dy.view(), .dx = dx}, options); });
+    if (forward_.exact)
+      compare("forward", problem_.result, problem_.output_shape, forward_.bits.data(), way.of_y, run);
+    else
+      compare_by_bound("forward", problem_.result, problem_.output_shape, forward_, way.of_y, run);
+    if (has_indices(problem_)) run_indices(way);
+    if (has_backward(problem_)) run_backward(way);
+  }
+
+  void run_backward(const Way& way) {
+    const Placed dy(dy_.view, way.of_y);
+    const auto run = [&](const Tensor& dx) {
+      backward(problem_.pool,
+               {.x = way.x.view(), .dy = dy.view(), .dx = dx, .mask = way.mask_view(), .weights = way.weights_view()},
+               way.options);
+    };
+    if (problem_.pool.op == Op::lp || is_over_valid_taps(problem_))
+      return compare_by_bound("backward", problem_.dtype, problem_.shape, backward_, way.of_x, run);
+    const auto compare_backward = [&](const char* part, const std::function<void(const Tensor&)>& f) {
+      compare(part, problem_.dtype, problem_.shape, backward_.bits.data(), way.of_x, f);
+    };
+    compare_backward("backward", run);
     if (!needs_input(problem_))
       compare_backward("backward, dy alone",
-                       [&](const Tensor& dx) { backward(pool, {.dy = dy.view(), .dx = dx}, options); });
+                       [&](const Tensor& dx) { backward(problem_.pool, {.dy = dy.view(), .dx = dx}, way.options); });
     if (!has_indices(problem_)) return;
-    const Placed indices(ConstTensor(forward_.plane.data(), problem_.output_shape), layout);
+    const Placed indices(ConstTensor(forward_.plane.data(), problem_.output_shape), way.of_y);
     compare_backward("backward, indices", [&](const Tensor& dx) {
-      backward(pool, {.dy = dy.view(), .indices = indices.view(), .dx = dx}, options);
+      backward(problem_.pool, {.dy = dy.view(), .indices = indices.view(), .dx = dx}, way.options);
     });
   }
 
-  // Of an Lp gradient the reference knows a value and a bound: the first way must keep within it, and all others give
-  // the bits of the first.
-  void run_lp_backward(const Placed& x, const Placed& dy, const Layout& layout, const Options& options) {
-    if (lp_gradient_.memory == nullptr) {
-      const Placed dx(problem_.dtype, problem_.shape, layout);
-      backward(problem_.pool, {.x = x.view(), .dy = dy.view(), .dx = dx.view()}, options);
-      lp_gradient_ = dx.gather();
-      const index_t at = reference::first_beyond_bound(problem_.dtype, lp_gradient_.view.data, backward_);
+  // Where the reference knows a value and a bound only, as of an Lp gradient: the first way must keep within it, and
+  // all others give the bits of the first.
+  void compare_by_bound(const std::string& part, Dtype dtype, const Extents& shape, const reference::Outcome& wanted,
+                        const Layout& layout, const std::function<void(const Tensor&)>& run) {
+    io::Buffer& first = first_[part];
+    if (first.memory == nullptr) {
+      const Placed result(dtype, shape, layout);
+      try {
+        run(result.view());
+      } catch (const Error& e) {
+        return tally(part, fmt::format("throws: {}", e.what()));
+      }
+      first = result.gather();
+      const index_t at = reference::first_beyond_bound(dtype, first.view.data, wanted);
       if (at >= 0 && sample_ == "plain")
-        tally("backward", fmt::format("element {} is {}, farther from the reference, {}, than its bound", at,
-                                      reference::element(problem_.dtype, lp_gradient_.view.data, at),
-                                      backward_.value[static_cast<std::size_t>(at)]));
+        tally(part,
+              fmt::format("element {} is {}, farther from the reference, {}, than its bound", at,
+                          reference::element(dtype, first.view.data, at), wanted.value[static_cast<std::size_t>(at)]));
     }
-    compare("backward", problem_.dtype, problem_.shape, lp_gradient_.view.data, layout,
-            [&](const Tensor& dx) { backward(problem_.pool, {.x = x.view(), .dy = dy.view(), .dx = dx}, options); });
+    compare(part, dtype, shape, first.view.data, layout, run);
   }
 
-  void run_indices(const Placed& x, const Layout& layout, const Options& options) {
+  void run_indices(const Way& way) {
     for (const auto& [space, part, wanted] : {std::tuple{IndexSpace::plane, "indices, plane", &forward_.plane},
                                               {IndexSpace::tensor, "indices, tensor", &forward_.tensor},
                                               {IndexSpace::window, "indices, window", &forward_.window}}) {
-      const Placed y(problem_.dtype, problem_.output_shape, layout);
-      compare(part, Dtype::i64, problem_.output_shape, wanted->data(), layout,
+      const Placed y(problem_.result, problem_.output_shape, way.of_y);
+      compare(part, Dtype::i64, problem_.output_shape, wanted->data(), way.of_y,
               [&, kind = space](const Tensor& indices) {
-                forward(problem_.pool, {.x = x.view(), .y = y.view(), .indices = indices, .space = kind}, options);
+                forward(problem_.pool,
+                        {.x = way.x.view(),
+                         .y = y.view(),
+                         .indices = indices,
+                         .space = kind,
+                         .mask = way.mask_view(),
+                         .weights = way.weights_view()},
+                        way.options);
               });
-      if (space == IndexSpace::plane) judge("forward with indices", problem_.dtype, forward_.bits.data(), y);
+      if (space == IndexSpace::plane) judge("forward with indices", problem_.result, forward_.bits.data(), y);
     }
   }
 
   // Runs into a tensor of the layout and judges it.
-  void compare(const char* part, Dtype dtype, const Extents& shape, const void* wanted, const Layout& layout,
+  void compare(const std::string& part, Dtype dtype, const Extents& shape, const void* wanted, const Layout& layout,
                const std::function<void(const Tensor&)>& run) {
     const Placed result(dtype, shape, layout);
     try {
@@ -142,19 +202,20 @@ class Checker {
     judge(part, dtype, wanted, result);
   }
 
-  void judge(const char* part, Dtype dtype, const void* wanted, const Placed& result) {
+  void judge(const std::string& part, Dtype dtype, const void* wanted, const Placed& result) {
     const io::Buffer got = result.gather();
     const index_t count = element_count(result.view().shape);
     const index_t at = reference::first_difference(dtype, got.view.data, wanted, count);
+    const auto first = first_.find(part);
     if (at >= 0)
       return tally(part,
                    fmt::format("element {} is {}, but {} has {}", at, reference::element(dtype, got.view.data, at),
-                               wanted == lp_gradient_.view.data ? "the first way" : "the reference",
+                               first != first_.end() ? "the first way" : "the reference",
                                reference::element(dtype, wanted, at)));
     tally(part, result.gaps_untouched() ? "" : "memory between the elements was written");
   }
 
-  void tally(const char* name, const std::string& difference) {
+  void tally(const std::string& name, const std::string& difference) {
     auto part = std::find_if(report_.parts.begin(), report_.parts.end(), [&](const Part& p) { return p.name == name; });
     if (part == report_.parts.end()) {
       const std::vector<int> none(targets_.size(), 0);
@@ -171,8 +232,10 @@ class Checker {
   const Problem& problem_;
   const std::vector<std::string>& targets_;
   Report& report_;
+  io::Buffer x_, dy_;
+  Beside beside_;
   reference::Outcome forward_, backward_;
-  io::Buffer lp_gradient_;  // of the first way, for the current sample
+  std::map<std::string, io::Buffer> first_;  // results of the first way, by part, for the current sample
   std::size_t target_ = 0;
   std::string way_, sample_;
 };
@@ -219,6 +282,7 @@ int run_check(const CheckCommand& command) {
   Progress progress("oriel check");
   const KeepTarget keep;
   const std::vector<std::string> targets = supported_targets();
+  const bool valid_taps = std::any_of(command.problems.begin(), command.problems.end(), is_over_valid_taps);
   bool passed = true;
   Json json = Json::array();
   for (std::size_t i = 0; i < command.problems.size(); ++i) {
@@ -236,10 +300,11 @@ int run_check(const CheckCommand& command) {
   if (command.json)
     progress.say(json_text(json));
   else
-    progress.say(
-        passed ? "All equal: every target, 1 and 2 threads, every layout, bit for bit the reference (gradients of Lp: "
-                 "within its bound).\n"
-               : "There are differences.\n");
+    progress.say(passed
+                     ? fmt::format("All equal: every target, 1 and 2 threads, every layout, bit for bit the reference "
+                                   "({}: within its bound).\n",
+                                   valid_taps ? "gradients and moments of real numbers" : "gradients of Lp")
+                     : "There are differences.\n");
   return passed ? kExitDone : kExitFailure;
 }
 

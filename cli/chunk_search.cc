@@ -132,7 +132,7 @@ Cost cost_of(const std::vector<const Cut*>& cuts, const ChunkRules& rules, index
     cost.reads = times(cost.reads, cut->reads);
     cost.chunks = times(cost.chunks, cut->all);
   }
-  cost.bytes = std::min(times(inputs, element) + times(outputs, rules.each), kMost);
+  cost.bytes = std::min(times(inputs, element + rules.beside) + times(outputs, rules.each), kMost);
   // Blocks come with the last axis fastest: what two parts of an axis share waits while all of the later axes pass.
   for (std::size_t d = 0; d < cuts.size(); ++d) {
     index_t waiting = cuts[d]->shared;

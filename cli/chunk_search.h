@@ -13,6 +13,7 @@ struct ChunkRules {
   index_t parts = 1;   ///< at least as many blocks, if there can be
   index_t each = 0;    ///< bytes of an output, with its place if those are made
   Extents chunk;       ///< of the input
+  index_t beside = 0;  ///< bytes of a mask and weights for an input
 };
 
 /// A division into blocks.

@@ -7,6 +7,7 @@
 #include "cli/axis_picture.h"
 #include "cli/explain.h"
 #include "cli/json.h"
+#include "cli/result_sentence.h"
 #include "oriel/pool.h"
 
 namespace oriel::cli {
@@ -94,9 +95,40 @@ std::string_view padding_word(Padding padding) {
   return padding == Padding::given ? "given" : padding == Padding::same_upper ? "same" : "same_lower";
 }
 
+// The taps of one output, listed if they are few: all that exist are valid where that is not known.
+Json output_json(const Problem& problem, const Extents& output, const TapMarks& marks) {
+  Json json{{"output", json_of(output)}, {"sentence", describe_result(problem, output, marks)}};
+  const std::optional<TapCounts> counts = marks.count(output);
+  if (!counts) return json;
+  json["taps"] = counts->taps;
+  json["inputs"] = counts->existing;
+  json["valid"] = counts->valid ? Json(*counts->valid) : Json();
+  if (counts->taps > kMostListed) return json;
+  Json inputs = Json::array(), invalid = Json::array();
+  marks.each_tap(output, [&](const Extents& places, Mark mark) {
+    if (mark == Mark::tap) inputs.push_back(json_of(places));
+    if (mark == Mark::invalid) invalid.push_back(json_of(places));
+  });
+  json["input_coordinates"] = std::move(inputs);
+  json["invalid_coordinates"] = std::move(invalid);
+  return json;
+}
+
+Json valid_taps_json(const Problem& problem, const Extents& output, const TapMarks& marks) {
+  const Footprint& footprint = problem.pool.footprint;
+  Json json{{"rules", valid_tap_rules(problem, marks)},
+            {"strategy", explain(problem).strategy},
+            {"result_dtype", name(problem.result)},
+            {"fill", fill_text(problem)},
+            {"footprint", Json()},
+            {"result", output_json(problem, output, marks)}};
+  if (!footprint.empty()) json["footprint"] = {{"shape", json_of(footprint.shape)}, {"taps", footprint.taps}};
+  return json;
+}
+
 }  // namespace
 
-std::string explain_json(const Problem& problem) {
+std::string explain_json(const Problem& problem, const Extents& output, const Elements& elements) {
   Json axes = Json::array();
   for (int i = 0; i < problem.pooled; ++i) {
     constexpr index_t most = 1000000;
@@ -108,17 +140,21 @@ std::string explain_json(const Problem& problem) {
   }
   const std::string text = to_string(problem);
   const Pool& pool = problem.pool;
-  return json_text({{"name", text},
-                    {"op", text.substr(0, text.find(':'))},
-                    {"dtype", name(problem.dtype)},
-                    {"shape", json_of(problem.shape)},
-                    {"output_shape", json_of(problem.output_shape)},
-                    {"padding", padding_word(pool.windows.padding)},
-                    {"ceil_mode", pool.windows.ceil_mode},
-                    {"count_include_pad", pool.count_include_pad},
-                    {"headline", headline(problem)},
-                    {"divisor_rule", divisor_rule(problem)},
-                    {"axes", std::move(axes)}});
+  const TapMarks marks(problem, elements);
+  Json json{{"name", text},
+            {"op", text.substr(0, text.find(':'))},
+            {"dtype", name(problem.dtype)},
+            {"shape", json_of(problem.shape)},
+            {"output_shape", json_of(problem.output_shape)},
+            {"padding", padding_word(pool.windows.padding)},
+            {"ceil_mode", pool.windows.ceil_mode},
+            {"count_include_pad", pool.count_include_pad},
+            {"headline", headline(problem)},
+            {"divisor_rule", divisor_rule(problem)},
+            {"axes", std::move(axes)}};
+  if (has_sentences(problem, marks))
+    json["valid_taps"] = valid_taps_json(problem, output.empty() ? telling_outputs(problem) : output, marks);
+  return json_text(json);
 }
 
 std::string strategy_text(const Problem& problem) {

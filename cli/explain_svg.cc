@@ -5,6 +5,7 @@
 
 #include "cli/axis_picture.h"
 #include "cli/explain.h"
+#include "cli/result_sentence.h"
 
 namespace oriel::cli {
 namespace {
@@ -25,6 +26,7 @@ text{font-family:"DejaVu Sans",Verdana,sans-serif;font-size:13px;fill:#1b2733}
 .pad{fill:#ffffff;stroke:#b4c2cf;stroke-dasharray:3 2}
 .span{fill:#dceaf7}.tap{fill:#1f6fb2;stroke:#17578c}.padtap{fill:#fff3d6;stroke:#b7791f;stroke-dasharray:3 2}
 .beyond{fill:#fdecea;stroke:#c0392b}.cross{stroke:#c0392b;stroke-width:1.5}
+.absent{fill:none;stroke:#7d93a8}.invalid{fill:#f4f6f8;stroke:#5c6b7a;stroke-width:1.5}
 .skip{fill:#7d93a8}.owned{fill:#1f6fb2;stroke:#17578c}.halo{fill:#fff3d6;stroke:#b7791f}
 </style>
 )";
@@ -67,6 +69,9 @@ class Canvas {
   }
   void dot(int x, int y) {
     body_ += fmt::format("<circle class=\"skip\" cx=\"{}\" cy=\"{}\" r=\"2.5\"/>\n", x + kCell / 2, y + kCell / 2);
+  }
+  void ring(int x, int y) {
+    body_ += fmt::format("<circle class=\"absent\" cx=\"{}\" cy=\"{}\" r=\"4\"/>\n", x + kCell / 2, y + kCell / 2);
   }
   std::string finish() const {
     const int w = std::max(width_ + kMargin, kLeastWidth), h = height_ + kMargin;
@@ -112,13 +117,19 @@ void draw_mark(Canvas& canvas, Mark mark, int x, int y, const std::string& numbe
       return canvas.cross(x, y);
     case Mark::skipped:
       return canvas.dot(x, y);
+    case Mark::absent:
+      return canvas.ring(x, y);
+    case Mark::invalid:
+      draw_box(canvas, x, y, "invalid");
+      return canvas.number(x, y, number, "dim");
     case Mark::none:
       return;
   }
 }
 
 // One window's row: a light bar from its first to its last place, its taps upon it.
-void draw_row(Canvas& canvas, const Problem& problem, const AxisPicture& picture, const Row& row, int y) {
+void draw_row(Canvas& canvas, const Problem& problem, const AxisPicture& picture, const Row& row, const TapMarks& marks,
+              int y) {
   if (row.output == kLeftOut) return canvas.text(kMargin + 8, y + 17, "…", "dim");
   canvas.text(kMargin, y + 17, fmt::format("output {}", row.output));
   const auto column = [](std::size_t c) { return kMargin + kLabel + kCell * static_cast<int>(c); };
@@ -131,8 +142,11 @@ void draw_row(Canvas& canvas, const Problem& problem, const AxisPicture& picture
     if (is_inside(c)) canvas.rect(column(c), y + 5, kCell, kCell - 10, "span");
   for (std::size_t c = 0; c < places.size(); ++c) {
     if (places[c] == kLeftOut && is_inside(c)) canvas.number(column(c), y, "…", "dim");
-    if (places[c] != kLeftOut)
-      draw_mark(canvas, mark_at(picture.axis, row.output, places[c]), column(c), y, std::to_string(places[c]));
+    if (places[c] == kLeftOut) continue;
+    // Along one of several axes there is no telling which taps are valid: a drawing of the plane is.
+    const Mark mark =
+        problem.pooled == 1 ? marks.at({row.output}, {places[c]}) : mark_at(picture.axis, row.output, places[c]);
+    draw_mark(canvas, mark, column(c), y, std::to_string(places[c]));
   }
   const int x = column(places.size()) + 16;
   canvas.text(x, y + 17,
@@ -149,7 +163,7 @@ const char* count_title(const Problem& problem) {
   return problem.pooled == 1 ? "divisor" : "counts";
 }
 
-int draw_axis(Canvas& canvas, const Problem& problem, int i, bool full, int y) {
+int draw_axis(Canvas& canvas, const Problem& problem, int i, bool full, const TapMarks& marks, int y) {
   const AxisPicture picture = picture_axis(problem, i, kColumns, full);
   const Axis& a = picture.axis;
   const std::string title = axis_title(picture);
@@ -170,7 +184,7 @@ int draw_axis(Canvas& canvas, const Problem& problem, int i, bool full, int y) {
   canvas.text(x + 66, y + 17, count_title(problem), "dim");
   y += kCell + 6;
   for (const Row& row : picture.rows) {
-    draw_row(canvas, problem, picture, row, y);
+    draw_row(canvas, problem, picture, row, marks, y);
     y += kCell;
   }
   y += 4;
@@ -178,12 +192,13 @@ int draw_axis(Canvas& canvas, const Problem& problem, int i, bool full, int y) {
   return y + kLine;
 }
 
-int draw_plane(Canvas& canvas, const Problem& problem, const Extents& output, int y) {
+int draw_plane(Canvas& canvas, const Problem& problem, const Extents& output, const TapMarks& marks, int y) {
   const int n = problem.pooled;
   const AxisPicture rows = picture_window(problem, n - 2, output[n - 2]);
   const AxisPicture columns = picture_window(problem, n - 1, output[n - 1]);
   canvas.text(kMargin, y += kLine,
-              fmt::format("output {}: axis {} down, axis {} across", to_string(output), rows.number, columns.number),
+              fmt::format("output {}: axis {} down, axis {} across{}", to_string(output), rows.number, columns.number,
+                          slice_text(problem, output)),
               "head");
   y += 12;
   int x = kMargin + kCell;
@@ -215,14 +230,13 @@ int draw_plane(Canvas& canvas, const Problem& problem, const Extents& output, in
           draw_box(canvas, x, y, is_read(rows.axis, r) && is_read(columns.axis, c) ? "input" : "dropped");
         else if (padding)
           draw_box(canvas, x, y, "pad");
-        draw_mark(canvas, both(mark_at(rows.axis, output[n - 2], r), mark_at(columns.axis, output[n - 1], c)), x, y,
-                  "");
+        draw_mark(canvas, marks.at(output, places_of_slice(problem, output, r, c)), x, y, "");
       }
       x += kCell;
     }
     y += kCell;
   }
-  canvas.text(kMargin, y += kLine, describe_output(problem, output));
+  if (!has_sentences(problem, marks)) canvas.text(kMargin, y += kLine, describe_output(problem, output));
   return y + kLine;
 }
 
@@ -252,7 +266,15 @@ int draw_ranks(Canvas& canvas, const Problem& problem, const std::vector<RankRow
   return y + kCell;
 }
 
-int draw_legend(Canvas& canvas, int y) {
+// What a pool over valid taps makes of them.
+int draw_sentences(Canvas& canvas, const Problem& problem, const Extents& output, const TapMarks& marks, int y) {
+  if (!has_sentences(problem, marks)) return y;
+  canvas.text(kMargin, y += kLine, describe_result(problem, output, marks));
+  for (const std::string& rule : valid_tap_rules(problem, marks)) canvas.text(kMargin, y += kLine, rule, "dim");
+  return y + 8;
+}
+
+int draw_legend(Canvas& canvas, const Problem& problem, const TapMarks& marks, int y) {
   y += 10;
   struct Item {
     Mark mark;
@@ -261,10 +283,15 @@ int draw_legend(Canvas& canvas, int y) {
   };
   int x = kMargin;
   for (const Item& item : {Item{Mark::tap, "", "input read"},
+                           {Mark::invalid, "", "not valid"},
+                           {Mark::absent, "", "not in the footprint"},
                            {Mark::padding, "", "tap in padding"},
                            {Mark::beyond, "", "tap beyond padding (ceil)"},
                            {Mark::skipped, "", "skipped by dilation"},
                            {Mark::none, "dropped", "never read"}}) {
+    if ((item.mark == Mark::invalid && !marks.may_leave_out()) ||
+        (item.mark == Mark::absent && problem.pool.footprint.empty()))
+      continue;
     draw_mark(canvas, item.mark, x, y, "");
     if (*item.kind != '\0') draw_box(canvas, x, y, item.kind);
     canvas.text(x + kCell + 5, y + 17, item.text, "dim");
@@ -275,16 +302,19 @@ int draw_legend(Canvas& canvas, int y) {
 
 }  // namespace
 
-std::string explain_svg(const Problem& problem, const Extents& output, bool full, const std::vector<RankRow>& ranks) {
+std::string explain_svg(const Problem& problem, const Extents& output, bool full, const std::vector<RankRow>& ranks,
+                        const Elements& elements) {
   Canvas canvas;
+  const TapMarks marks(problem, elements);
   int y = kMargin + 10;
   canvas.text(kMargin, y, to_string(problem), "title");
   canvas.text(kMargin, y += kLine + 2, headline(problem));
   y += 8;
-  for (int i = 0; i < problem.pooled; ++i) y = draw_axis(canvas, problem, i, full, y);
+  for (int i = 0; i < problem.pooled; ++i) y = draw_axis(canvas, problem, i, full, marks, y);
   if (const std::string rule = divisor_rule(problem); !rule.empty()) canvas.text(kMargin, y += kLine, rule);
-  if (problem.pooled > 1) y = draw_plane(canvas, problem, output, y + 8);
-  y = draw_legend(canvas, y);
+  if (problem.pooled > 1) y = draw_plane(canvas, problem, output, marks, y + 8);
+  y = draw_sentences(canvas, problem, output, marks, y);
+  y = draw_legend(canvas, problem, marks, y);
   if (!ranks.empty()) draw_ranks(canvas, problem, ranks, y + 8);
   return canvas.finish();
 }

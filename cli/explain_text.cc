@@ -7,24 +7,25 @@
 
 #include "cli/axis_picture.h"
 #include "cli/explain.h"
+#include "cli/result_sentence.h"
 
 namespace oriel::cli {
 namespace {
 
 // Symbols of the drawing, in UTF-8 or ASCII.
 struct Symbols {
-  const char *tap, *padding, *beyond, *skipped, *left_out, *pad_place, *dropped;
+  const char *tap, *padding, *beyond, *skipped, *left_out, *pad_place, *dropped, *absent, *invalid;
 };
-constexpr Symbols kUtf8 = {"■", "□", "×", "·", "…", "p", "✗"};
-constexpr Symbols kAscii = {"#", "o", "x", ".", "..", "p", "X"};
+constexpr Symbols kUtf8 = {"■", "□", "×", "·", "…", "p", "✗", "○", "▢"};
+constexpr Symbols kAscii = {"#", "o", "x", ".", "..", "p", "X", ":", "?"};
 
 // ANSI colours by what is marked.
 enum class Colour { plain, tap, padding, beyond, dim, strong };
 
 class Drawing {
  public:
-  Drawing(const Problem& problem, const TextStyle& style)
-      : problem_(problem), style_(style), symbols_(style.ascii ? kAscii : kUtf8) {}
+  Drawing(const Problem& problem, const TextStyle& style, const Elements& elements)
+      : problem_(problem), style_(style), symbols_(style.ascii ? kAscii : kUtf8), marks_(problem, elements) {}
 
   std::string draw(const Extents& output) {
     line(paint(Colour::strong, to_string(problem_)));
@@ -32,6 +33,7 @@ class Drawing {
     for (int i = 0; i < problem_.pooled; ++i) draw_axis(i);
     if (const std::string rule = divisor_rule(problem_); !rule.empty()) text_ += "\n" + rule + "\n";
     if (problem_.pooled > 1) draw_plane(output);
+    if (has_sentences(problem_, marks_)) tell(output);
     draw_legend();
     return text_;
   }
@@ -67,10 +69,22 @@ class Drawing {
         return cell(symbol(Colour::beyond, symbols_.beyond), 1, width);
       case Mark::skipped:
         return cell(symbol(Colour::dim, symbols_.skipped), 1, width);
+      case Mark::absent:
+        return cell(symbol(Colour::dim, symbols_.absent), 1, width);
+      case Mark::invalid:
+        return cell(symbol(Colour::beyond, symbols_.invalid), 1, width);
       case Mark::none:
         break;
     }
     return cell(" ", 1, width);
+  }
+
+  // What a pool over valid taps makes of them.
+  void tell(const Extents& output) {
+    if (problem_.pooled == 1) line("");
+    line((problem_.pooled > 1 ? "  " : "") + describe_result(problem_, output, marks_));
+    line("");
+    for (const std::string& rule : valid_tap_rules(problem_, marks_)) line(rule);
   }
 
   // The number of an input, `p` for padding, a blank beyond.
@@ -131,7 +145,12 @@ class Drawing {
   // Left-out places inside a window show that it goes on there.
   std::string row_cell(const AxisPicture& picture, index_t output, std::size_t c, int width) {
     const std::vector<index_t>& places = picture.places;
-    if (places[c] != kLeftOut) return mark_cell(mark_at(picture.axis, output, places[c]), width);
+    if (places[c] != kLeftOut) {
+      // Along one of several axes there is no telling which taps are valid: a drawing of the plane is.
+      const Mark mark =
+          problem_.pooled == 1 ? marks_.at({output}, {places[c]}) : mark_at(picture.axis, output, places[c]);
+      return mark_cell(mark, width);
+    }
     const bool inside = mark_at(picture.axis, output, places[c - 1] + 1) != Mark::none;
     return cell(inside ? paint(Colour::dim, symbols_.left_out) : " ", inside && style_.ascii ? 2 : 1, width);
   }
@@ -153,8 +172,8 @@ class Drawing {
     const AxisPicture rows = picture_window(problem_, n - 2, output[n - 2]),
                       columns = picture_window(problem_, n - 1, output[n - 1]);
     text_ += "\n" +
-             paint(Colour::strong, fmt::format("output {}: axis {} down, axis {} across", to_string(output),
-                                               rows.number, columns.number)) +
+             paint(Colour::strong, fmt::format("output {}: axis {} down, axis {} across{}", to_string(output),
+                                               rows.number, columns.number, slice_text(problem_, output))) +
              "\n";
     const int width = std::max(cell_width(rows), cell_width(columns));
     std::string header = "  " + cell(" ", 1, width);
@@ -168,13 +187,12 @@ class Drawing {
       }
       line(out);
     }
-    line("  " + describe_output(problem_, output));
+    if (!has_sentences(problem_, marks_)) line("  " + describe_output(problem_, output));
   }
 
   std::string plane_cell(const AxisPicture& rows, index_t r, const AxisPicture& columns, index_t c,
                          const Extents& output, int width) {
-    const int n = problem_.pooled;
-    const Mark mark = both(mark_at(rows.axis, output[n - 2], r), mark_at(columns.axis, output[n - 1], c));
+    const Mark mark = marks_.at(output, places_of_slice(problem_, output, r, c));
     const bool input = r >= 0 && r < rows.axis.in && c >= 0 && c < columns.axis.in;
     if (mark == Mark::none && input) return cell(paint(Colour::dim, style_.ascii ? "-" : "╌"), 1, width);
     return mark_cell(mark, width);
@@ -186,6 +204,8 @@ class Drawing {
                                                 {Colour::padding, symbols_.padding, "tap in padding"},
                                                 {Colour::beyond, symbols_.beyond, "tap beyond padding (ceil)"},
                                                 {Colour::dim, symbols_.skipped, "skipped by dilation"},
+                                                {Colour::dim, symbols_.absent, "not in the footprint"},
+                                                {Colour::beyond, symbols_.invalid, "not valid"},
                                                 {Colour::padding, symbols_.pad_place, "padding"},
                                                 {Colour::beyond, symbols_.dropped, "never read"}})
       if (used_.contains(text))
@@ -196,14 +216,16 @@ class Drawing {
   const Problem& problem_;
   const TextStyle& style_;
   const Symbols& symbols_;
+  const TapMarks marks_;
   std::set<std::string_view> used_;
   std::string text_;
 };
 
 }  // namespace
 
-std::string explain_text(const Problem& problem, const Extents& output, const TextStyle& style) {
-  return Drawing(problem, style).draw(output);
+std::string explain_text(const Problem& problem, const Extents& output, const TextStyle& style,
+                         const Elements& elements) {
+  return Drawing(problem, style, elements).draw(output);
 }
 
 }  // namespace oriel::cli

@@ -46,6 +46,7 @@ struct ExplainCommand {
   Problem problem;
   std::string svg;             // file; empty: none
   Extents output;              // whose plane is drawn; empty: the most telling one
+  std::string mask, input;     // files of arrays of the input's shape; empty: none
   std::vector<index_t> ranks;  // bounds of parts of the last pooled axis; empty: it is not divided
   bool full = false;
   bool ascii = false;

@@ -62,6 +62,14 @@ bool is_same_place(const Place& a, const Place& b) {
          io::is_same_hdf5_dataset(a.file, a.part, b.part);
 }
 
+void check_beside_place(const PoolCommand& c, const char* option, const std::string& path, const std::string& part) {
+  const Place beside = input_place(path, part), out = output_place(c.out, c.format);
+  if (!is_stdout(out) && is_same_place(out, beside)) refuse("OUT", out, beside, option, "");
+  if (c.indices.empty()) return;
+  const Place indices = output_place(c.indices, "");
+  if (is_same_place(indices, beside)) refuse("--indices", indices, beside, option, "");
+}
+
 void check_places(const PoolCommand& c, const std::string& part) {
   const Place in = input_place(c.in, part), out = output_place(c.out, c.format);
   if (!c.indices.empty()) {

@@ -27,6 +27,10 @@ bool is_same_place(const Place& a, const Place& b);
 /// Whether both are parts of one archive or of one HDF5 file.
 bool share_file(const Place& a, const Place& b);
 
+/// Throws UsageError if OUT or --indices is the file of `option`, --mask or --weights. `part` is what was read of it.
+void check_beside_place(const PoolCommand& command, const char* option, const std::string& path,
+                        const std::string& part);
+
 /// Throws UsageError if --indices is OUT or IN, or OUT is IN without --replace-input. `part` is what was read of IN.
 void check_places(const PoolCommand& command, const std::string& part);
 

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 
+#include "cli/beside_files.h"
 #include "cli/held_memory.h"
 #include "cli/options.h"
 #include "cli/places.h"
@@ -77,27 +78,6 @@ Problem make_pool_problem(const PoolCommand& command, const io::Array& x) {
   }
 }
 
-// The arrays of --mask and --weights; the function that pools checks their shapes.
-struct Beside {
-  io::Array mask, weights;
-};
-
-// An array of a picture's height and width applies to all channels.
-void add_channels(io::Array& array, const io::Array& x) {
-  if (!x.picture || array.view.rank() + 1 != x.view.rank()) return;
-  array.view.shape.push_back(1);
-  array.view.pitch.push_back(0);
-}
-
-Beside read_beside(const PoolCommand& c, const io::Array& x) {
-  Beside beside;
-  if (!c.mask.empty()) beside.mask = io::read_array(c.mask, std::nullopt);
-  if (!c.weights.empty()) beside.weights = io::read_array(c.weights, std::nullopt);
-  add_channels(beside.mask, x);
-  add_channels(beside.weights, x);
-  return beside;
-}
-
 }  // namespace
 
 int run_pool(const PoolCommand& c) {
@@ -114,7 +94,7 @@ int run_pool(const PoolCommand& c) {
   const io::Array x = io::read_array(c.in, c.dtype);
   check_places(c, x.part);
   const Problem problem = make_pool_problem(c, x);
-  const Beside beside = read_beside(c, x);
+  const BesideArrays beside = read_beside(c, x, io::read_array);
   seconds.read = watch.seconds();
   check_whole(c, problem);
 

@@ -7,6 +7,7 @@
 #include <limits>
 #include <memory>
 
+#include "cli/beside_files.h"
 #include "cli/block_output.h"
 #include "cli/block_pool.h"
 #include "cli/blocks.h"
@@ -27,6 +28,11 @@ constexpr index_t kDefaultMemory = index_t{1} << 30;
 
 bool is_npy(const std::string& path) { return path.ends_with(".npy") || path.ends_with(".NPY"); }
 
+bool uses_hdf5(const PoolCommand& c) {
+  const auto is_hdf5 = [](const std::string& path) { return io::split_hdf5_path(path).has_value(); };
+  return is_hdf5(c.in) || is_hdf5(c.out) || is_hdf5(c.indices) || is_hdf5(c.mask) || is_hdf5(c.weights);
+}
+
 std::unique_ptr<io::VolumeIn> open_input(const PoolCommand& c, ReadWhole read_whole) {
   if (const auto hdf5 = io::split_hdf5_path(c.in)) return io::open_hdf5_volume(*hdf5, c.dtype);
   if (is_npy(c.in)) return io::open_npy_volume(c.in, c.dtype);
@@ -36,6 +42,16 @@ std::unique_ptr<io::VolumeIn> open_input(const PoolCommand& c, ReadWhole read_wh
   }
   bound_inputs(c);
   return io::volume_of(read_whole(c.in, c.dtype));
+}
+
+// Several quantiles are made one by one: their result has an axis before those that blocks are cut along.
+Problem with_first_quantile(const Problem& all) {
+  Problem one = all;
+  if (all.pool.q.size() < 2) return one;
+  one.pool.q.resize(1);
+  one.output_shape = {};
+  for (int d = 1; d < all.output_shape.size(); ++d) one.output_shape.push_back(all.output_shape[d]);
+  return one;
 }
 
 // Everything that one call needs while it runs.
@@ -50,36 +66,41 @@ class Run {
     together(team_, [&] {
       in_ = open_input(c_, read_whole_);
       check_places(c_, in_->part);
-      problem_.emplace(resolve());
+      all_.emplace(resolve());
+      problem_.emplace(with_first_quantile(*all_));
     });
     const distributed::Partition inputs =
         distributed::Partition::balanced(problem_->shape, Extents::filled(problem_->shape.size(), 1));
     plan_.emplace(*problem_, inputs,
                   distributed::Partition::balanced(problem_->output_shape, Extents::filled(problem_->shape.size(), 1)));
-    pooler_.emplace(*plan_, in_->order, indices_ ? std::optional(c_.index_space) : std::nullopt);
+    together(team_, [&] { open_what_is_beside(); });
+    pooler_.emplace(*plan_, in_->order, indices_ ? std::optional(c_.index_space) : std::nullopt, beside_);
     const Extents chunk = output_chunk(*problem_, in_->chunk);
     const index_t memory = c_.memory > 0 ? c_.memory : kDefaultMemory;
     const index_t chunk_bytes = in_->chunk.empty() ? 0 : element_count(in_->chunk) * size_bytes(in_->dtype);
-    const bool hdf5 = io::split_hdf5_path(c_.in) || io::split_hdf5_path(c_.out) || io::split_hdf5_path(c_.indices);
-    BlockRules rules{.memory = memory,
-                     .held = team_.greatest(resident_bytes() + reserve_bytes(hdf5, chunk_bytes)),
-                     .parts = team_.size(),
-                     .indices = indices_.has_value(),
-                     .order = in_->order,
-                     .chunk = chunk,
-                     .input_chunk = in_->chunk};
+    const bool hdf5 = uses_hdf5(c_);
+    BlockRules rules{
+        .memory = memory,
+        .held = team_.greatest(resident_bytes() + reserve_bytes(hdf5, std::max(chunk_bytes, beside_.chunk_bytes()))),
+        .parts = team_.size(),
+        .indices = indices_.has_value(),
+        .beside = beside_.element_bytes(),
+        .order = in_->order,
+        .chunk = chunk,
+        .input_chunk = in_->chunk};
     together(team_, [&] { blocks_.emplace(*plan_, rules); });
     const PoolMemory pool = pool_memory(memory - rules.held);
     rules.held += team_.greatest(pool.own);
     rules.memory = -team_.greatest(-std::min(memory, rules.held + pool.blocks));
     together(team_, [&] { blocks_.emplace(*plan_, rules); });
     keep_chunks();
-    const std::string name = to_string(*problem_);
+    const std::string name = to_string(*all_);
     team_.expect(result_bytes() + out_.bytes_there() + (indices_ ? indices_->bytes_there() : 0));
-    out_.open({problem_->result, problem_->output_shape, chunk, name, in_.get()}, false);
+    const Extents chunks = chunk.empty() || quantiles() == 1 ? chunk : beside_quantile(1, chunk);
+    out_.open({all_->result, all_->output_shape, chunks, name, in_.get()}, false);
     together_ = indices_ && share_file(indices_->place(), out_.place());
-    if (indices_) indices_->open({Dtype::i64, problem_->output_shape, chunk, name, nullptr}, together_);
-    together(team_, [&] { allocate(); });
+    if (indices_) indices_->open({Dtype::i64, all_->output_shape, chunks, name, nullptr}, together_);
+    together(team_, [&] { buffers_ = pooler_->allocate(blocks_->most_inputs(), blocks_->most_outputs()); });
   }
 
   void pool(Progress& progress) {
@@ -119,7 +140,7 @@ class Run {
     }
     seconds_.all = watch_.in_all();
     say(progress, {.command = c_,
-                   .problem = *problem_,
+                   .problem = *all_,
                    .part = in_->part,
                    .picture = in_->picture,
                    .threads = threads(),
@@ -189,9 +210,9 @@ class Run {
     return {.own = code + thread * threads(), .blocks = left / part * larger};
   }
 
-  index_t result_bytes() const { return element_count(problem_->output_shape) * pooler_->output_bytes(); }
+  index_t result_bytes() const { return element_count(all_->output_shape) * pooler_->output_bytes(); }
   index_t block_bytes() const {
-    return blocks_->most_inputs() * size_bytes(problem_->dtype) + blocks_->most_outputs() * pooler_->output_bytes();
+    return blocks_->most_inputs() * pooler_->input_bytes() + blocks_->most_outputs() * pooler_->output_bytes();
   }
 
   void keep_chunks() {
@@ -211,47 +232,76 @@ class Run {
         detail::printable(c_.in), each, ceil_div(reads.memory_for_one, index_t{1} << 20)));
   }
 
-  void allocate() {
-    x_ = io::allocate(problem_->dtype, {blocks_->most_inputs()});
-    y_ = io::allocate(problem_->result, {blocks_->most_outputs()});
-    if (indices_) places_ = io::allocate(Dtype::i64, {blocks_->most_outputs()});
+  // Refuses what the pool cannot have beside IN, before anything is made.
+  void open_what_is_beside() {
+    beside_ = open_beside(c_, *problem_, *in_, read_whole_);
+    const distributed::LocalPool alone(*problem_, plan_->inputs(), plan_->outputs(), 0, beside_.shapes());
+  }
+
+  void read_beside(io::VolumeIn& volume, const io::Buffer& buffer, const ConstTensor& view,
+                   const distributed::Box& block) {
+    const Extents begin = pooler_->beside_of(volume.shape, block).begin;
+    volume.read(begin, Tensor(buffer.view.data, view.dtype, view.shape, view.pitch));
+    if (&volume == beside_.weights.get()) check_weights(c_.weights, problem_->pool, view, begin);
   }
 
   void make(const distributed::Box& block) {
     if (block.empty()) return;
-    const distributed::Operands operands = pooler_->operands_of(block, x_, y_, places_);
-    const Tensor x(x_.view.data, problem_->dtype, plan_->needs(block).shape(), operands.x.pitch);
+    const distributed::Operands operands = pooler_->operands_of(block, buffers_);
+    const Tensor x(buffers_.x.view.data, problem_->dtype, plan_->needs(block).shape(), operands.x.pitch);
     {
       const AddSeconds timed(seconds_.read);
       if (chunks_)
         chunks_->read(plan_->needs(block).begin, x);
       else
         in_->read(plan_->needs(block).begin, x);
+      if (beside_.mask) read_beside(*beside_.mask, buffers_.mask, operands.mask, block);
+      if (beside_.weights) read_beside(*beside_.weights, buffers_.weights, operands.weights, block);
     }
-    {
-      const AddSeconds timed(seconds_.pool);
-      pooler_->pool(block, operands, threads());
+    for (index_t k = 0; k < quantiles(); ++k) {
+      {
+        const AddSeconds timed(seconds_.pool);
+        const bool several = quantiles() > 1;
+        pooler_->pool(block, operands, threads(),
+                      several ? std::optional(all_->pool.q[static_cast<std::size_t>(k)]) : std::nullopt);
+      }
+      const AddSeconds timed(seconds_.write);
+      write(out_, k, block, operands.y);
+      if (indices_) write(*indices_, k, block, operands.indices);
     }
-    const AddSeconds timed(seconds_.write);
-    out_.write(block.begin, operands.y);
-    if (indices_) indices_->write(block.begin, operands.indices);
+  }
+
+  index_t quantiles() const { return std::max<index_t>(static_cast<index_t>(all_->pool.q.size()), 1); }
+
+  static Extents beside_quantile(index_t k, const Extents& extents) {
+    Extents longer = {k};
+    for (const index_t n : extents) longer.push_back(n);
+    return longer;
+  }
+
+  // What was made of a block: all of it, or that of one quantile.
+  void write(BlockOutput& out, index_t k, const distributed::Box& block, const ConstTensor& made) const {
+    if (quantiles() == 1) return out.write(block.begin, made);
+    out.write(beside_quantile(k, block.begin), ConstTensor(made.data, made.dtype, beside_quantile(1, made.shape)));
   }
 
   const PoolCommand& c_;
   Team& team_;
   ReadWhole read_whole_;
   std::unique_ptr<io::VolumeIn> in_;
+  BesideVolumes beside_;
   BlockOutput out_;
   std::optional<BlockOutput> indices_;
-  bool together_ = false;  // both in one file
-  std::optional<Problem> problem_;
+  bool together_ = false;           // both in one file
+  std::optional<Problem> all_;      // with all quantiles
+  std::optional<Problem> problem_;  // with the first
   std::optional<distributed::HaloPlan> plan_;
   std::optional<BlockPool> pooler_;
   std::optional<Blocks> blocks_;
   int most_threads_ = std::numeric_limits<int>::max();
   std::optional<io::ChunkCache> chunks_;
   index_t block_ = 0, end_ = 0;  // the block that is made, and the end of this rank's
-  io::Buffer x_, y_, places_;
+  BlockBuffers buffers_;
   PoolSeconds seconds_;
   Stopwatch watch_;  // of the whole call
 };
@@ -259,18 +309,10 @@ class Run {
 }  // namespace
 
 bool goes_in_blocks(const PoolCommand& c, const Team& team) {
-  return (c.memory > 0 && is_npy(c.in)) || team.size() > 1 || io::split_hdf5_path(c.in) || io::split_hdf5_path(c.out) ||
-         io::split_hdf5_path(c.indices);
+  return (c.memory > 0 && is_npy(c.in)) || team.size() > 1 || uses_hdf5(c);
 }
 
 int run_pool_in_blocks(const PoolCommand& c, Team& team, ReadWhole read_whole) {
-  if (!c.mask.empty() || !c.weights.empty()) {
-    throw UsageError("oriel pool",
-                     fmt::format("{}: is read whole, so it cannot be combined with --memory, HDF5 files or mpirun",
-                                 c.mask.empty() ? "--weights" : "--mask"));
-  }
-  if (c.pool.q.size() > 1)
-    throw UsageError("oriel pool", "--quantile: must be 1 value with --memory, HDF5 files or mpirun");
   keep_memory_low();
   Progress progress("oriel pool", c.progress && team.rank() == 0);
   progress.set("reading " + c.in);

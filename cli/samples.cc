@@ -59,4 +59,23 @@ io::Buffer make_sample(Dtype dtype, const Extents& shape, Sample sample, std::ui
   return buffer;
 }
 
+io::Buffer make_mask(const Extents& shape, std::uint64_t seed) {
+  io::Buffer buffer = io::allocate(Dtype::u8, shape);
+  auto* const values = static_cast<std::uint8_t*>(buffer.view.data);
+  std::uint64_t state = seed;
+  for (index_t i = 0; i < element_count(shape); ++i) {
+    const std::uint64_t bits = next(state);
+    values[i] = bits >> 62 == 0 ? 0 : static_cast<std::uint8_t>(1 + bits % 255);
+  }
+  return buffer;
+}
+
+io::Buffer make_weights(const Extents& shape, std::uint64_t seed) {
+  io::Buffer buffer = io::allocate(Dtype::f32, shape);
+  auto* const values = static_cast<float*>(buffer.view.data);
+  std::uint64_t state = seed;
+  for (index_t i = 0; i < element_count(shape); ++i) values[i] = static_cast<float>(next(state) % 9) * 0.25F;
+  return buffer;
+}
+
 }  // namespace oriel::cli

@@ -16,4 +16,8 @@ enum class Sample : std::uint8_t {
 /// A dense tensor of pseudo-random values; the same seed gives the same values everywhere.
 io::Buffer make_sample(Dtype dtype, const Extents& shape, Sample sample, std::uint64_t seed);
 
+/// A dense mask (u8) that is 0 at about a quarter of the places, and dense weights (f32): quarters from 0 to 2.
+io::Buffer make_mask(const Extents& shape, std::uint64_t seed);
+io::Buffer make_weights(const Extents& shape, std::uint64_t seed);
+
 }  // namespace oriel::cli

@@ -95,7 +95,7 @@ class FuzzedPool {
     oriel_pool pool = ORIEL_POOL_INIT;
     for (std::int32_t* field : {&pool.op, &pool.kind, &pool.padding, &pool.nan_policy, &pool.ceil_mode, &pool.exclude})
       if (!bytes.often()) *field = bytes.word();
-    pool.op = bytes.often() ? bytes.take<std::uint8_t>() % 5 : pool.op;
+    pool.op = bytes.often() ? bytes.take<std::uint8_t>() % 5 : pool.op;  // the struct has the first five
     if (!bytes.often()) pool.divisor = bytes.number();
     if (!bytes.often()) pool.norm = bytes.take<double>();
     pool.values = bytes.often() ? 1 : bytes.word();
@@ -161,11 +161,17 @@ class FuzzedTensor {
   std::unique_ptr<Placed<oriel_tensor>> placed_;
 };
 
+// Axes of the result: of several quantiles there is another one, first.
+std::int32_t output_rank(const oriel_problem_info& info) {
+  const bool several = info.rank < ORIEL_MAX_RANK && info.output_shape[info.rank] != 0;
+  return info.rank + (several ? 1 : 0);
+}
+
 // What the sanitizers can pool in a moment.
 bool is_small(const oriel_problem_info& info) {
   std::int64_t work = info.taps;
   if (work > 4096) return false;
-  for (std::int32_t a = 0; a < info.rank; ++a) {
+  for (std::int32_t a = 0; a < output_rank(info); ++a) {
     if (info.shape[a] > 4096 || info.output_shape[a] > 4096) return false;
     work *= std::max<std::int64_t>({info.shape[a], info.output_shape[a], 1});
     if (work > 1 << 18) return false;
@@ -173,11 +179,19 @@ bool is_small(const oriel_problem_info& info) {
   return true;
 }
 
+// A tensor of x's shape, at times with extents of 1, for a mask or weights.
+FuzzedTensor beside(Bytes& bytes, const oriel_problem_info& info, std::int32_t dtype) {
+  List shape(info.shape, info.shape + info.rank);
+  for (std::int64_t& extent : shape)
+    if (!bytes.often()) extent = 1;
+  return {bytes, dtype, shape.data(), info.rank};
+}
+
 void call_all(Bytes& bytes, const oriel_problem* problem, const oriel_problem_info& info) {
   FuzzedTensor x(bytes, info.dtype, info.shape, info.rank), dx(bytes, info.dtype, info.shape, info.rank);
-  FuzzedTensor y(bytes, info.dtype, info.output_shape, info.rank);
+  FuzzedTensor y(bytes, info.result_dtype, info.output_shape, output_rank(info));
   const std::int32_t index_dtypes[] = {ORIEL_I64, ORIEL_U8, ORIEL_I32};
-  FuzzedTensor indices(bytes, index_dtypes[bytes.take<std::uint8_t>() % 3], info.output_shape, info.rank);
+  FuzzedTensor indices(bytes, index_dtypes[bytes.take<std::uint8_t>() % 3], info.output_shape, output_rank(info));
   const std::int32_t space = bytes.often() ? bytes.take<std::uint8_t>() % 3 : bytes.word();
   oriel_run run = ORIEL_RUN_INIT;
   run.threads = bytes.word();
@@ -189,6 +203,13 @@ void call_all(Bytes& bytes, const oriel_problem* problem, const oriel_problem_in
   const bool named = bytes.often();
   good(oriel_unpool(named ? info.pooled : bytes.word() % 2, named ? info.axes : axes.data(), y.get(), indices.get(),
                     space, dx.get(), nullptr));
+  FuzzedTensor mask = beside(bytes, info, bytes.often() ? ORIEL_U8 : ORIEL_BOOL);
+  FuzzedTensor weights = beside(bytes, info, bytes.often() ? ORIEL_F32 : ORIEL_F64);
+  const oriel_tensor* const given_mask = bytes.often() ? mask.get() : nullptr;
+  const oriel_tensor* const given_weights = bytes.often() ? nullptr : weights.get();
+  good(oriel_forward_masked(problem, x.get(), given_mask, given_weights, y.get(), indexed ? indices.get() : nullptr,
+                            space, placed.get()));
+  good(oriel_backward_masked(problem, x.get(), given_mask, given_weights, y.get(), dx.get(), placed.get()));
 }
 
 void describe_and_call(Bytes& bytes, oriel_problem* problem) {

@@ -46,9 +46,38 @@ def test_check_passes(oriel, name):
         assert min(part["runs"]) >= 2 * 2 * 3 and max(part["wrong"]) == 0
 
 
+@pytest.mark.parametrize("name", ["median_mean:i16:2x9x8:k3x3s1p1:nodata0", "q0.25,0.75linear:f32:7x6:k3s2:omit:min2:mask",
+                                  "mode_first:u8:9x9:k2:ignore0:mask:weights", "avg:u8:7x9:k3s2:exclude:outf64:mask:weights",
+                                  "max:u8:5x5:k3s1p1:disk1", "var:f64:9x9:k3s1:min5:fill-3:ddof1", "lse2sum:f32:9x7:k3:mask", "count:bool:9x9:k3:outu8",
+                                  "lp2:f32:9x9:k3:mask"])
+def test_check_of_valid_taps_passes(oriel, name):
+    report = json.loads(oriel("check", name, "--json").stdout)[0]
+    assert report["passed"] and report["name"] == name
+    parts = {part["part"]: part for part in report["parts"]}
+    picks = name.startswith(("median_m", "mode", "max"))
+    assert ("indices, plane" in parts) == (picks and "median_mean" not in name)
+    assert ("backward" in parts) == (not name.startswith(("mode", "count")) and ":f" in name)
+    for part in parts.values():
+        assert min(part["runs"]) >= 2 * 2 * 3 and max(part["wrong"]) == 0
+
+
+def test_check_says_what_has_a_bound(oriel):
+    assert b"gradients and moments of real numbers: within its bound" in oriel("check", "std:f32:4x4:k2").stdout
+    assert b"gradients of Lp: within its bound" in oriel("check", "max:f32:4x4:k2").stdout
+
+
 def test_check_prints_a_table(oriel):
     text = oriel("check", "max:f32:2x3x9x8:k3x3s2p1", "avg:f32:9:k2").stdout.decode()
     assert "All equal" in text and re.search(r"forward +\d+ ok", text) and "indices, plane" in text
+
+
+def test_bench_of_valid_taps(oriel):
+    names = ["median:u8:1x24x32:k3x3s1p1:mask", "mode:u16:16x16:k2:weights", "var:u8:16x16:k4:outf32", "avg:f32:8x8:k2:nodata0:backward",
+             "q0.1,0.9:f32:12x12:k3", "median:i32:12x12:k3:indices", "soft:f32:1x4x8x8:k2x2:order0,2,3,1:mask"]
+    report = json.loads(oriel("bench", *names, "--repetitions", 3, "--seconds", 0, "--json").stdout)
+    assert [result["name"] for result in report["results"]] == names
+    for result in report["results"]:
+        assert result["verified_by"].startswith("reference") and result["seconds"] > 0
 
 
 def test_bench(oriel):

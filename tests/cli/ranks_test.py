@@ -72,6 +72,40 @@ def test_the_same_bytes_on_any_number_of_ranks(oriel, ranks, volume, tmp_path, n
         assert file.read_bytes() == wanted
 
 
+def test_masks_and_weights(oriel, ranks, volume, tmp_path):
+    """Read block by block by each rank, from other files than IN; results of another dtype."""
+    random = np.random.default_rng(4)
+    mask, weights = random.random(volume.shape) > 0.3, random.integers(0, 5, (1, *volume.shape[1:])).astype("f8")
+    np.save(tmp_path / "m.npy", mask)
+    np.save(tmp_path / "w.npy", weights)
+    with h5py.File(tmp_path / "b.h5", "w") as file:
+        file.create_dataset("m", data=mask, chunks=(8, 16, 16), compression="gzip")
+        file["w"] = weights
+    for options in [
+        ["--op", "median", "-k", "3x3x3", "-s", "1", "-p", "1", "--mask", "{m}", "--indices", "i.npy"],
+        ["--op", "var", "-k", "3x3", "--axes", "1,2", "--mask", "{m}", "--weights", "{w}"],
+        ["--op", "count", "-k", "2x2x2", "--mask", "{m}", "--result-dtype", "u8"],
+    ]:
+        wanted = None
+        for number, source, names in [(1, "x.npy", {"m": "m.npy", "w": "w.npy"}),
+                                      (3, "x.h5:/data", {"m": "b.h5:/m", "w": "b.h5:/w"}),
+                                      (3, "x.npy", {"m": "b.h5:/m", "w": "w.npy"})]:
+            words = ["pool", source, "y.npy", *[word.format(**names) for word in options]]
+            oriel(*words) if number == 1 else ranks(number, *words)
+            made = [(tmp_path / name).read_bytes() for name in ("y.npy", "i.npy") if (tmp_path / name).exists()]
+            wanted = wanted or made
+            assert made == wanted
+            (tmp_path / "y.npy").unlink()
+    bad = weights.copy()
+    bad[0, 5, 6] = np.inf
+    np.save(tmp_path / "bad.npy", bad)
+    said = ranks(3, "pool", "x.npy", "y.npy", "--op", "avg", "-k", "3x3", "--axes", "1,2", "--weights", "bad.npy", code=1).stderr
+    assert b"oriel pool: --weights: bad.npy must be finite, but that at (0, 5, 6) is not\n" in said
+    said = ranks(3, "pool", "x.npy", "y.npy", "-k", "3x3", "--axes", "1,2", "--mask", "m.png", code=1).stderr
+    assert b"--mask: 'm.png' cannot be read in parts, as mpirun needs; allowed: .npy, .h5, .hdf5" in said
+    assert not (tmp_path / "y.npy").exists()
+
+
 def test_more_ranks_than_planes(oriel, ranks, tmp_path):
     np.save(tmp_path / "x.npy", np.random.default_rng(1).standard_normal((2, 3, 40)).astype("f4"))
     oriel("pool", "x.npy", "wanted.npy", "-k", 2, "--axes", "2", "--indices", "wanted_i.npy")
