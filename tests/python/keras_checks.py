@@ -15,6 +15,7 @@ import keras  # noqa: E402
 import numpy as np  # noqa: E402
 from keras import ops  # noqa: E402
 
+import oriel  # noqa: E402
 import oriel.keras as ok  # noqa: E402
 
 SIZES = {1: (11,), 2: (9, 10), 3: (5, 6, 7)}
@@ -145,6 +146,51 @@ def beyond_keras():
     assert ok.LpPooling1D.from_config(layer.get_config()).get_config() == layer.get_config() and layer.name == "norm"
 
 
+def windows_of(x, size, stride):
+    """The windows of (batch, …, channels) without padding, their elements on the last axis."""
+    axes = tuple(range(1, x.ndim - 1))
+    windows = np.lib.stride_tricks.sliding_window_view(x.astype("float64"), (size,) * len(axes), axes)
+    windows = windows[(slice(None), *[slice(None, None, stride)] * len(axes))]
+    return windows.reshape(*windows.shape[:x.ndim], -1)
+
+
+def statistics():
+    """Against NumPy on copies of the windows; in both formats, with padding, gradients, errors' names and configs."""
+    formulas = {
+        "Median": lambda w: np.sort(w, -1)[..., (w.shape[-1] - 1) // 2],
+        "Var": lambda w: w.var(-1),
+        "Std": lambda w: w.std(-1),
+        "LSE": lambda w: np.log(np.exp(w).mean(-1)),
+        "Soft": lambda w: (np.exp(w) * w).sum(-1) / np.exp(w).sum(-1),
+    }
+    for ndim in (1, 2, 3):
+        x = inputs(ndim, "channels_last")
+        for kind, formula in formulas.items():
+            kind = getattr(ok, f"{kind}Pooling{ndim}D")
+            layer = kind(3, strides=2, data_format="channels_last")
+            y = ops.convert_to_numpy(layer(x))
+            assert y.dtype == np.float32 and layer.compute_output_shape((None, *x.shape[1:])) == (None, *y.shape[1:])
+            assert tuple(layer(keras.KerasTensor((None, *x.shape[1:]), "float32")).shape) == (None, *y.shape[1:])
+            np.testing.assert_allclose(y, formula(windows_of(x, 3, 2)), rtol=1e-5, atol=1e-6)
+            words = {"pool_size": 2, "strides": 1, "padding": "same"}
+            last = ops.convert_to_numpy(kind(data_format="channels_last", **words)(x))
+            first = ops.convert_to_numpy(kind(data_format="channels_first", **words)(np.moveaxis(x, -1, 1)))
+            np.testing.assert_array_equal(np.moveaxis(last, -1, 1), first)
+            if DIFFERENTIABLE:
+                weights = array(y.shape, 1)
+                expected = oriel.pool_backward(layer.pool.op, weights, x, 3, 2, axes=layer.pool.axes)
+                np.testing.assert_array_equal(gradient(layer, x), expected)
+    x = inputs(2, "channels_last")
+    for layer, name, words in ((ok.MedianPooling2D(2, method="mean"), "median", {"method": "mean"}),
+                               (ok.StdPooling2D(2, ddof=1), "std", {"ddof": 1}),
+                               (ok.LSEPooling2D(2, sharpness=3, sum=True), "lse", {"sharpness": 3.0, "sum": True})):
+        expected = getattr(oriel, f"{name}_pool")(x, 2, axes=(1, 2), **words)
+        again = keras.saving.deserialize_keras_object(keras.saving.serialize_keras_object(layer))
+        assert again.get_config() == layer.get_config()
+        for each in (layer, again):
+            np.testing.assert_array_equal(ops.convert_to_numpy(each(x)), expected)
+
+
 def masked_average():
     x, mask = array((2, 5, 3)), np.array([[1, 1, 0, 0, 0], [1, 1, 1, 1, 0]], bool)
     for keepdims in (False, True):
@@ -235,6 +281,11 @@ def bad_arguments():
         (lambda: ok.MaxPooling2D(2, data_format="NHWC"),
          "MaxPooling2D: data_format must be 'channels_last' or 'channels_first', but is 'NHWC'"),
         (lambda: ok.LpPooling2D(0.5, 2), "LpPooling2D: norm_type must be a number >= 1, but is 0.5"),
+        (lambda: ok.MedianPooling2D(2, method="upper"),
+         "MedianPooling2D: method must be 'lower', 'higher' or 'mean', but is 'upper'"),
+        (lambda: ok.VarPooling1D(2, ddof=-1), "VarPooling1D: ddof must be an int >= 0, but is -1"),
+        (lambda: ok.LSEPooling3D(2, sharpness=0), "LSEPooling3D: sharpness must be a number > 0, but is 0"),
+        (lambda: ok.LSEPooling2D(2, sum=1), "LSEPooling2D: sum must be True or False, but is 1"),
         (lambda: ok.GlobalMaxPooling2D(keepdims="yes"),
          "GlobalMaxPooling2D: keepdims must be True or False, but is 'yes'"),
         (lambda: ok.AdaptiveMaxPooling2D(None),

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 CHECKS = [
-    "values", "both_formats_agree", "beyond_keras", "masked_average", "saving", "built_from_the_start", "training",
-    "mixed_precision", "bad_arguments"
+    "values", "both_formats_agree", "beyond_keras", "statistics", "masked_average", "saving", "built_from_the_start",
+    "training", "mixed_precision", "bad_arguments"
 ]
 
 

@@ -34,6 +34,8 @@ EXPRESSED = [
     ot.AdaptiveMaxPool2d((None, 3), True),
     ot.AdaptiveAvgPool3d(2),
     ot.AdaptiveAvgPool1d(4),
+    ot.FractionalMaxPool2d((2, 3), (4, 5), None, True, torch.full((2, 3, 2), 0.7)),
+    ot.FractionalMaxPool3d(2, output_ratio=0.5, _random_samples=torch.full((2, 3, 3), 0.2)),
 ]
 
 
@@ -45,7 +47,8 @@ def test_back_to_torch(layer):
     assert report.swapped == [("1", f"oriel.torch.{name}", f"torch.nn.{name}")] and report.left == []
     plain = model[1]
     assert type(plain) is getattr(nn, name) and not plain.training and repr(plain).startswith(f"{name}(")
-    assert vars(plain).keys() <= vars(getattr(nn, name)(*[2] * len(required(getattr(nn, name))))).keys()
+    least = [2] * (2 if name.startswith("Fractional") else len(required(getattr(nn, name))))
+    assert vars(plain).keys() <= vars(getattr(nn, name)(*least)).keys()
     x = rand(2, 3, *[9, 10, 8][:layer._ndim])
     for got, expected in zip(plain(x), layer(x), strict=True):
         torch.testing.assert_close(got, expected)
@@ -58,6 +61,8 @@ def required(layer):
 @pytest.mark.parametrize("layer, why", [
     (ot.MinPool2d(2), "torch.nn has no MinPool2d"),
     (ot.SumPool1d(2), "torch.nn has no SumPool1d"),
+    (ot.MedianPool2d(2), "torch.nn has no MedianPool2d"),
+    (ot.QuantilePool1d([0.1, 0.9], 2), "torch.nn has no QuantilePool1d"),
     (ot.MaxPool2d(2, nan_policy="omit"), "torch.nn has no nan_policy='omit'"),
     (ot.MaxPool2d(2, padding="same"), "torch.nn has no padding='same', which depends on the size of the input"),
     (ot.MaxPool2d(3, 2, "same_lower"), "torch.nn has no padding='same_lower', which depends on the size of the input"),
@@ -93,6 +98,23 @@ def test_there_and_back():
     handle.remove()
     model[0](rand(1, 4, 4))
     assert calls == ["hook"]
+
+
+@pytest.mark.parametrize("ndim", [2, 3])
+@pytest.mark.parametrize("size", [{"output_size": 4}, {"output_ratio": 0.6}], ids=str)
+def test_fractional_layers_there_and_back(ndim, size):
+    kind = f"FractionalMaxPool{ndim}d"
+    x, samples = rand(2, 3, *[9, 10, 8][:ndim]), torch.rand(2, 3, ndim, generator=torch.Generator().manual_seed(1))
+    model = nn.Sequential(getattr(nn, kind)(2, **size, return_indices=True, _random_samples=samples))
+    before, expected = repr(model), model(x)
+    assert ot.replace_pooling(model).swapped == [("0", f"torch.nn.{kind}", f"oriel.torch.{kind}")]
+    assert type(model[0]) is getattr(ot, kind) and list(model.state_dict()) == ["0._random_samples"]
+    assert all(torch.equal(a, b) for a, b in zip(model(x), expected, strict=True))
+    scripted = torch.jit.script(model)
+    assert all(torch.equal(a, b) for a, b in zip(scripted(x), expected, strict=True))
+    ot.replace_pooling(model, back=True)
+    assert type(model[0]) is getattr(nn, kind) and repr(model) == before
+    assert all(torch.equal(a, b) for a, b in zip(model(x), expected, strict=True))
 
 
 def test_subclasses_of_ours_stay():
@@ -185,6 +207,23 @@ def test_functions_are_found():
     assert ot.replace_pooling(model, back=True).functions == [("", "oriel.torch.max_pool2d")]
 
 
+def test_functions_of_valid_elements_are_found_on_the_way_back():
+    class Both(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layer = ot.VarPool2d(2)
+
+        def forward(self, x):
+            x = ot.median_pool2d(self.layer(x), 2) + ot.quantile_pool(x, [0.5], 4, axes=(-2, -1))
+            return ot.fractional_max_pool2d(x, 2, 2)
+
+    report = ot.replace_pooling(Both(), back=True)
+    assert report.functions == [("", "oriel.torch.median_pool2d"), ("", "oriel.torch.quantile_pool"),
+                                ("", "oriel.torch.fractional_max_pool2d")]
+    assert report.left == [("layer", "VarPool2d", "torch.nn has no VarPool2d")] and report.untraced == []
+    assert ot.replace_pooling(Both()).functions == []
+
+
 def test_a_forward_that_cannot_be_traced_is_named():
     report = ot.replace_pooling(nn.Sequential(Branching(), nn.AvgPool2d(2)))
     assert report.functions == [("0.block", "avg_pool2d")]
@@ -256,6 +295,8 @@ def test_vectorized_jacobians_of_unpooling(strategy):
 
 
 def test_every_layer_names_its_library():
+    assert repr(ot.FractionalMaxPool2d(2, 3)).startswith("oriel.torch.FractionalMaxPool2d(")
+    assert repr(ot.LSEPool3d(2)).startswith("oriel.torch.LSEPool3d(")
     for name in modules.__all__:
         layer = getattr(ot, name)(*[2] * len(required(getattr(ot, name))))
         assert repr(layer).startswith(f"oriel.torch.{name}(")

@@ -1,4 +1,4 @@
-"""Pooling in JAX programs: flax's functions, `reduce_window`, and layers, computed by Oriel.
+"""Pooling in JAX programs: flax's functions, medians and other statistics, `reduce_window`, and layers, by Oriel.
 
 >>> import jax
 >>> import jax.numpy as jnp
@@ -16,7 +16,8 @@ are in `EXPORTED_CALLS`) exist where the program runs, i.e. that it imports `ori
     jax.export.export(f, disabled_checks=calls)
 
 Results are bit-identical to those of the functions of `oriel` for arrays. They run on CPU devices, and on CUDA devices
-if the package was built with that backend (`-C cmake.define.ORIEL_CUDA=ON`), on XLA's stream.
+if the package was built with that backend (`-C cmake.define.ORIEL_CUDA=ON`), on XLA's stream. Medians and the other
+pools over valid elements run on CPU devices, and have first derivatives in reverse mode.
 """
 
 from __future__ import annotations
@@ -45,6 +46,15 @@ from oriel.jax.adaptive import (  # noqa: E402
 from oriel.jax.layers import AvgPool2D, MaxPool2D, MinPool2D  # noqa: E402
 from oriel.jax.pools import avg_pool, lp_pool, max_pool, min_pool, sum_pool  # noqa: E402
 from oriel.jax.primitives import EXPORTED_CALLS  # noqa: E402
+from oriel.jax.statistics import (  # noqa: E402
+    ValidTaps,
+    lse_pool,
+    median_pool,
+    quantile_pool,
+    soft_pool,
+    std_pool,
+    var_pool,
+)
 from oriel.jax.windows import reduce_window  # noqa: E402
 
 __all__ = [
@@ -52,6 +62,7 @@ __all__ = [
     "AvgPool2D",
     "MaxPool2D",
     "MinPool2D",
+    "ValidTaps",
     "adaptive_avg_pool",
     "adaptive_max_pool",
     "avg_pool",
@@ -61,8 +72,14 @@ __all__ = [
     "global_min_pool",
     "global_sum_pool",
     "lp_pool",
+    "lse_pool",
     "max_pool",
+    "median_pool",
     "min_pool",
+    "quantile_pool",
     "reduce_window",
+    "soft_pool",
+    "std_pool",
     "sum_pool",
+    "var_pool",
 ]

@@ -31,6 +31,7 @@ from oriel.jax.spec import PoolSpec
 
 __all__ = [
     "EXPORTED_CALLS",
+    "binary_batcher",
     "define",
     "pick_p",
     "pick_transpose_p",
@@ -38,6 +39,7 @@ __all__ = [
     "select_p",
     "sum_pool_p",
     "sum_pool_transpose_p",
+    "unary_batcher",
     "varying_alike",
     "wrapped_sum_p",
     "zero_tangent",
@@ -130,7 +132,9 @@ def zero_tangent(y: Any) -> ad.Zero:
     return ad.Zero(jax.typeof(y).to_tangent_aval())
 
 
-def _unary_batcher(primitive: Primitive) -> Callable[..., Any]:
+def unary_batcher(primitive: Primitive) -> Callable[..., Any]:
+    """How a primitive of one array is mapped over an axis."""
+
     def batch(args: Sequence[Any], dims: Sequence[int], *, spec: PoolSpec, **params: Any) -> Any:
         (x,), (at,) = args, dims
         out = primitive.bind(x, spec=spec.with_batch_axis(x.ndim, at), **params)
@@ -139,7 +143,9 @@ def _unary_batcher(primitive: Primitive) -> Callable[..., Any]:
     return batch
 
 
-def _binary_batcher(primitive: Primitive) -> Callable[..., Any]:
+def binary_batcher(primitive: Primitive) -> Callable[..., Any]:
+    """How a primitive of an input and a tangent or gradient is mapped over an axis of either or both."""
+
     def batch(args: Sequence[Any], dims: Sequence[Any], *, spec: PoolSpec) -> Any:
         (x, t), (x_at, t_at) = args, dims  # None if there is no batch
         if t_at is None:
@@ -154,14 +160,20 @@ def _binary_batcher(primitive: Primitive) -> Callable[..., Any]:
     return batch
 
 
-def _refuse_platform(ctx: Any, *_: Any, **__: Any) -> Any:
-    platforms = ctx.platforms or ctx.module_context.platforms
-    here = "CPU and CUDA devices" if "cuda" in PLATFORMS else "CPU devices"
-    why = "; this build of oriel has no CUDA backend" if "cuda" in platforms else ""
-    raise NotImplementedError(
-        f"oriel.jax runs on {here}, but this program is for {' and '.join(platforms)}: put the arrays on "
-        f"jax.devices('cpu')[0]{why}"
-    )
+def _refusal(known: Sequence[str]) -> Callable[..., Any]:
+    """The lowering for all but the known platforms: an error."""
+
+    def refuse(ctx: Any, *_: Any, **__: Any) -> Any:
+        platforms = ctx.platforms or ctx.module_context.platforms
+        what = "this pool of oriel.jax" if "cuda" in PLATFORMS and "cuda" not in known else "oriel.jax"
+        here = "CPU and CUDA devices" if "cuda" in known else "CPU devices"
+        why = "; this build of oriel has no CUDA backend" if "cuda" in platforms and "cuda" not in PLATFORMS else ""
+        raise NotImplementedError(
+            f"{what} runs on {here}, but this program is for {' and '.join(platforms)}: put the arrays on "
+            f"jax.devices('cpu')[0]{why}"
+        )
+
+    return refuse
 
 
 def define(
@@ -183,8 +195,8 @@ def define(
     for platform in platforms or (None,):
         mlir.register_lowering(primitive, lowering, platform=platform)
     if platforms is not None:
-        mlir.register_lowering(primitive, _refuse_platform)  # of the others
-    batching.primitive_batchers[primitive] = _binary_batcher(primitive) if binary else _unary_batcher(primitive)
+        mlir.register_lowering(primitive, _refusal(platforms))  # of the others
+    batching.primitive_batchers[primitive] = binary_batcher(primitive) if binary else unary_batcher(primitive)
     return primitive
 
 
@@ -215,6 +227,7 @@ def _partitioning(ctx: Any, spec: PoolSpec) -> dict[str, Any]:
     shapes = [*operands, *results]
     if (
         batch == 0
+        or spec.quantiles > 1  # their axis is before those of the batch
         or len({shape[:batch] for shape in shapes}) > 1
         or not all(isinstance(n, int) for shape in shapes for n in shape)
     ):

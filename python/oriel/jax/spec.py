@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from oriel import _core
 from oriel.array_types import Op
 
-__all__ = ["PoolSpec", "make_spec"]
+__all__ = ["PoolSpec", "make_spec", "make_statistic_spec"]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -21,7 +21,8 @@ class PoolSpec:
 
     Parameters
     ----------
-    op : {"max", "min", "avg", "sum", "lp"}
+    op : str
+        "max", "min", "avg", "sum", "lp" or one over valid elements, as "median".
     words : tuple of int
         `_core.Pool.words` but for its last list, the axes.
     axes : tuple of int
@@ -30,16 +31,22 @@ class PoolSpec:
         Extents along those axes before and after pooling.
     norm : float
         The p of Lp pooling.
+    dtype : str
+        The name of the result's dtype; empty: that of the input.
+    quantiles : int
+        How many quantiles there are; if several, they are the first axis of the result.
     text : str
         How the pool is printed in a jaxpr.
     """
 
-    op: Op
+    op: str
     words: tuple[int, ...]
     axes: tuple[int, ...]
     inputs: tuple[int, ...]
     outputs: tuple[int, ...]
     norm: float = dataclasses.field(default=2.0)
+    dtype: str = ""
+    quantiles: int = 1
     text: str = dataclasses.field(default="", compare=False)
 
     def __repr__(self) -> str:
@@ -51,11 +58,12 @@ class PoolSpec:
 
     def output_shape(self, shape: tuple[Any, ...]) -> tuple[Any, ...]:
         """The shape of the result on an input of that shape."""
-        return self._replaced(shape, self.outputs)
+        result = self._replaced(shape, self.outputs)
+        return result if self.quantiles == 1 else (self.quantiles, *result)
 
     def input_shape(self, shape: tuple[Any, ...]) -> tuple[Any, ...]:
         """The shape of the input of a result of that shape."""
-        return self._replaced(shape, self.inputs)
+        return self._replaced(shape if self.quantiles == 1 else shape[1:], self.inputs)
 
     def _replaced(self, shape: tuple[Any, ...], sizes: tuple[int, ...]) -> tuple[Any, ...]:
         extents = list(shape)
@@ -119,4 +127,46 @@ def make_spec(
         tuple(result[a] for a in axes),
         pool.norm,
         repr(pool).split(", axes=")[0] + ")",
+    )
+
+
+@functools.lru_cache(maxsize=4096)
+def make_statistic_spec(
+    op: Any,
+    kernel_size: tuple[int, ...],
+    stride: tuple[int, ...],
+    padding: Any,
+    dilation: tuple[int, ...],
+    axes: tuple[int, ...],
+    shape: tuple[int, ...],
+    dtype: str,
+    omits_nan: bool,
+    options: tuple[tuple[str, Any], ...],
+    has_float64: bool,
+) -> PoolSpec:
+    """The pool over valid elements (S13 to S19) of an array of that shape and dtype, with those options of the engine;
+    the footprint among them is its taps as bytes. Without float64 its results are float32.
+
+    Raises
+    ------
+    ValueError, TypeError
+        As the array functions do.
+    """
+    pool = _core.Pool(op, kernel_size, stride, padding, dilation, None, axes, False, True, None, None, omits_nan, 0)
+    given = dict(options)
+    if "footprint" in given:
+        given["footprint"] = np.frombuffer(given["footprint"], np.bool_).reshape(kernel_size)
+    result, result_dtype = _core.statistic_result(pool, given, shape, dtype)
+    if result_dtype == "float64" and not has_float64:
+        given["dtype"] = result_dtype = "float32"
+    quantiles = len(given.get("q", (0.5,)))
+    return PoolSpec(
+        op,
+        _core.statistic_words(pool, given)[: -1 - len(axes)],
+        axes,
+        tuple(shape[a] for a in axes),
+        tuple(result[a] for a in axes),
+        dtype=result_dtype,
+        quantiles=quantiles,
+        text=repr(pool).split(", axes=")[0] + ")",
     )

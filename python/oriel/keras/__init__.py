@@ -26,10 +26,11 @@ if tuple(map(int, _keras.__version__.split(".")[:2])) < (3, 5):
     raise ImportError(
         f"oriel.keras needs Keras 3.5 or newer, but {_keras.__version__} is installed: pip install --upgrade keras")
 
-from oriel.keras import adaptive, windows
+from oriel.keras import adaptive, statistics, windows
 from oriel.keras import global_pooling as _global
 from oriel.keras.adaptive import *  # noqa: F403
 from oriel.keras.global_pooling import *  # noqa: F403
+from oriel.keras.statistics import *  # noqa: F403
 from oriel.keras.windows import *  # noqa: F403
 
 AvgPool1D = windows.AveragePooling1D
@@ -61,4 +62,5 @@ __all__ = [
 ]
 __all__ += adaptive.__all__
 __all__ += _global.__all__
+__all__ += statistics.__all__
 __all__ += windows.__all__

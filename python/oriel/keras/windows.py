@@ -7,7 +7,7 @@ from typing import Any, Literal, TypeAlias
 import keras
 
 from oriel.array_types import Op
-from oriel.keras.backends import DataFormat, LayerPool, apply, output_shape
+from oriel.keras.backends import DataFormat, LayerPool, Statistic, apply, output_shape
 
 __all__ = [
     "AveragePooling1D",
@@ -52,7 +52,7 @@ def standard_data_format(layer: str, data_format: DataFormat | None) -> DataForm
 class PoolingLayer(keras.layers.Layer):
     """Base of all layers. `pool` is what one computes."""
 
-    _op: Op
+    _op: Op | Statistic
     _ndim: int = 0
     data_format: DataFormat
 

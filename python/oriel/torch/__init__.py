@@ -34,11 +34,20 @@ if not hasattr(_torch.Tensor, "__dlpack_c_exchange_api__"):  # how the engine re
 from oriel.torch import functional
 from oriel.torch.aten import decompositions
 from oriel.torch.fixed_rank import *  # noqa: F403
+from oriel.torch.fixed_statistics import *  # noqa: F403
+from oriel.torch.fractional import *  # noqa: F403
 from oriel.torch.modules import *  # noqa: F403
 from oriel.torch.pools import *  # noqa: F403
 from oriel.torch.replace import PoolingReport, replace_pooling
+from oriel.torch.statistic_calls import ValidTaps
+from oriel.torch.statistic_modules import *  # noqa: F403
+from oriel.torch.statistics import *  # noqa: F403
+from oriel.torch import fractional as _fractional
 from oriel.torch import modules as _modules
+from oriel.torch import statistic_modules as _statistic_modules
 
-__all__ = ["PoolingReport", "decompositions", "functional", "replace_pooling"]
+__all__ = ["PoolingReport", "ValidTaps", "decompositions", "functional", "replace_pooling"]
 __all__ += functional.__all__
 __all__ += _modules.__all__
+__all__ += _statistic_modules.__all__
+__all__ += [name for name in _fractional.__all__ if name not in functional.__all__]

@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from torch import fx, nn
 
-from oriel.torch import modules, run
+from oriel.torch import fractional, modules, run, statistic_calls, statistic_modules
 from oriel.torch.arguments import function_name
 
 __all__ = ["find_functional_pools"]
@@ -19,8 +19,8 @@ _POOL = re.compile(r"_?((adaptive_)?(max|avg)_pool|lp_pool|fractional_max_pool|m
 _OVER_AXES = {"mean", "amax", "amin"}  # pools everything where it takes two axes and more
 _RUNNERS = (run.pool, run.pool_with_indices, run.unpool)  # what functions of oriel.torch are in a graph
 # They, and what is derived from them, are reported as layers.
-_LAYERS = (*(getattr(of, name) for of in (modules, nn) for name in modules.__all__ if hasattr(of, name)),
-           nn.FractionalMaxPool2d, nn.FractionalMaxPool3d)
+_LAYERS = tuple({getattr(of, name) for names in (modules, fractional, statistic_modules) for name in names.__all__
+                 for of in (names, nn) if isinstance(getattr(of, name, None), type)})
 _CONTAINERS = (nn.ModuleList, nn.ModuleDict)  # have no forward
 
 
@@ -60,9 +60,15 @@ def _pool_of_torch(node: fx.Node) -> str | None:
 
 def _pool_of_oriel(node: fx.Node) -> str | None:
     """What a node calls, if that pools and is Oriel's."""
-    if node.op != "call_function" or node.target not in _RUNNERS:
+    if node.op != "call_function":
         return None
     arguments: tuple[Any, ...] = node.args
+    if node.target is statistic_calls.pool_windows:
+        return f"oriel.torch.{function_name(arguments[1], arguments[8])}"
+    if node.target is fractional.fractional_windows:
+        return f"oriel.torch.fractional_max_pool{arguments[-1]}d"
+    if node.target not in _RUNNERS:
+        return None
     return "oriel.torch." + ("max_unpool" if node.target is run.unpool else function_name(arguments[1], arguments[-1]))
 
 

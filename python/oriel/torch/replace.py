@@ -9,18 +9,15 @@ from typing import Any
 
 from torch import nn
 
-from oriel.torch import modules
+from oriel.torch import fractional, modules, statistic_modules
 from oriel.torch.functional_calls import find_functional_pools
 from oriel.torch.torch_twins import torch_attributes
 
 __all__ = ["PoolingReport", "replace_pooling"]
 
-_TWINS = {getattr(nn, name): getattr(modules, name) for name in modules.__all__ if hasattr(nn, name)}
-_WITHOUT_TWIN = {
-    nn.FractionalMaxPool2d: "windows at random places are not pooling with a fixed step",
-    nn.FractionalMaxPool3d: "windows at random places are not pooling with a fixed step",
-}
-_OURS = tuple(getattr(modules, name) for name in modules.__all__)
+_OURS = tuple(getattr(of, name) for of in (modules, fractional, statistic_modules) for name in of.__all__
+              if isinstance(getattr(of, name), type))
+_TWINS = {getattr(nn, kind.__name__): kind for kind in _OURS if hasattr(nn, kind.__name__)}
 # Where the classes are of layers that hand on tensors in forms of their own; those below `_PLAIN` take ordinary ones.
 _OTHER_TENSORS = {
     "torch.ao.nn.quantized": "quantized",
@@ -69,13 +66,11 @@ def _lp_reason(module: Any) -> str | None:
 def _reason_to_leave(module: nn.Module) -> str | None:
     """Why a layer of the kind that pools is not swapped; None for one that is no pooling layer or is swapped."""
     kind = type(module)
-    if kind in _WITHOUT_TWIN:
-        return _WITHOUT_TWIN[kind]
     if kind in (nn.LPPool1d, nn.LPPool2d, nn.LPPool3d):
         return _lp_reason(module)
     if kind in _TWINS or isinstance(module, _OURS):
         return None
-    for base in (*_TWINS, *_WITHOUT_TWIN):
+    for base in _TWINS:
         if isinstance(module, base):
             return f"a subclass of torch.nn.{base.__name__}, which may compute something else"
     if getattr(module, "original_name", "") in {twin.__name__ for twin in _TWINS}:
@@ -140,9 +135,9 @@ def replace_pooling(model: nn.Module, *, inplace: bool = True, back: bool = Fals
     """Replace the pooling layers of `torch.nn` in a model by those of Oriel, at any depth, or the reverse.
 
     A layer that the model uses several times remains one layer; attributes, the training flag and hooks are kept. Not
-    replaced, but listed, are subclasses of pooling layers, fractional pooling, Lp layers for which PyTorch computes
-    something else, and all layers of a model with quantized or mkldnn layers, whose tensors Oriel does not support.
-    Layers that were replaced before are skipped.
+    replaced, but listed, are subclasses of pooling layers, Lp layers for which PyTorch computes something else, and all
+    layers of a model with quantized or mkldnn layers, whose tensors Oriel does not support. Layers that were replaced
+    before are skipped.
 
     Pooling functions called in a `forward` (`torch.nn.functional.max_pool2d`, `x.mean((2, 3))`) are not replaced. The
     report lists such calls if `torch.fx` can trace the `forward`, and the modules that it cannot trace.
@@ -155,7 +150,8 @@ def replace_pooling(model: nn.Module, *, inplace: bool = True, back: bool = Fals
         Whether to change `model` itself, or a deep copy.
     back : bool
         Whether to replace layers of Oriel by those of `torch.nn`. Not replaced, but listed, are those that `torch.nn`
-        cannot express: minima, sums, dilated averages, `nan_policy="omit"`, uneven or large padding.
+        cannot express: minima, sums, medians and other statistics, dilated averages, `nan_policy="omit"`, uneven or
+        large padding.
 
     Returns
     -------
@@ -171,11 +167,11 @@ def replace_pooling(model: nn.Module, *, inplace: bool = True, back: bool = Fals
     --------
     >>> from torch import nn
     >>> import oriel.torch
-    >>> model = nn.Sequential(nn.Conv2d(3, 8, 3), nn.MaxPool2d(2), nn.FractionalMaxPool2d(2, output_ratio=0.5))
+    >>> model = nn.Sequential(nn.Conv2d(3, 8, 3), nn.MaxPool2d(2), nn.LPPool2d(3, 2))
     >>> print(oriel.torch.replace_pooling(model))
     1 pooling layer swapped, 1 left
       1: torch.nn.MaxPool2d -> oriel.torch.MaxPool2d
-      2: FractionalMaxPool2d left: windows at random places are not pooling with a fixed step
+      2: LPPool2d left: for this norm_type torch sums x^p, Oriel |x|^p
     >>> print(oriel.torch.replace_pooling(model, back=True))
     1 pooling layer swapped, 0 left
       1: oriel.torch.MaxPool2d -> torch.nn.MaxPool2d

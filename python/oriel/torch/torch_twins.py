@@ -44,8 +44,9 @@ def torch_attributes(layer: nn.Module) -> dict[str, Any] | str:
     attributes = dict(layer.__dict__)
     attributes.pop("_operator", None)  # of torch.jit.script
     template = vars(_example(type(layer).__name__))
-    if layer.nan_policy != "propagate":
-        return f"torch.nn has no nan_policy={layer.nan_policy!r}"
+    nan_policy = getattr(layer, "nan_policy", "propagate")
+    if nan_policy != "propagate":
+        return f"torch.nn has no nan_policy={nan_policy!r}"
     if "padding" in template and not type(layer).__name__.startswith("MaxUnpool"):
         padding = _torch_padding(layer)
         if isinstance(padding, str):
@@ -63,4 +64,4 @@ def torch_attributes(layer: nn.Module) -> dict[str, Any] | str:
 
 def _example(name: str) -> nn.Module:
     """Any layer of that name, for the attributes that it has."""
-    return getattr(nn, name)(2, 2) if name.startswith("LPPool") else getattr(nn, name)(2)
+    return getattr(nn, name)(2, 2) if name.startswith(("LPPool", "FractionalMaxPool")) else getattr(nn, name)(2)
