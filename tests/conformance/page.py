@@ -10,22 +10,29 @@ import torch_differences
 from jax_lists import WINDOWS
 from tally import Tally
 
-PEERS = {"PyTorch": "torch", "JAX": "jax", "flax": "flax", "SciPy": "scipy", "bottleneck": "Bottleneck"}
+PEERS = {
+    "PyTorch": "torch",
+    "JAX": "jax",
+    "flax": "flax",
+    "SciPy": "scipy",
+    "bottleneck": "Bottleneck",
+    "xarray": "xarray",
+    "Dask": "dask",
+}
 
 _REASONS = [reason for reason, _ in (*torch_differences.REASONS, *torch_differences.ACCEPTED)]
 _REASONS += suite_differences.REASONS
 LETTERS = {reason: chr(ord("a") + number) for number, reason in enumerate(_REASONS)}
-SUITES = ("SciPy", "bottleneck")  # parts that are test files
+SUITES = ("SciPy", "bottleneck", "xarray", "Dask")  # parts that are test files
 COLUMNS = "| Test | Run on | Cases | Passed | Known difference | Failed |\n| --- | --- | ---: | ---: | --- | ---: |"
 
 INTRODUCTION = """# Peers' own tests, run with Oriel
 
 PyTorch and JAX test their pooling functions with lists of calls. Here Oriel runs the same calls instead of the peer's
-function, and the results are compared. SciPy's and bottleneck's test files run as they are, with Oriel's functions under
-the peer's names. The program is in `tests/conformance`; `make test` runs all of it and fails on
-any difference that has no reason below, and if a number of cases differs from this page. (The number of known
-differences depends on the processor, as PyTorch's rounding does.) After a change, write the page
-again:
+function, and the results are compared. The test files of SciPy, bottleneck, xarray and Dask run as they are, with Oriel's
+functions under the peer's names. The program is in `tests/conformance`; `make test` runs all of it and fails on any
+difference that has no reason below, and if a number of cases differs from this page. (The number of known differences
+depends on the processor, as PyTorch's rounding does.) After a change, write the page again:
 
 ```sh
 .venv/bin/python tests/conformance/run.py --write
@@ -50,8 +57,7 @@ are compared; also dtypes, shapes and, except for second gradients, strides.
   compared with that of PyTorch for an input padded beforehand, or must be empty.
 - A module must print its name (after `oriel.torch.`), keep `training`, have no state, and return the same after pickling and `double()`.
 
-`fractional_max_pool2d` and `fractional_max_pool3d` (and their modules) are not run: Oriel has no pools over random
-windows.
+The windows of fractional pools are those of the samples' own random numbers, or of the same seed for both.
 """
 
 JAX = f"""## JAX and flax
@@ -72,18 +78,29 @@ all of them run), `lax_autodiff_test.py`, and the pools of `batching_test.py`, `
 """
 
 
-SCIENCE = """## SciPy and bottleneck
+SCIENCE = """## SciPy, bottleneck, xarray and Dask
 
-`scipy/ndimage/tests/test_filters.py` and `test_morphology.py`, and `bottleneck/tests/move_test.py`, run by pytest after
-every function of `oriel.ndimage` and `oriel.bottleneck` has taken the place of SciPy's and bottleneck's. Counted are the
-tests in which one of them was called, a row for all tests of a name before its number. "Handed on" are tests with a call
-that Oriel leaves to SciPy: functions that are no pools, structures that are not flat, complex arrays.
+Pytest runs these files after every function or method of Oriel has taken the place of the peer's:
 
-A test of errors that fails is run once more with `pytest.raises` taking ValueError, TypeError and RuntimeError for each
-other, if the text begins with the name of Oriel's function. The other known differences are named test by test in
+- `scipy/ndimage/tests/test_filters.py` and `test_morphology.py` with `oriel.ndimage`;
+- `bottleneck/tests/move_test.py` with `oriel.bottleneck`;
+- `xarray/tests/test_coarsen.py` and `test_rolling.py` with the accessor of `oriel.xarray` as `coarsen` and `rolling` of
+  DataArray and Dataset;
+- those of `dask/array/tests` that have `coarsen` (`test_routines.py`, `test_chunk.py`, `test_rechunk.py`,
+  `test_optimization.py`) with `oriel.dask.coarsen`. `test_overlap.py` is about `map_overlap`, which has no counterpart.
+
+Counted are the tests in which one of them was called, a row for all tests of a name before its number. "Handed on" are
+tests with a call that Oriel leaves to the peer: functions that are no pools, structures that are not flat, complex arrays;
+of xarray the windows themselves (`construct`, iteration), other functions for `reduce`, and dates.
+
+A test of errors that fails is run once more with `pytest.raises` taking ValueError, TypeError, KeyError and RuntimeError
+for each other, if the text begins with the name of Oriel's function. In that run `pytest.warns` takes the TypeError of an
+argument that xarray warns of for the warning. The other known differences are named test by test in
 `tests/conformance/suite_differences.py`.
 
 scikit-image's tests are not in its wheel. `suite_run.scikit_image(FOLDER)` runs them from its source.
+`suite_run.NUMBAGG` runs `numbagg/test/test_moving.py`, if Numba is installed, with `move_mean`, `move_sum`, `move_std` and
+`move_var` of `oriel.bottleneck`: of numbagg 0.9.6 42 of 43 tests pass, and one asks for another text of an error.
 """
 
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs PyTorch's, JAX's, SciPy's and bottleneck's own tests with Oriel's functions and prints what came out."""
+"""Runs the tests of PyTorch, JAX, SciPy, bottleneck, xarray and Dask with Oriel's functions; prints what came out."""
 
 from __future__ import annotations
 

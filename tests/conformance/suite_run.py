@@ -1,4 +1,6 @@
-"""Test files that SciPy and bottleneck ship, run with Oriel's functions; those of scikit-image from its source."""
+"""Test files that SciPy, bottleneck, xarray, Dask and numbagg ship, run with Oriel's functions; those of scikit-image
+from its source.
+"""
 
 from __future__ import annotations
 
@@ -24,6 +26,7 @@ class Suite:
     part: str  # of the page
     tests: tuple[str, ...]
     replaced: str
+    select: str = ""  # pytest's -k
     by_path: bool = False
 
 
@@ -32,7 +35,19 @@ SCIPY = Suite(
     ("scipy.ndimage.tests.test_filters", "scipy.ndimage.tests.test_morphology"),
     "scipy.ndimage=oriel.ndimage",
 )
+XARRAY = Suite(
+    "xarray",
+    ("xarray.tests.test_coarsen", "xarray.tests.test_rolling"),
+    "xarray:DataArray=xarray_methods:Methods,xarray:Dataset=xarray_methods:Methods",
+)
+DASK = Suite(
+    "Dask: dask.array",
+    tuple(f"dask.array.tests.test_{file}" for file in ("routines", "chunk", "rechunk", "optimization")),
+    "dask.array=oriel.dask,dask.array.routines=oriel.dask,dask.array.chunk=dask_functions",
+    "coarsen or gh3937 or non_perfect",  # the only ones with a function of Oriel's
+)
 BOTTLENECK = Suite("bottleneck", ("bottleneck.tests.move_test",), "bottleneck=oriel.bottleneck")
+NUMBAGG = Suite("numbagg", ("numbagg.test.test_moving",), "numbagg=numbagg_functions")  # needs Numba: run by hand
 SCIKIT_IMAGE_FILES = (
     "measure/test_block.py",
     "filters/rank/test_rank.py",
@@ -49,7 +64,7 @@ def scikit_image(folder: str) -> Suite:
         "scikit-image",
         tuple(str(Path(folder, file)) for file in SCIKIT_IMAGE_FILES),
         ",".join(f"skimage.{module}=oriel.skimage.{module}" for module in modules),
-        True,
+        by_path=True,
     )
 
 
@@ -59,7 +74,7 @@ def outcomes(suite: Suite) -> list[dict[str, str]]:
         results = Path(folder, "outcomes.json")
         path = os.pathsep.join(filter(None, (str(HERE), os.environ.get("PYTHONPATH"))))
         command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "suite_plugin"]
-        command += [*([] if suite.by_path else ["--pyargs"]), *suite.tests]
+        command += ["-k", suite.select, *([] if suite.by_path else ["--pyargs"]), *suite.tests]
         done = subprocess.run(
             command,
             cwd=folder,

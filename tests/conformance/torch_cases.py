@@ -6,20 +6,20 @@ import inspect
 import random
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 import torch
-from torch.testing._internal.common_methods_invocations import op_db
+from torch.testing._internal.common_methods_invocations import op_db, wrapper_set_seed
 from torch.testing._internal.common_modules import module_db
 
 import oriel
 import oriel.torch
 
 SEED = 1
-NOT_OFFERED = ("fractional_max_pool2d", "fractional_max_pool3d")
-POOLS = [info for info in op_db if "pool" in info.name and not info.name.endswith(NOT_OFFERED)]
-MODULES = [info for info in module_db if "Pool" in info.name and "Fractional" not in info.name]
+POOLS = [info for info in op_db if "pool" in info.name]
+MODULES = [info for info in module_db if "Pool" in info.name]
 FLOATS = (torch.float64, torch.float32, torch.float16, torch.bfloat16)
 NARROW = (torch.float16, torch.bfloat16)
 
@@ -110,6 +110,8 @@ def max_pool2d_backward(
 def oriel_function(name: str) -> Function:
     """Oriel's function in the place of the operator of that name."""
     name = name.partition(" ")[0]
+    if name.startswith("fractional"):  # PyTorch's samples call its function so, with windows from one seed
+        return partial(wrapper_set_seed, getattr(oriel.torch, name))
     return max_pool2d_backward if name == "max_pool2d_with_indices_backward" else getattr(oriel.torch, name)
 
 
@@ -165,9 +167,9 @@ def module_name(info: Any) -> str:
 
 def _built(info: Any, offered: Callable[[str], Function], item: Any, training: bool) -> ModuleCase:
     name, how, call = module_name(info), item.constructor_input, item.forward_input
-    theirs = info.module_cls(*how.args, **how.kwargs).train(training)
-    ours = offered(name)(*how.args, **how.kwargs).train(training)
     x, *args = call.args
+    theirs = info.module_cls(*how.args, **how.kwargs).train(training).to(x.dtype)  # samples of windows, too
+    ours = offered(name)(*how.args, **how.kwargs).train(training).to(x.dtype)
     return ModuleCase(theirs, ours, Case(name, theirs, ours, x, tuple(args), dict(call.kwargs)))
 
 

@@ -105,6 +105,7 @@ def random_options(rng, op, x, kernel):
         footprint = rng.random(kernel) < 0.7
         footprint.flat[int(rng.integers(0, footprint.size))] = True
         call["footprint"] = rules["footprint"] = footprint
+        taps = int(footprint.sum())
     if rng.random() < 0.4:
         mask = rng.random(x.shape) < 0.7
         call["mask"], rules["mask"] = mask if rng.random() < 0.5 else mask.astype(np.uint8) * 3, mask
