@@ -61,10 +61,6 @@ ENGINE_DTYPES = frozenset(
     "float64 float32 float16 bfloat16 int8 int16 int32 int64 uint8 uint16 uint32 uint64 bool".split()
 )
 _FUNCTIONS = {"sum": np.sum, "mean": np.mean, "max": np.max, "min": np.min}
-# Bytes of converted input that exist at one time: they stay in a core's cache.
-_SLAB_BYTES = 1 << 20
-# Blocks of at most so many elements: sums into a wider type are faster than sums of parts that were converted to it.
-_MOST_WIDENED = 16
 
 
 def block_reduce(
@@ -114,11 +110,10 @@ def block_reduce(
     -----
     Nothing is padded: partial blocks are reduced as they are (S2) and `cval` is combined with them. To leave absent
     elements out of the result of a partial block, use ``edge="partial"``. Sums and means of integers are exact,
-    except that 64-bit sums wrap as NumPy's do. If a sum might not fit the image's dtype and blocks have more than 16
-    elements, parts of at most 1 MiB at a time are converted to the narrowest type that can hold it. Medians are the
-    mean of the two elements in the middle; variances are exact for integers. There are no warnings about blocks without
-    a number, of which nanmean and its kind give NaN, and nansum 0. Floating sums are added in
-    the order of S8, NumPy's in a different order: they agree within rounding.
+    except that 64-bit sums wrap as NumPy's do; nothing is converted before it is added. Medians are the mean of the two
+    elements in the middle; variances are exact for integers. There are no warnings about blocks without a number, of
+    which nanmean and its kind give NaN, and nansum 0. Floating sums are added in the order of S8, NumPy's in a
+    different order: they agree within rounding.
 
     Examples
     --------
@@ -346,14 +341,10 @@ def _means(image: NDArray[Any], block: tuple[int, ...], missing: tuple[int, ...]
     total = math.prod(block)
     if image.dtype.kind not in "iub":
         y = _core.forward(_pool("avg", block, missing), image, None)  # padding counts in the divisor: a mean with zeros
-    elif image.dtype.itemsize < 8 and total <= _MOST_WIDENED and not fill:
-        return _core.statistic(_pool("avg", block, missing), {"dtype": "float64"}, image)
-    elif image.dtype.itemsize < 8:
+    elif image.dtype.itemsize < 8 and fill:
         return _sums(image, block, missing, fill) / total  # an exact sum, divided once
     else:
-        # A 64-bit sum might wrap, so the means are those of doubles, as NumPy's are.
-        y = np.empty([-(-n // k) for n, k in zip(image.shape, block)])
-        _by_slabs(_pool("avg", block, missing), image, np.float64, block, missing, y)
+        y = _core.statistic(_pool("avg", block, missing), {"dtype": "float64"}, image)
     if fill:
         for part, absent in _partial_blocks(y, block, missing):
             part += (absent * (np.float64(fill) / total)).astype(y.dtype)
@@ -365,30 +356,7 @@ def _integer_sums(image: NDArray[Any], block: tuple[int, ...], missing: tuple[in
     result = np.dtype(np.uint64 if image.dtype.kind == "u" else np.int64)
     if image.dtype.kind == "b":
         image = image.view(np.uint8)
-        lowest, highest = 0, math.prod(block)
-    else:
-        lowest, highest = (int(v) * math.prod(block) for v in (np.iinfo(image.dtype).min, np.iinfo(image.dtype).max))
-    bits = [b for b in (8, 16, 32, 64) if b >= image.dtype.itemsize * 8]
-    types = [np.dtype(f"{image.dtype.kind}{b // 8}") for b in bits]
-    wide = next((t for t in types if np.iinfo(t).min <= lowest and highest <= np.iinfo(t).max), types[-1])
     pool = _pool("sum", block, missing)
-    if image.dtype.itemsize < 8 and highest > 255 and math.prod(block) <= _MOST_WIDENED:
-        return _core.statistic(pool, {"dtype": result.name}, image)
-    if wide == image.dtype:
-        return _core.forward(pool, image, None).astype(result, copy=False)
-    y = np.empty([-(-n // k) for n, k in zip(image.shape, block)], wide)
-    _by_slabs(pool, image, wide, block, missing, y)
-    return y.astype(result, copy=False)
-
-
-def _by_slabs(
-    pool: _core.Pool, image: NDArray[Any], dtype: Any, block: tuple[int, ...], missing: tuple[int, ...], y: NDArray[Any]
-) -> None:
-    """Pool a converted copy of a few rows of blocks at a time."""
-    row = block[0] * math.prod(image.shape[1:]) * np.dtype(dtype).itemsize
-    rows = max(_SLAB_BYTES // max(row, 1), 1)
-    whole = _pool(pool.op, block, (0, *missing[1:])) if missing[0] else pool  # for slabs before the last
-    for start in range(0, y.shape[0], rows):
-        slab = image[start * block[0] : (start + rows) * block[0]].astype(dtype)
-        last = start + rows >= y.shape[0]
-        _core.forward(pool if last else whole, slab, y[start : start + rows])
+    if image.dtype == result:
+        return _core.forward(pool, image, None)
+    return _core.statistic(pool, {"dtype": result.name}, image)

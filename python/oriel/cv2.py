@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from oriel import ndimage
+from oriel.edges import Window, checked_input, output_array, write_statistic
 from oriel.others import attribute_of
 
 __all__ = ["medianBlur"]
@@ -44,7 +44,11 @@ def medianBlur(src: ArrayLike, ksize: int, dst: NDArray[Any] | None = None) -> N
     image = np.asarray(src)
     if image.ndim not in (2, 3):
         raise ValueError(f"medianBlur: src must have 2 or 3 axes, but has shape {image.shape}")
-    return ndimage.median_filter(image, k, mode="nearest", output=dst, axes=(0, 1))
+    x = checked_input("medianBlur", image)
+    result = output_array("medianBlur", dst, x)
+    windows = [Window(axis, k // 2, k // 2, "nearest") for axis in (0, 1)] if k > 1 else []
+    write_statistic("quantile", {"rank": k * k // 2}, x, result, windows, 0)
+    return result
 
 
 def __getattr__(name: str) -> Any:

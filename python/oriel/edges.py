@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import operator
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
@@ -48,8 +49,9 @@ _MODES = {
     "grid-constant": "constant",
 }
 
-# Elements of an array that is rather padded as a whole, as nine calls of the engine would take longer than copying it.
-_SMALL = 1 << 15
+# Bytes with its borders of an array that is rather copied as a whole: of 512x512 bytes nine calls of the engine for its
+# parts took 40 us longer, the copy takes 5 us.
+_SMALL = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -210,11 +212,14 @@ def filter_parts(
     if not filled:
         yield x, y
         return
+    if math.prod(padded_shape(x, filled)) * x.itemsize <= _SMALL:
+        yield padded(x, filled, edge), y
+        return
     window, *others = filled
     axis, n = window.axis, x.shape[window.axis]
     low = min(window.before, n)
     high = max(n - window.after, low)
-    for begin, end in ((0, n),) if x.size <= _SMALL else ((0, low), (low, high), (high, n)):
+    for begin, end in ((0, low), (low, high), (high, n)):
         if begin == end:
             continue
         if window.before <= begin and end + window.after <= n:
@@ -227,6 +232,37 @@ def filter_parts(
             else:
                 x_part = x.take(at, axis)
         yield from filter_parts(x_part, y[along(axis, slice(begin, end))], others, edge)
+
+
+def padded_shape(x: NDArray[Any], windows: list[Window]) -> list[int]:
+    """The extents of x and what lies beyond its edges in windows."""
+    shape = list(x.shape)
+    for window in windows:
+        shape[window.axis] += window.before + window.after
+    return shape
+
+
+def padded(x: NDArray[Any], windows: list[Window], edge: Any) -> NDArray[Any]:
+    """x and the values beyond its edges: axis by axis, so that corners come from borders that are there already."""
+    result = np.empty(padded_shape(x, windows), x.dtype)
+    inner = [slice(None)] * x.ndim
+    for window in windows:
+        inner[window.axis] = slice(window.before, window.before + x.shape[window.axis])
+    result[tuple(inner)] = x
+    for window in windows:
+        axis, before, n = window.axis, window.before, x.shape[window.axis]
+        for begin, end in ((-before, 0), (n, n + window.after)):
+            if begin == end:
+                continue
+            border = result[along(axis, slice(before + begin, before + end))]
+            if window.mode == "constant":
+                border[...] = edge
+            elif window.mode == "nearest":
+                first = before if begin < 0 else before + n - 1
+                border[...] = result[along(axis, slice(first, first + 1))]
+            else:
+                border[...] = result.take(window.places(begin, end, n) + before, axis)
+    return result
 
 
 def along(axis: int, place: Any) -> tuple[Any, ...]:
@@ -289,8 +325,8 @@ def write_statistic(
     pool = _core.Pool(
         op, kernel, [1] * len(kernel), 0, 1, None, [w.axis for w in ordered] or [0], False, True, None, None, omit
     )
-    wanted = dtype or x.dtype.name
-    direct = result.dtype.name == wanted and result.dtype.isnative and not np.may_share_memory(x, result)
+    same = result.dtype == x.dtype if dtype is None else result.dtype.name == dtype and result.dtype.isnative
+    direct = same and not np.may_share_memory(x, result)
     y = result if direct else np.empty(result.shape, x.dtype if dtype is None else dtype)
     for x_part, y_part in [(x, y)] if whole else filter_parts(x, y, windows, edge):
         _core.statistic(pool, given, x_part, None, None, y_part)

@@ -44,17 +44,20 @@ GROUPS = {
     ),
     "oriel.torch": (
         ("Whole models", r"replace_pooling|PoolingReport|decompositions"),
+        ("Which elements count", r"ValidTaps"),
         ("Layers", r"[A-Z].*"),
-        ("Functions over the last one, two or three axes", r".*[123]d"),
+        ("Functions over the last one, two or three axes", r".*[123]d(_with_indices)?"),
         ("Functions over any axes", r".*"),
     ),
     "oriel.jax": (
-        ("Functions", r"[a-z].*"),
+        ("Functions", r"(?!(lse|median|quantile|soft|std|var)_)[a-z].*"),
+        ("Order, variance and exponentials of valid elements", r"[a-z].*|ValidTaps"),
         ("Layers", r"[A-Z][a-z].*"),
         ("Export", r"EXPORTED_CALLS"),
     ),
     "oriel.keras": (
         ("Pools", r"(Average|Lp|Max|Min|Sum)Pooling\dD"),
+        ("Order, variance and exponentials", r"(LSE|Median|Soft|Std|Var)Pooling\dD"),
         ("Adaptive pools", r"Adaptive.*"),
         ("Global pools", r"Global.*Pooling\dD"),
     ),
