@@ -22,6 +22,8 @@ DTYPES = {
     "i16": np.int16,
     "i32": np.int32,
     "i64": np.int64,
+    "u32": np.uint32,
+    "u64": np.uint64,
 }
 
 
