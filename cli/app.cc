@@ -175,7 +175,7 @@ void add_explain(CLI::App& app, Typed& t) {
   explain
       .add_option(
           "--input", c.input,
-          "array of the input's dtype and shape: taps that are nodata or NaN are not valid, and the result is told")
+          "array of the input's dtype and shape: taps that are nodata or NaN are not valid, and the result is printed")
       ->type_name("FILE");
   explain
       .add_option("--ranks", t.explain_ranks,

@@ -2,10 +2,10 @@
 #include <cmath>
 #include <cstring>
 
+#include "real_functions.h"
 #include "reference/geometry.h"
 #include "reference/numbers.h"
 #include "reference/taps.h"
-#include "real_functions.h"
 
 namespace oriel::reference {
 namespace {

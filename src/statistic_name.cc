@@ -122,8 +122,8 @@ std::optional<Footprint> named_footprint(std::string_view word) {
   constexpr index_t kMost = 1 << 20;  // so that what follows does not overflow
   const auto radius = [&](std::size_t letters) {
     const index_t r = integer_of(word.substr(letters), word);
-    check_box(2 * std::clamp(r, index_t{0}, kMost) + 1, word.starts_with("ball") || word.starts_with("oct") ? 3 : 2,
-              word);
+    check_box(2 * std::clamp(r, index_t{0}, kMost) + 1,
+              word.starts_with("ball") || word.starts_with("octahedron") ? 3 : 2, word);
     return r;
   };
   const auto is = [&](std::string_view name) {

@@ -175,7 +175,7 @@ def test_names_with_indices(ndim):
     (lambda x: ot.fractional_max_pool2d(x, (1, 2, 3), 4), "fractional_max_pool2d: kernel_size must be a number or 2 numbers, but is (1, 2, 3)"),
     (lambda x: ot.fractional_max_pool3d(x, 2, 2), "fractional_max_pool3d: the input must have 4 axes (channels and 3 pooled axes) or 5 (with a batch), but has 3"),
     (lambda x: ot.fractional_max_pool2d(x.long(), 2, 2), "fractional_max_pool2d: the input must have a floating dtype, but has torch.int64"),
-    (lambda x: ot.fractional_max_pool2d(x, 2, 2, _random_samples=torch.rand(1, 3, 2)), "fractional_max_pool2d: _random_samples must have the shape (1, 2, 2), but has (1, 3, 2)"),
+    (lambda x: ot.fractional_max_pool2d(x, 2, 2, _random_samples=torch.rand(1, 3, 2)), "fractional_max_pool2d: _random_samples must have the shape (1, 2, 2), or more rows, but has (1, 3, 2)"),
     (lambda x: ot.FractionalMaxPool2d(2), "FractionalMaxPool2d: output_size or output_ratio must be given, one of them"),
 ])
 def test_errors(call, text):

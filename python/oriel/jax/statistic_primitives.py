@@ -65,8 +65,7 @@ for _primitive in (statistic_p, statistic_backward_p):
 
 
 @functools.partial(jax.custom_vjp, nondiff_argnums=(1,))
-def statistic_pool(x: jax.Array, spec: PoolSpec) -> jax.Array:
-    """The pool of x that `spec` describes, with a gradient."""
+def _statistic_pool(x: jax.Array, spec: PoolSpec) -> jax.Array:
     return statistic_p.bind(x, spec=spec)
 
 
@@ -80,4 +79,9 @@ def _backward(spec: PoolSpec, x: jax.Array, dy: jax.Array) -> tuple[jax.Array | 
     return (statistic_backward_p.bind(*varying_alike(x, dy), spec=spec),)
 
 
-statistic_pool.defvjp(_forward, _backward)
+_statistic_pool.defvjp(_forward, _backward)
+
+
+def statistic_pool(x: jax.Array, spec: PoolSpec) -> jax.Array:
+    """The pool of x that `spec` describes, with a gradient."""
+    return _statistic_pool(x, spec)

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from oriel.bands import through_bands
 from oriel.edges import Modes, WholeNumbers, filtered_axes, per_axis, whole_number, window_shape
 from oriel.filters import extremum_filter
 from oriel.others import function_of
@@ -93,48 +92,20 @@ def grey_dilation(input: ArrayLike, size: WholeNumbers | None = None, footprint:
     return extremum_filter(name, "max", input, size, footprint, output, mode, cval, shifts, axes)
 
 
-def _rows_of_window(x: NDArray[Any], size: Any, footprint: Any, mode: Any, axes: Any) -> int | None:
-    """The window's extent along the first axis; None if what is read may be farther away."""
-    if axes is not None or not isinstance(mode, str) or "wrap" in mode or (size is None) == (footprint is None):
-        return None
-    if footprint is not None:
-        taps = np.asarray(footprint)
-        return taps.shape[0] if taps.ndim == x.ndim else None
-    extents = [size] * x.ndim if isinstance(size, (int, np.integer)) else size
-    if not isinstance(extents, (list, tuple)) or not all(isinstance(k, (int, np.integer)) for k in extents):
-        return None
-    return int(extents[0]) if len(extents) == x.ndim and extents[0] > 0 else None
-
-
-def _one_after_another(filters: Any, input: Any, size: Any, footprint: Any, structure: Any, output: Any, mode: Any,
-                       cval: Any, origin: Any, axes: Any) -> NDArray[Any]:
-    """The second filter's result of the first one's."""
-    def apply(function: Any, x: Any, to: Any) -> NDArray[Any]:
-        return function(x, size, footprint, structure, to, mode, cval, origin, axes=axes)
-
-    x = np.asarray(input)
-    plain = structure is None and type(input) is np.ndarray and x.ndim > 0
-    reach = _rows_of_window(x, size, footprint, mode, axes) if plain else None
-    whole = output is None or (isinstance(output, np.ndarray) and output.dtype == x.dtype and output.shape == x.shape)
-    if reach is None or not whole or not x.dtype.isnative:
-        return apply(filters[1], apply(filters[0], input, None), output)
-    return through_bands(x, [(lambda band, f=f: apply(f, band, None), reach) for f in filters], output)
-
-
 def grey_opening(input: ArrayLike, size: WholeNumbers | None = None, footprint: ArrayLike | None = None,
                  structure: ArrayLike | None = None, output: Any = None, mode: Modes = "reflect", cval: float = 0.0,
                  origin: WholeNumbers = 0, *, axes: Any = None) -> NDArray[Any]:
-    """An erosion, then a dilation, as `scipy.ndimage.grey_opening`, in one pass over large arrays. See `grey_erosion`."""
-    return _one_after_another((grey_erosion, grey_dilation), input, size, footprint, structure, output, mode, cval, origin,
-                              axes)
+    """An erosion, then a dilation, as `scipy.ndimage.grey_opening`. See `grey_erosion`."""
+    eroded = grey_erosion(input, size, footprint, structure, None, mode, cval, origin, axes=axes)
+    return grey_dilation(eroded, size, footprint, structure, output, mode, cval, origin, axes=axes)
 
 
 def grey_closing(input: ArrayLike, size: WholeNumbers | None = None, footprint: ArrayLike | None = None,
                  structure: ArrayLike | None = None, output: Any = None, mode: Modes = "reflect", cval: float = 0.0,
                  origin: WholeNumbers = 0, *, axes: Any = None) -> NDArray[Any]:
-    """A dilation, then an erosion, as `scipy.ndimage.grey_closing`, in one pass over large arrays. See `grey_erosion`."""
-    return _one_after_another((grey_dilation, grey_erosion), input, size, footprint, structure, output, mode, cval, origin,
-                              axes)
+    """A dilation, then an erosion, as `scipy.ndimage.grey_closing`. See `grey_erosion`."""
+    dilated = grey_dilation(input, size, footprint, structure, None, mode, cval, origin, axes=axes)
+    return grey_erosion(dilated, size, footprint, structure, output, mode, cval, origin, axes=axes)
 
 
 def _difference(a: NDArray[Any], b: NDArray[Any], output: Any) -> NDArray[Any]:

@@ -20,7 +20,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from oriel.array_types import Op
-from oriel.bands import through_bands
 from oriel.filters import extremum_filter
 from oriel.others import attribute_of
 from oriel.skimage.shapes import ball, diamond, disk, ellipse, octagon, octahedron
@@ -104,27 +103,6 @@ def _applied(name: str, op: Op, x: NDArray[Any], steps: list[_Step], out: NDArra
     return out
 
 
-def _one_after_another(name: str, ops: tuple[Op, Op], image: ArrayLike, footprint: Any, out: NDArray[Any] | None,
-                       mode: str, cval: float) -> NDArray[Any]:
-    """The second operation, by mirrored footprints, of the first one; large images in one pass over bands."""
-    x = np.asarray(image)
-    steps = _steps(name, footprint, x.ndim)
-
-    def apply(op: Op, band: NDArray[Any], step: _Step) -> NDArray[Any]:
-        return _applied(name, op, band, [step], None, mode, cval)
-
-    all_steps = [(ops[0], step) for step in steps] + [(ops[1], step.mirrored()) for step in steps]
-    if mode == "wrap" or x.ndim == 0 or (out is not None and (out.dtype != x.dtype or out.shape != x.shape)):
-        for op, step in all_steps:
-            x = apply(op, x, step)
-        if out is None:
-            return x
-        out[...] = x
-        return out
-    filters = [(lambda band, op=op, step=step: apply(op, band, step), step.taps.shape[0]) for op, step in all_steps]
-    return through_bands(x, filters, out)
-
-
 def erosion(image: ArrayLike, footprint: Any = None, out: NDArray[Any] | None = None, *, mode: str = "reflect",
             cval: float = 0.0) -> NDArray[Any]:
     """The smallest pixel under the footprint, as `skimage.morphology.erosion`.
@@ -164,13 +142,19 @@ def dilation(image: ArrayLike, footprint: Any = None, out: NDArray[Any] | None =
 def opening(image: ArrayLike, footprint: Any = None, out: NDArray[Any] | None = None, *, mode: str = "reflect",
             cval: float = 0.0) -> NDArray[Any]:
     """An erosion, then a dilation by the mirrored footprint, as `skimage.morphology.opening`. See `erosion`."""
-    return _one_after_another("opening", ("min", "max"), image, footprint, out, mode, cval)
+    x = np.asarray(image)
+    steps = _steps("opening", footprint, x.ndim)
+    eroded = _applied("opening", "min", x, steps, None, mode, cval)
+    return _applied("opening", "max", eroded, [step.mirrored() for step in steps], out, mode, cval)
 
 
 def closing(image: ArrayLike, footprint: Any = None, out: NDArray[Any] | None = None, *, mode: str = "reflect",
             cval: float = 0.0) -> NDArray[Any]:
     """A dilation, then an erosion by the mirrored footprint, as `skimage.morphology.closing`. See `erosion`."""
-    return _one_after_another("closing", ("max", "min"), image, footprint, out, mode, cval)
+    x = np.asarray(image)
+    steps = _steps("closing", footprint, x.ndim)
+    dilated = _applied("closing", "max", x, steps, None, mode, cval)
+    return _applied("closing", "min", dilated, [step.mirrored() for step in steps], out, mode, cval)
 
 
 def _difference(a: NDArray[Any], b: NDArray[Any], out: NDArray[Any] | None) -> NDArray[Any]:

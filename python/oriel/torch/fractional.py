@@ -123,9 +123,10 @@ def fractional_windows(input: Tensor, kernel_size: Any, output_size: Any, output
     channels = input.shape[-ndim - 1]
     if samples is None:
         samples = torch.rand(batch, channels, ndim, dtype=input.dtype, device=input.device)
-    if tuple(samples.shape) != (batch, channels, ndim):
-        raise ValueError(f"{function}: _random_samples must have the shape {(batch, channels, ndim)}, but has "
-                         f"{tuple(samples.shape)}")
+    if samples.dim() != 3 or samples.shape[0] < batch or tuple(samples.shape[1:]) != (channels, ndim):
+        raise ValueError(f"{function}: _random_samples must have the shape {(batch, channels, ndim)}, or more rows, but "
+                         f"has {tuple(samples.shape)}")
+    samples = samples[:batch]  # PyTorch leaves out further rows, too
     if samples.dtype != input.dtype:
         raise TypeError(f"{function}: _random_samples must have the input's dtype {input.dtype}, but have "
                         f"{samples.dtype}")
@@ -154,7 +155,7 @@ def fractional_max_pool2d(input: Tensor, kernel_size: int | tuple[int, int],
         The extents of the result, or their ratio to those of the input; one of them.
     return_indices : bool
         Also return the index of each maximum in its plane.
-    _random_samples : Tensor of shape (N, C, 2), optional
+    _random_samples : Tensor of shape (N, C, 2) or with more rows, optional
         Numbers in 0 to 1 from which the steps of each plane follow; by default those of `torch.rand`.
 
     Examples
@@ -197,7 +198,7 @@ def fractional_max_pool3d_with_indices(input: Tensor, kernel_size: int | tuple[i
 
 
 class _FractionalMaxPool(nn.Module):
-    _ndim = 0
+    _ndim: int = 0
 
     def __init__(self, kernel_size: Any, output_size: Any = None, output_ratio: Any = None,
                  return_indices: bool = False, _random_samples: Tensor | None = None) -> None:
@@ -205,12 +206,13 @@ class _FractionalMaxPool(nn.Module):
         if (output_size is None) == (output_ratio is None):
             raise ValueError(f"{type(self).__name__}: output_size or output_ratio must be given, one of them")
         function = type(self).__name__
-        self.kernel_size = _per_axis(function, "kernel_size", kernel_size, self._ndim)
-        self.return_indices = return_indices
+        self.kernel_size: tuple[Any, ...] = _per_axis(function, "kernel_size", kernel_size, self._ndim)
+        self.return_indices: bool = return_indices
         self.register_buffer("_random_samples", _random_samples)
-        self.output_size = None if output_size is None else _per_axis(function, "output_size", output_size, self._ndim)
-        self.output_ratio = None if output_ratio is None else _per_axis(function, "output_ratio", output_ratio,
-                                                                        self._ndim)
+        self.output_size: tuple[Any, ...] | None = (
+            None if output_size is None else _per_axis(function, "output_size", output_size, self._ndim))
+        self.output_ratio: tuple[Any, ...] | None = (
+            None if output_ratio is None else _per_axis(function, "output_ratio", output_ratio, self._ndim))
         if self.output_ratio is not None and not all(0 < ratio < 1 for ratio in self.output_ratio):
             raise ValueError(f"{function}: output_ratio must be between 0 and 1, but is {output_ratio!r}")
 
@@ -221,8 +223,7 @@ class _FractionalMaxPool(nn.Module):
                                   samples, self._ndim)
 
     def __prepare_scriptable__(self) -> nn.Module:
-        """Called by `torch.jit.script`, which compiles PyTorch's layer in the place of this one: the results are equal.
-        """
+        """Called by `torch.jit.script`, which compiles PyTorch's layer instead of this one: results are equal."""
         twin = getattr(nn, f"FractionalMaxPool{self._ndim}d")
         layer = twin(self.kernel_size, self.output_size, self.output_ratio, self.return_indices, self._random_samples)
         return layer.train(self.training)

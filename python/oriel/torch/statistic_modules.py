@@ -6,7 +6,7 @@ TorchScript reads the annotations of `forward`, so there is no `from __future__ 
 what it compiles, masks and weights must have as many axes as the input.
 """
 
-from typing import Any, Optional
+from typing import TYPE_CHECKING, Any, Optional
 
 import torch
 from torch import Tensor, nn
@@ -41,8 +41,15 @@ __all__ = [
 class _StatisticPool(nn.Module):
     """Base of all layers: the arguments that they have in common."""
 
-    _ndim = 0
-    _op = ""
+    if TYPE_CHECKING:
+        kernel_size: Ints
+        stride: Ints
+        padding: Padding
+        dilation: Ints
+        footprint: Any
+
+    _ndim: int = 0
+    _op: str = ""
     _own: tuple[str, ...] = ()  # the names of further arguments
 
     def __init__(self, kernel_size: Ints, stride: Ints | None = None, padding: Padding = 0, dilation: Ints = 1,
@@ -53,12 +60,12 @@ class _StatisticPool(nn.Module):
         self.stride = stride if stride is not None else kernel_size
         self.padding = padding
         self.dilation = dilation
-        self.ceil_mode = ceil_mode
+        self.ceil_mode: bool = ceil_mode
         self.footprint = footprint
         self.nan_policy: NanPolicy = nan_policy
-        self.min_count = min_count
-        self.min_fraction = min_fraction
-        self.fill = fill
+        self.min_count: int = min_count
+        self.min_fraction: float = min_fraction
+        self.fill: float | None = fill
 
     def _options(self) -> dict[str, Any]:
         """Keywords of `pool_windows` that the op has."""
@@ -77,8 +84,8 @@ class _StatisticPool(nn.Module):
         own = {"q": (0.5,), "method": "lower", "ddof": 0, "sharpness": 1.0, "is_sum": False, **self._options()}
         pool = (self._op, self.kernel_size, self.stride, self.padding, self.dilation, None, None, self.ceil_mode, True,
                 None, None, omits_nan(self.nan_policy), self._ndim)
-        self._operator = statistic_arguments(self._ndim + 2, pool, self._valid(), **own)
-        self._alone = self._is_alone()
+        self._operator: Any = statistic_arguments(self._ndim + 2, pool, self._valid(), **own)
+        self._alone: bool = self._is_alone()
         return self
 
     def _run(self, input: Tensor, mask: Tensor | None, weights: Tensor | None) -> Tensor:
@@ -111,8 +118,8 @@ class _StatisticPool(nn.Module):
 
 
 class _MedianPool(_StatisticPool):
-    _op = "median"
-    _own = ("method",)
+    _op: str = "median"
+    _own: tuple[str, ...] = ("method",)
 
     def __init__(self, kernel_size: Ints, stride: Ints | None = None, padding: Padding = 0, dilation: Ints = 1,
                  ceil_mode: bool = False, *, method: Method = "lower", **valid: Any) -> None:
@@ -124,13 +131,13 @@ class _MedianPool(_StatisticPool):
 
 
 class _QuantilePool(_StatisticPool):
-    _op = "quantile"
-    _own = ("q", "method")
+    _op: str = "quantile"
+    _own: tuple[str, ...] = ("q", "method")
 
     def __init__(self, q: Any, kernel_size: Ints, stride: Ints | None = None, padding: Padding = 0, dilation: Ints = 1,
                  ceil_mode: bool = False, *, method: Method = "lower", **valid: Any) -> None:
         super().__init__(kernel_size, stride, padding, dilation, ceil_mode, **valid)
-        self.q = q
+        self.q: Any = q
         self.method: Method = method
 
     def _options(self) -> dict[str, Any]:
@@ -141,26 +148,26 @@ class _QuantilePool(_StatisticPool):
 
 
 class _SpreadPool(_StatisticPool):
-    _own = ("ddof",)
+    _own: tuple[str, ...] = ("ddof",)
 
     def __init__(self, kernel_size: Ints, stride: Ints | None = None, padding: Padding = 0, dilation: Ints = 1,
                  ceil_mode: bool = False, *, ddof: int = 0, **valid: Any) -> None:
         super().__init__(kernel_size, stride, padding, dilation, ceil_mode, **valid)
-        self.ddof = ddof
+        self.ddof: int = ddof
 
     def _options(self) -> dict[str, Any]:
         return {"ddof": self.ddof}
 
 
 class _LSEPool(_StatisticPool):
-    _op = "lse"
-    _own = ("sharpness", "sum")
+    _op: str = "lse"
+    _own: tuple[str, ...] = ("sharpness", "sum")
 
     def __init__(self, kernel_size: Ints, stride: Ints | None = None, padding: Padding = 0, dilation: Ints = 1,
                  ceil_mode: bool = False, *, sharpness: float = 1.0, sum: bool = False, **valid: Any) -> None:
         super().__init__(kernel_size, stride, padding, dilation, ceil_mode, **valid)
-        self.sharpness = sharpness
-        self.sum = sum
+        self.sharpness: float = sharpness
+        self.sum: bool = sum
 
     def _options(self) -> dict[str, Any]:
         return {"sharpness": self.sharpness, "is_sum": self.sum}

@@ -64,6 +64,22 @@ def _places(shape: Sequence[Any], device: torch.device, *windows: Any) -> tuple[
 class WindowTaps:
     """The taps of all windows of `x` (on the last axis, windows on the one before), and the derivatives by them."""
 
+    q: tuple[float, ...]
+    method: str
+    ddof: int
+    sharpness: float
+    op: str
+    axes: Sequence[int]
+    dtype: torch.dtype
+    places: Tensor  # of each tap in the plane of the pooled axes
+    extents: list[Any]  # of results along the pooled axes
+    valid: Tensor
+    weights: Tensor | None
+    values: Tensor
+    counted: Tensor
+    lead: Sequence[Any]  # extents of the other axes
+    plane: Sequence[Any]
+
     def __init__(self, x: Tensor, mask: Tensor | None, weights: Tensor | None, *arguments: Any) -> None:
         windows = arguments[:_WINDOWS]
         self.q, self.method, self.ddof, self.sharpness, _, count, fraction, _, footprint = arguments[_WINDOWS:]

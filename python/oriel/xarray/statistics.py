@@ -21,7 +21,7 @@ Ties = Literal["lowest", "highest", "first"]
 
 @dataclass(frozen=True)
 class Call:
-    """A statistic that is asked for: its name, which is xarray's where xarray has it, and what the engine is told."""
+    """A statistic that is asked for: its name, which is xarray's where xarray has it, and the options of the engine."""
 
     name: str
     op: Op
@@ -34,7 +34,7 @@ class Call:
         return dtype.kind == "f" and self.skipna is not False
 
     def keywords(self) -> dict[str, Any]:
-        """What xarray's method of this name is told."""
+        """The options of xarray's method of this name."""
         given: dict[str, Any] = {}
         if self.name not in ("any", "all", "count"):
             given = {"skipna": self.skipna, "min_count": self.min_count, "ddof": self.options.get("ddof")}
