@@ -121,14 +121,15 @@ class Histogram {
     move_to(plane, slice);
     set_strip(strip);
     const Axis& d = plan_.layout.down.axis;
+    const bool whole = plan_.job.mask == nullptr && !plan_.rule.has_nodata;
     Range rows;
     for (index_t o = band * plan_.band; o < std::min(d.out, (band + 1) * plan_.band); ++o) {
       rows = count(rows, o, o == band * plan_.band);
       if (counts_.columns == 0)
         std::fill_n(valid_, outputs_.size(), std::uint16_t{0});
       else
-        kernels_.find({counts_, windows_, outputs_.size(), ranks_.data(), static_cast<index_t>(ranks_.size()),
-                       keys_.data(), valid_, bins_, rests_});
+        kernels_.find({counts_, windows_, sliding_, whole, outputs_.size(), ranks_.data(),
+                       static_cast<index_t>(ranks_.size()), keys_.data(), valid_, bins_, rests_});
       visit(plan_.job.problem.dtype, [&]<class T>() {
         if constexpr (sizeof(T) == 1) write<T>(o, rows.size());
       });
@@ -169,6 +170,18 @@ class Histogram {
       if (taps.empty()) continue;
       window = {a.at(o, taps.begin) - columns.begin, a.at(o, taps.end - 1) + 1 - columns.begin};
       last = window.end;
+    }
+    find_sliding();
+  }
+
+  // The longest run: others are at borders.
+  void find_sliding() {
+    sliding_ = {};
+    index_t begin = 1;
+    for (index_t i = 1; i < outputs_.size(); ++i) {
+      const Range &before = windows_[i - 1], &window = windows_[i];
+      if (before.empty() || window.begin != before.begin + 1 || window.end != before.end + 1) begin = i + 1;
+      if (i + 1 - begin > sliding_.size()) sliding_ = {begin, i + 1};
     }
   }
 
@@ -261,7 +274,7 @@ class Histogram {
   std::vector<std::uint8_t*> keys_;
   std::uint8_t fill_ = 0;
   index_t x_ = 0, y_ = 0, mask_ = 0, first_column_ = 0;
-  Range outputs_;
+  Range outputs_, sliding_;
   std::vector<index_t> deep_;  // slices of inputs
 };
 

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstring>
 
 #undef HWY_TARGET_INCLUDE
@@ -8,6 +9,7 @@
 // (the include above compiles this file once per target)
 #include "cpu/histogram/histogram_kernels.h"
 #include "hwy/highway.h"
+#include "instruction_set.h"
 
 #ifndef ORIEL_HISTOGRAM_STEPS
 #define ORIEL_HISTOGRAM_STEPS
@@ -68,7 +70,12 @@ class Counts {
   HWY_INLINE void store(std::uint16_t* to) const { hn::Store(v_, d_, to); }
   /// How many of them are at most r.
   HWY_INLINE index_t at_most(std::uint16_t r) const {
-    return static_cast<index_t>(hn::CountTrue(d_, hn::Eq(hn::Max(v_, hn::Set(d_, r)), hn::Set(d_, r))));
+    const auto most = hn::Set(d_, r);
+#if ORIEL_AVX512
+    return 16 - static_cast<index_t>(hn::CountTrue(d_, hn::Gt(v_, most)));
+#else
+    return static_cast<index_t>(hn::CountTrue(d_, hn::Eq(hn::Max(v_, most), most)));
+#endif
   }
 
  private:
@@ -133,16 +140,16 @@ void leave_row(const CountedRow& row, const ByteRule& rule, const ColumnCounts& 
   count_row<false>(row, rule, counts);
 }
 
-void replace_row(const CountedRow& out, const CountedRow& in, const ByteRule& rule, const ColumnCounts& counts) {
-  if (out.mask != nullptr || rule.has_nodata) {
-    leave_row(out, rule, counts);
-    return enter_row(in, rule, counts);
-  }
-  const index_t pitch = counts.columns * kBins;
-  for (index_t i = 0; i < counts.columns; ++i) {
-    const unsigned old = key_at(out, rule, i), key = key_at(in, rule, i);
-    std::uint8_t* const coarse = counts.coarse + i * kBins;
-    std::uint8_t* const fine = counts.fine + i * kBins;
+// kDense: bytes beside each other that are their own keys but for `flip`.
+template <bool kDense>
+void replace_all(const CountedRow& out, const CountedRow& in, const ByteRule& rule, const ColumnCounts& counts) {
+  const index_t columns = counts.columns, pitch = columns * kBins;
+  const ByteRule read = rule;  // so that what is written is known to be apart from all this
+  const CountedRow less = out, more = in;
+  std::uint8_t *coarse = counts.coarse, *fine = counts.fine;
+  for (index_t i = 0; i < columns; ++i, coarse += kBins, fine += kBins) {
+    const unsigned old = kDense ? less.x[i] ^ read.flip : key_at(less, read, i);
+    const unsigned key = kDense ? more.x[i] ^ read.flip : key_at(more, read, i);
     const auto coarse_less = sub16(load16(coarse), load16(kBinSteps.of[old / 16].data()));
     store16(add16(coarse_less, load16(kBinSteps.of[key / 16].data())), coarse);
     std::uint8_t* const from = fine + static_cast<index_t>(old / 16) * pitch;
@@ -152,14 +159,17 @@ void replace_row(const CountedRow& out, const CountedRow& in, const ByteRule& ru
   }
 }
 
+void replace_row(const CountedRow& out, const CountedRow& in, const ByteRule& rule, const ColumnCounts& counts) {
+  if (out.mask != nullptr || rule.has_nodata) {
+    leave_row(out, rule, counts);
+    return enter_row(in, rule, counts);
+  }
+  const bool dense = out.pitch == 1 && in.pitch == 1 && !rule.boolean;
+  dense ? replace_all<true>(out, in, rule, counts) : replace_all<false>(out, in, rule, counts);
+}
+
 // Moves counts of the columns `now` to those of `window`; both ends ascend.
 HWY_INLINE void move_to(const std::uint8_t* columns, Range window, Range& now, Counts& sum) {
-  if (window.begin == now.begin + 1 && window.end == now.end + 1 && window.begin < now.end) {
-    sum.add(columns + now.end * kBins);
-    sum.sub(columns + now.begin * kBins);
-    now = window;
-    return;
-  }
   if (window.begin >= now.end || window.begin - now.begin + window.end - now.end > window.size()) {
     sum = Counts();
     now = {window.begin, window.begin};
@@ -168,55 +178,90 @@ HWY_INLINE void move_to(const std::uint8_t* columns, Range window, Range& now, C
   for (; now.begin < window.begin; ++now.begin) sum.sub(columns + now.begin * kBins);
 }
 
+// Calls at(o, sum, slides) with the counts of the window of each output, and whether it slides.
+template <class At>
+HWY_INLINE void each_window(const CountedWindows& w, const std::uint8_t* columns, Range outputs, const At& at) {
+  const Range* const windows = w.windows;
+  const Range sliding = w.sliding;
+  Range now;
+  Counts sum;
+  for (index_t o = outputs.begin; o < outputs.end; ++o) {
+    if (o > outputs.begin && sliding.contains(o)) {
+      const index_t end = std::min(outputs.end, sliding.end);
+      const std::uint8_t *in = columns + now.end * kBins, *out = columns + now.begin * kBins;
+      now = windows[end - 1];
+      for (;; ++o, in += kBins, out += kBins) {
+        sum.add(in);
+        sum.sub(out);
+        at(o, sum, true);
+        if (o == end - 1) break;
+      }
+      continue;
+    }
+    move_to(columns, windows[o], now, sum);
+    at(o, sum, false);
+  }
+}
+
 // The coarse bin of every output's wanted key, and its rank within.
 void find_bins(const CountedWindows& w, const std::uint16_t* HWY_RESTRICT ranks) {
   alignas(64) std::uint16_t coarse[2 * kBins] = {};  // a zero before the counts
-  const std::uint8_t* HWY_RESTRICT columns = w.counts.coarse;
-  const Range* HWY_RESTRICT windows = w.windows;
   std::uint16_t *HWY_RESTRICT valid = w.valid, *HWY_RESTRICT rests = w.rests;
   std::uint8_t* HWY_RESTRICT bins = w.bins;
-  Range now;
-  Counts sum;
-  for (index_t o = 0, outputs = w.outputs; o < outputs; ++o) {
-    move_to(columns, windows[o], now, sum);
+  const bool whole = w.whole;
+  std::uint16_t n = 0, rank = 0;
+  each_window(w, w.counts.coarse, {0, w.outputs}, [&](index_t o, const Counts& sum, bool slides) HWY_ATTR {
     sum.store(coarse + kBins);
-    const std::uint16_t n = coarse[2 * kBins - 1], rank = ranks[n];
+    if (!slides || !whole) {
+      n = coarse[2 * kBins - 1];
+      rank = ranks[n];
+    }
     const index_t bin = n == 0 ? 0 : sum.at_most(rank);
     valid[o] = n;
     bins[o] = static_cast<std::uint8_t>(bin);
     rests[o] = static_cast<std::uint16_t>(rank - coarse[kBins - 1 + bin]);
-  }
+  });
 }
 
 // The keys of those of the outputs that are in a bin. The others are gone through as well, and without a branch: which
 // ones they are cannot be foretold.
 void find_keys(const CountedWindows& w, index_t bin, Range outputs, std::uint8_t* HWY_RESTRICT keys) {
-  const std::uint8_t* HWY_RESTRICT columns = w.counts.fine + bin * w.counts.columns * kBins;
-  const Range* HWY_RESTRICT windows = w.windows;
   const std::uint16_t* HWY_RESTRICT rests = w.rests;
   const std::uint8_t* HWY_RESTRICT bins = w.bins;
-  Range now;
-  Counts sum;
-  for (index_t o = outputs.begin; o < outputs.end; ++o) {
-    move_to(columns, windows[o], now, sum);
-    const auto key = static_cast<unsigned>(bin * kBins + sum.at_most(rests[o]));
-    const unsigned own = ((bins[o] ^ static_cast<unsigned>(bin)) - 1U) >> 8;  // all bits, or none
-    keys[o] = static_cast<std::uint8_t>(keys[o] ^ ((keys[o] ^ key) & own));
-  }
+  const auto own = static_cast<unsigned>(bin);
+  each_window(w, w.counts.fine + bin * w.counts.columns * kBins, outputs,
+              [&](index_t o, const Counts& sum, bool) HWY_ATTR {
+                const auto key = static_cast<unsigned>(bin * kBins + sum.at_most(rests[o]));
+                const unsigned use = ((bins[o] ^ own) - 1U) >> 8;  // all bits, or none
+                keys[o] = static_cast<std::uint8_t>(keys[o] ^ ((keys[o] ^ key) & use));
+              });
 }
 
+// The bins that some outputs have, a bit for each.
+HWY_INLINE unsigned bins_of(const std::uint8_t* HWY_RESTRICT bins, Range outputs) {
+  unsigned found = 0;
+  for (index_t o = outputs.begin; o < outputs.end; ++o) found |= 1U << bins[o];
+  return found;
+}
+
+// Bins alternate in a way that cannot be foretold, so that outputs are looked at in blocks.
 void find(const CountedWindows& w) {
-  constexpr index_t kGap = 12;  // to go through as many outputs of other bins takes less than to begin again
+  constexpr index_t kBlock = 16;
   for (index_t j = 0; j < w.wanted; ++j) {
     find_bins(w, w.ranks[j]);
     std::array<Range, kBins> runs{};
-    for (index_t o = 0; o < w.outputs; ++o) {
-      Range& run = runs[w.bins[o]];
-      if (o - run.end > kGap) {
-        find_keys(w, w.bins[o], run, w.keys[j]);
-        run.begin = o;
+    for (index_t begin = 0; begin < w.outputs; begin += kBlock) {
+      const Range block{begin, std::min(begin + kBlock, w.outputs)};
+      const unsigned found = bins_of(w.bins, block);
+      for (unsigned rest = found; rest != 0; rest &= rest - 1) {
+        const auto bin = static_cast<index_t>(std::countr_zero(rest));
+        Range& run = runs[static_cast<std::size_t>(bin)];
+        if (run.end < block.begin) {  // to go through a block of other bins takes longer than to begin again
+          find_keys(w, bin, run, w.keys[j]);
+          run.begin = block.begin;
+        }
+        run.end = block.end;
       }
-      run.end = o + 1;
     }
     for (index_t bin = 0; bin < kBins; ++bin) find_keys(w, bin, runs[static_cast<std::size_t>(bin)], w.keys[j]);
   }

@@ -41,6 +41,8 @@ struct ByteRule {
 struct CountedWindows {
   ColumnCounts counts;
   const Range* windows = nullptr;  // columns of each output; both ends ascend
+  Range sliding;                   // outputs whose windows are one column behind those of the output before
+  bool whole = false;              // every element is valid
   index_t outputs = 0;
   const std::uint16_t* const* ranks = nullptr;  // of each wanted key, its place among n valid taps for every n
   index_t wanted = 1;
