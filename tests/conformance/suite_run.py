@@ -54,6 +54,7 @@ SCIKIT_IMAGE_FILES = (
     "filters/test_median.py",
     "filters/test_thresholding.py",
     "morphology/test_gray.py",
+    "morphology/test_footprints.py",
 )
 
 
