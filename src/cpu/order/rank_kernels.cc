@@ -210,7 +210,7 @@ void store(const void* keys, index_t n, void* y) {
 // The first n of the lanes that d has.
 template <class D>
 HWY_INLINE hn::Vec<D> load_some(D d, const hn::TFromD<D>* from, std::size_t n) {
-  if (n == hn::Lanes(d)) return hn::LoadU(d, from);
+  if (n >= hn::Lanes(d)) return hn::LoadU(d, from);
   HWY_ALIGN hn::TFromD<D> some[hn::MaxLanes(d)] = {};
   std::memcpy(some, from, n * sizeof(hn::TFromD<D>));
   return hn::Load(d, some);
