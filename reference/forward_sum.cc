@@ -43,9 +43,9 @@ void write_integer_norm(const Pooling& p, const Taps& taps, Results& results) {
   wide_uint sum = 0;
   wide_int largest = 0;
   for (const std::size_t t : taps.numbers()) {
-    const auto v = static_cast<wide_int>(std::fabs(taps.x[t]));
-    largest = std::max(largest, v);
-    sum += static_cast<wide_uint>(p.norm == 2 ? v * v : v);
+    const auto v = static_cast<wide_uint>(std::fabs(taps.x[t]));
+    largest = std::max(largest, static_cast<wide_int>(v));
+    sum += p.norm == 2 ? v * v : v;
   }
   if (std::isinf(p.norm)) return results.integer(largest);
   const auto word = static_cast<std::uint64_t>(sum);

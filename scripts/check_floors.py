@@ -71,6 +71,7 @@ WINGS = {
         {"order"},
         {"rank", "vote", "valid_blocks", "moments", "chords"},
         {"soft", "histogram"},
+        {"widened"},
     ],
     "src/cuda": [
         {"device"},

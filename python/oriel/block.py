@@ -108,7 +108,8 @@ def block_reduce(
 
     Notes
     -----
-    Nothing is padded: partial blocks are reduced as they are (S2) and `cval` is combined with them. To leave absent
+    Sums, means, maxima and minima pad nothing: partial blocks are reduced as they are (S2) and `cval` is combined with
+    them; for other functions an image with partial blocks is copied and padded. To leave absent
     elements out of the result of a partial block, use ``edge="partial"``. Sums and means of integers are exact,
     except that 64-bit sums wrap as NumPy's do; nothing is converted before it is added. Medians are the mean of the two
     elements in the middle; variances are exact for integers. There are no warnings about blocks without a number, of
@@ -159,6 +160,9 @@ def block_reduce(
         raise ValueError(
             f"block_reduce: edge must be 'pad', 'trim' or 'error' for functions that NumPy computes, but is {edge!r}"
         )
+    if statistic is not None and usual and op is None and any(missing) and edge == "pad":
+        image = np.pad(image, [(0, m) for m in missing], constant_values=cval)
+        missing = (0,) * image.ndim
     if statistic is not None and usual and (edge == "partial" if any(missing) else op is None):
         return _statistics(statistic, image, block, missing)
     if (

@@ -38,6 +38,7 @@
 #include "cpu/valid_blocks/valid_blocks.h"
 #include "cpu/valid_blocks/whole_sums.h"
 #include "cpu/vote/vote.h"
+#include "cpu/widened/widened_ranks.h"
 #include "fmt/format.h"
 #include "fmt/ranges.h"
 #include "quoted.h"
@@ -134,6 +135,9 @@ constexpr Strategy<Statistic> kStatistics[] = {
      "times as long"},
     {"masked_networks", &can_rank_taps, &rank_taps_pays, &run_rank_taps,
      "the same with a mask, at most 128 taps: a network for the taps of windows beside each other"},
+    {"widened_ranks", &can_widened_ranks, &widened_ranks_pay, &run_widened_ranks,
+     "medians and quantiles of integers into f64: those of the integers, or means of two; 2x2 of bytes took 100 times "
+     "as long"},
     {"vote", &can_vote, &always, &run_vote,
      "modes and numbers of distinct integers, at most 64 taps: sorted in vectors of windows; 2x2x2 took 80 times as "
      "long"},

@@ -114,7 +114,7 @@ TEST(DistributedStatistics, WrongOperandsAreRefusedBeforeAnythingIsSent) {
   const Partition inputs({distributed::Cuts({0, 2}), distributed::Cuts({0, 4, 6})});
   const LocalPool pool(p, inputs, centred_outputs(p, inputs), 1, {.mask = {1, 6}, .weights = {2, 6}});
   EXPECT_EQ(to_string(pool.beside_shape({1, 6})), "1x2");
-  std::vector<float> x(4), y(4);
+  std::vector<float> x(4), y(8);  // as many bytes as the doubles that one call takes for weights
   std::vector<double> weights(4, 1);
   std::vector<std::uint8_t> mask(2, 1);
   const auto error = [&](const ConstTensor& m, const ConstTensor& w) -> std::string {

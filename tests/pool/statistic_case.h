@@ -1,6 +1,7 @@
 // Random pools over valid taps (S13 to S20), and their comparison with the reference.
 #pragma once
 
+#include <functional>
 #include <optional>
 
 #include "pool/conform.h"
@@ -107,8 +108,9 @@ std::vector<T> random_beside(const StatisticCase& c, const Next& next) {
   return out;
 }
 
-/// A problem of about `size` input elements at most, of any op.
-inline StatisticCase random_statistic(std::mt19937_64& random, index_t size) {
+/// A problem of about `size` input elements at most, of any op, or with what `change` makes of its pool.
+inline StatisticCase random_statistic(std::mt19937_64& random, index_t size,
+                                      const std::function<void(Pool&)>& change = nullptr) {
   for (;;) {
     const Problem base = random_problem(random, size);
     Pool pool = base.pool;
@@ -124,6 +126,7 @@ inline StatisticCase random_statistic(std::mt19937_64& random, index_t size) {
       pool.method = Quantile::lower;
       pool.rank = pick(random, -3, 2);
     }
+    if (change) change(pool);
     StatisticCase c;
     try {
       c.problem = make_problem(pool, base.dtype, base.shape);

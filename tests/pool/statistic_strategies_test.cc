@@ -42,6 +42,22 @@ bool can(const std::string& strategy, const StatisticCase& c, bool indexed) {
   return false;
 }
 
+// Few random pools are what this strategy is for.
+Pool widened(std::mt19937_64& random, const Pool& any) {
+  constexpr Quantile kMethods[] = {Quantile::midpoint,     Quantile::midpoint, Quantile::lower, Quantile::higher,
+                                   Quantile::inverted_cdf, Quantile::nearest,  Quantile::scipy};
+  Pool pool;
+  pool.windows = any.windows;
+  pool.nan = any.nan;
+  pool.fill = any.fill;
+  pool.op = random() % 2 == 0 ? Op::median : Op::quantile;
+  if (pool.op == Op::quantile) pool.q = {static_cast<double>(random() % 5) / 4};
+  pool.method = kMethods[random() % std::size(kMethods)];
+  pool.result_dtype = Dtype::f64;
+  if (random() % 3 == 0) pool.footprint = any.footprint;
+  return pool;
+}
+
 TEST_P(StatisticForced, S13_S20_AsTheReferenceWhereverItCan) {
   const std::vector<std::string> targets = cpu::supported_targets();
   for (const unsigned seed : seeds()) {
@@ -50,7 +66,9 @@ TEST_P(StatisticForced, S13_S20_AsTheReferenceWhereverItCan) {
     [[maybe_unused]] const std::int64_t before = cpu::forced_jobs();
     for (int i = 0; i < kMostProblems && done < kJobs; ++i) {
       cpu::set_target(targets[random() % targets.size()]);
-      const StatisticCase c = random_statistic(random, random() % 8 == 0 ? 3000 : 200);
+      std::function<void(Pool&)> change;
+      if (GetParam() == "widened_ranks") change = [&](Pool& pool) { pool = widened(random, pool); };
+      const StatisticCase c = random_statistic(random, random() % 8 == 0 ? 3000 : 200, change);
       if (!can(GetParam(), c, false)) continue;
       if (!c.problem.has_valid_taps() && c.mask.empty() && c.weights.empty()) continue;  // of another table
       ++done;
