@@ -76,7 +76,7 @@ void add_window(CLI::App& pool, WindowOptions& w) {
       ->type_name("OP")
       ->check(CLI::IsMember(op_names()))
       ->group(group)
-      ->capture_default_str();
+      ->default_str("max");
   std::vector<CLI::Option*> uniform{
       pool.add_option("-k,--kernel", w.kernel, "window size, e.g. 3 or 3x5")->type_name("K[xK...]"),
       pool.add_option("-s,--stride", w.stride, "step of the window (default: the kernel size)")->type_name("S[xS...]"),

@@ -32,10 +32,10 @@ void add_valid_taps(CLI::App& pool, StatisticOptions& s, std::string& mask, std:
 
 void add_statistics(CLI::App& pool, StatisticOptions& s) {
   const char* const group = "Values";
-  pool.add_option("--quantile", s.quantile, "of --op quantile: 0 to 1, or several as in 0.25,0.75")
+  pool.add_option("--quantile", s.quantile, "--op quantile: 0 to 1, or several as in 0.25,0.75")
       ->type_name("Q[,Q...]")
       ->group(group);
-  pool.add_option("--rank", s.rank, "of --op quantile: place among the sorted elements; negative: from the largest")
+  pool.add_option("--rank", s.rank, "--op quantile: place among the sorted elements; negative: from the largest")
       ->type_name("N")
       ->group(group);
   pool.add_option("--method", s.method, "which element a median or quantile is if it lies between two (default: lower)")

@@ -100,7 +100,8 @@ Extents parse_numbers(std::string_view option, std::string_view text, char separ
 
 Pool make_pool(const WindowOptions& options) {
   Pool pool;
-  pool.op = parse_op(options.op);
+  const bool quantile = !options.statistic.quantile.empty() || !options.statistic.rank.empty();
+  pool.op = parse_op(!options.op.empty() ? options.op : quantile ? "quantile" : "max");
   if (options.global) pool.windows.kind = WindowKind::global;
   if (!options.output_size.empty()) pool.windows.kind = WindowKind::adaptive;
   if (pool.windows.kind == WindowKind::uniform && options.kernel.empty() && options.statistic.footprint.empty())

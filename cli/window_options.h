@@ -12,7 +12,7 @@ namespace oriel::cli {
 /// The options of `oriel pool` that describe a pool, as typed; empty: not given. Words are among the allowed ones, and
 /// options that exclude each other are not given together.
 struct WindowOptions {
-  std::string op = "max";
+  std::string op;  // empty: quantile if one is asked for, else max
   std::string nan = "propagate";
   std::string kernel, stride, padding, dilation, output_size, axes, divisor, norm;
   bool ceil = false;

@@ -143,6 +143,13 @@ def test_several_quantiles(oriel, files, tmp_path):
         assert file["y"].chunks[0] == 1
 
 
+def test_a_quantile_needs_no_op(oriel, files, tmp_path):
+    for more in (["--quantile", "0.9"], ["--rank", "-1"]):
+        oriel("pool", "x.npy", "y.npy", "--op", "quantile", *more, "-k", "2x2x2")
+        oriel("pool", "x.npy", "z.npy", *more, "-k", "2x2x2")
+        assert (tmp_path / "y.npy").read_bytes() == (tmp_path / "z.npy").read_bytes()
+
+
 def test_a_picture_into_a_dataset(oriel, tmp_path):
     """A mask of a picture's height and width is for all its channels."""
     image = pytest.importorskip("PIL.Image")
