@@ -223,6 +223,30 @@ TEST(Medians, S16_OfThreeAndFiveInWideRows) {
   cpu::stream_bytes = usual;
 }
 
+// They have no kernel of their own.
+TEST(Medians, S16_OfAsManyTapsAsASquareInDeeperWindows) {
+  for (const unsigned seed : seeds()) {
+    std::mt19937_64 random(seed);
+    for (int i = 0; i < kCases / 2; ++i) {
+      const std::vector<std::string> targets = cpu::supported_targets();
+      cpu::set_target(targets[random() % targets.size()]);
+      const index_t size = random() % 2 == 0 ? 3 : 5, depth = pick(random, 2, 3);
+      Pool pool{.op = Op::median, .windows = {.kernel = {depth, size, size}, .stride = {1}, .axes = {0, 1, 2}}};
+      if (random() % 2 == 0) pool.windows.pad_lo = {0, size / 2, size / 2};
+      pool.footprint = {.shape = {depth, size, size}, .taps = random_taps(random, depth * size * size, size * size)};
+      constexpr Dtype kTypes[] = {Dtype::u8, Dtype::u16, Dtype::f32, Dtype::i64};
+      const Dtype dtype = kTypes[random() % std::size(kTypes)];
+      StatisticCase c;
+      c.problem = make_problem(pool, dtype, Extents{pick(random, 3, 5), pick(random, 5, 9), pick(random, 5, 100)});
+      c.data = kAllData[random() % 4];
+      c.x = fill(dtype, element_count(c.problem.shape), c.data, random);
+      ASSERT_EQ(check_statistic_forward(c, Layout::dense, Layout::dense, {}), "")
+          << "seed " << seed << " problem " << i << " by " << cpu::active_target() << " " << to_string(c.problem);
+    }
+  }
+  cpu::set_target("");
+}
+
 INSTANTIATE_TEST_SUITE_P(Strategies, Ranks, testing::Values("networks", "masked_networks", "histogram"),
                          [](const auto& p) { return p.param; });
 

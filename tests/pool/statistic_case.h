@@ -43,6 +43,14 @@ inline void add_order_options(std::mt19937_64& random, Pool& pool) {
   if (pool.op == Op::mode) pool.tie = static_cast<Tie>(random() % 3);
 }
 
+/// So many taps of `taps`, anywhere. As many as a box along some of the axes has, they are no box.
+inline std::vector<std::uint8_t> random_taps(std::mt19937_64& random, index_t taps, index_t some) {
+  std::vector<std::uint8_t> result(static_cast<std::size_t>(taps), 0);
+  std::fill_n(result.begin(), some, std::uint8_t{1});
+  std::shuffle(result.begin(), result.end(), random);
+  return result;
+}
+
 /// Adds options of S13 to S20 to a pool for tensors of that dtype, which may then fit none.
 inline void add_options(std::mt19937_64& random, Dtype dtype, Pool& pool) {
   add_order_options(random, pool);
@@ -61,13 +69,19 @@ inline void add_options(std::mt19937_64& random, Dtype dtype, Pool& pool) {
   if (random() % 4 == 0) pool.fill = std::int64_t{1};
   if (pool.windows.kind == WindowKind::uniform && random() % 3 == 0) {
     const int pooled = pool.windows.axes.size();
-    index_t taps = 1;
+    index_t taps = 1, some = 1;
     for (int i = 0; i < pooled; ++i) {
       const index_t kernel = pool.windows.kernel[pool.windows.kernel.size() == 1 ? 0 : i];
       pool.footprint.shape.push_back(kernel);
       taps *= kernel;
+      if (random() % 2 == 0) some *= kernel;
     }
-    for (index_t t = 0; t < std::min<index_t>(taps, 4096); ++t) pool.footprint.taps.push_back(random() % 3 != 0);
+    taps = std::min<index_t>(taps, 4096);
+    if (random() % 3 == 0 && some < taps) {
+      pool.footprint.taps = random_taps(random, taps, some);
+      return;
+    }
+    for (index_t t = 0; t < taps; ++t) pool.footprint.taps.push_back(random() % 3 != 0);
   }
 }
 

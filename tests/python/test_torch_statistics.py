@@ -112,7 +112,8 @@ def random_problem(rng):
         footprint[rng.randrange(6)] = 1
         if own[2] >= sum(footprint):
             footprint = [1] * 6
-    return x, mask, weights, arguments(op, own, rank, rng.random() < 0.5, rng.choice([0, 0, 2]),
+    most = 6 if footprint == [1] else sum(footprint)
+    return x, mask, weights, arguments(op, own, rank, rng.random() < 0.5, min(rng.choice([0, 0, 2]), most),
                                        rng.choice([0.0, 0.0, 0.6]), footprint)
 
 

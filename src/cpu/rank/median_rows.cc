@@ -20,7 +20,8 @@ Dtype key_dtype(index_t bytes) {
 index_t MedianRows::size_of(const RankPlan& plan) {
   const Axis &along = plan.layout.along.axis, &down = plan.layout.down.axis;
   const index_t size = along.kernel;
-  if ((size != 3 && size != 5) || down.kernel != size || plan.taps != size * size) return 0;
+  const bool is_flat = plan.layout.deep.axis.kernel == 1;  // else so many taps may be a part of a deeper window
+  if ((size != 3 && size != 5) || down.kernel != size || !is_flat || plan.taps != size * size) return 0;
   if (along.stride != 1 || down.stride != 1 || down.dilation != 1) return 0;
   return plan.ranks == std::vector<index_t>{size * size / 2} ? size : 0;
 }
