@@ -8,14 +8,13 @@
 #include "cli/held_memory.h"
 #include "cli/places.h"
 #include "io/hdf5.h"
+#include "io/volume_formats.h"
 #include "oriel/tensor.h"
 #include "quoted.h"
 #include "statistic_rules.h"
 
 namespace oriel::cli {
 namespace {
-
-bool is_npy(const std::string& path) { return path.ends_with(".npy") || path.ends_with(".NPY"); }
 
 // An array of a picture's height and width applies to all channels.
 void add_channels(io::Array& array, int rank) {
@@ -37,12 +36,11 @@ std::unique_ptr<io::VolumeIn> open_one(const PoolCommand& c, const char* option,
   std::unique_ptr<io::VolumeIn> volume;
   if (const auto hdf5 = io::split_hdf5_path(path)) {
     volume = io::open_hdf5_volume(*hdf5, std::nullopt);
-  } else if (is_npy(path) && !in.picture) {
-    volume = io::open_npy_volume(path, std::nullopt);
+  } else if (const io::VolumeFormat* const format = io::volume_format_of(path); format != nullptr && !in.picture) {
+    volume = format->open(path, std::nullopt);
   } else if (read_whole == nullptr) {
-    throw UsageError(
-        "oriel pool",
-        fmt::format("{}: '{}' cannot be read in parts, as mpirun needs; allowed: .npy, .h5, .hdf5", option, path));
+    throw UsageError("oriel pool", fmt::format("{}: '{}' cannot be read in parts, as mpirun needs; allowed: {}", option,
+                                               path, io::volume_endings()));
   } else {
     volume = io::volume_of(read_whole_array(c, path, in.picture.has_value(), in.shape.size(), read_whole));
   }

@@ -8,7 +8,7 @@
 namespace oriel::cli {
 namespace {
 
-bool is_npy(const std::string& path) { return path.ends_with(".npy") || path.ends_with(".NPY"); }
+constexpr const char* kNpyName = "x.npy";  // a path whose format is the only one that --format may name
 
 }  // namespace
 
@@ -20,10 +20,11 @@ BlockOutput::BlockOutput(const std::string& path, const std::string& format, Tea
                                                format));
   }
   if (place_.kind == Place::Kind::hdf5) hdf5_ = io::Hdf5Path{place_.file, place_.part};
-  if (path == "-" || (!hdf5_ && format.empty() && !is_npy(path))) {
+  if (!hdf5_) format_ = io::volume_format_of(format.empty() ? path : kNpyName);
+  if (path == "-" || (!hdf5_ && format_ == nullptr)) {
     throw UsageError("oriel pool", fmt::format("OUT: '{}' cannot be written in parts, as HDF5 inputs, --memory and "
-                                               "mpirun need; allowed: .npy, .h5, .hdf5",
-                                               path));
+                                               "mpirun need; allowed: {}",
+                                               path, io::volume_endings()));
   }
 }
 
@@ -31,17 +32,18 @@ void BlockOutput::create(const io::VolumeSpec& spec, bool alone) {
   const std::string& file = place_.file;
   before_ = hdf5_ && !alone ? io::state_of(file) : io::FileState{};
   if (before_.there()) io::check_hdf5_output(file, *hdf5_);
-  file_ = std::make_unique<io::OutputFile>(file);
+  std::unique_ptr<io::OutputFile> hdf5_file = hdf5_ ? std::make_unique<io::OutputFile>(file) : nullptr;
+  io::OutputFile* const copy = hdf5_file.get();
+  file_ = hdf5_ ? std::move(hdf5_file) : format_->make_output(file);
   if (file_->place().empty())
     throw Error(fmt::format("{}: a pipe or a device; allowed: a file, whose parts can be written", file));
-  if (before_.there()) file_->begin_with(file);
-  if (hdf5_)
-    io::create_hdf5_volume(file_->place(), *hdf5_, spec, !before_.there());
-  else
-    io::create_npy_volume(file_->place(), file, spec);
+  if (!hdf5_) return format_->create(file_->place(), file, spec);
+  if (before_.there()) copy->begin_with(file);
+  io::create_hdf5_volume(file_->place(), *hdf5_, spec, !before_.there());
 }
 
 void BlockOutput::open(const io::VolumeSpec& spec, bool alone) {
+  spec_ = spec;
   together(team_, [&] {
     if (team_.rank() == 0) create(spec, alone);
   });
@@ -58,6 +60,10 @@ void BlockOutput::finish() {
   together(team_, [&] {
     const std::shared_ptr<void> watched = team_.watch("closing the output");
     volume_->close();
+  });
+  together(team_, [&] {
+    if (file_ && format_ != nullptr && format_->complete != nullptr)
+      format_->complete(file_->place(), place_.file, spec_);
   });
 }
 

@@ -10,6 +10,7 @@
 #include "io/file_identity.h"
 #include "io/hdf5.h"
 #include "io/output_file.h"
+#include "io/volume_formats.h"
 #include "io/writer_lock.h"
 
 namespace oriel::cli {
@@ -45,9 +46,11 @@ class BlockOutput {
 
   Place place_;
   std::optional<io::Hdf5Path> hdf5_;
+  const io::VolumeFormat* format_ = nullptr;  // if it is no HDF5 file
+  io::VolumeSpec spec_;
   Team& team_;
-  io::FileState before_;                  // the target, when it was copied
-  std::unique_ptr<io::OutputFile> file_;  // of rank 0
+  io::FileState before_;              // the target, when it was copied
+  std::unique_ptr<io::Output> file_;  // of rank 0
   std::unique_ptr<io::WatchedFile> watched_;
   std::unique_ptr<io::VolumeOut> volume_;
   std::optional<io::WriterLock> lock_;  // from prepare to commit

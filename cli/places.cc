@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <filesystem>
+
 #include "io/file_identity.h"
 #include "io/hdf5.h"
 #include "io/npz.h"
@@ -34,6 +37,18 @@ bool is_stdout(const Place& out) { return out.kind == Place::Kind::stream; }
                                              more));
 }
 
+// A folder that is replaced must not hold what is read.
+void refuse_to_replace_around(const Place& out, const Place& read, const char* name) {
+  namespace fs = std::filesystem;
+  std::error_code none;
+  if (is_stdout(out) || !fs::is_directory(out.file, none)) return;
+  const fs::path folder = fs::canonical(out.file, none), inner = fs::weakly_canonical(read.file, none);
+  const auto [end, at] = std::mismatch(folder.begin(), folder.end(), inner.begin(), inner.end());
+  if (end != folder.end() || at == inner.end()) return;
+  throw UsageError("oriel pool", fmt::format("OUT: '{}' holds {}, '{}'; allowed: a folder without it",
+                                             detail::printable(out.path), name, detail::printable(read.path)));
+}
+
 }  // namespace
 
 Place output_place(const std::string& path, const std::string& format) {
@@ -64,6 +79,7 @@ bool is_same_place(const Place& a, const Place& b) {
 
 void check_beside_place(const PoolCommand& c, const char* option, const std::string& path, const std::string& part) {
   const Place beside = input_place(path, part), out = output_place(c.out, c.format);
+  refuse_to_replace_around(out, beside, option);
   if (!is_stdout(out) && is_same_place(out, beside)) refuse("OUT", out, beside, option, "");
   if (c.indices.empty()) return;
   const Place indices = output_place(c.indices, "");
@@ -77,6 +93,7 @@ void check_places(const PoolCommand& c, const std::string& part) {
     if (!is_stdout(out) && is_same_place(indices, out)) refuse("--indices", indices, out, "OUT", "");
     if (is_same_place(indices, in)) refuse("--indices", indices, in, "IN", "");
   }
+  refuse_to_replace_around(out, in, "IN");
   if (!c.replace_input && !is_stdout(out) && is_same_place(out, in))
     refuse("OUT", out, in, "IN", ", or --replace-input if IN is no longer wanted");
 }

@@ -19,6 +19,7 @@
 #include "cli/window_options.h"
 #include "io/chunk_cache.h"
 #include "io/hdf5.h"
+#include "io/volume_formats.h"
 #include "quoted.h"
 
 namespace oriel::cli {
@@ -26,19 +27,24 @@ namespace {
 
 constexpr index_t kDefaultMemory = index_t{1} << 30;
 
-bool is_npy(const std::string& path) { return path.ends_with(".npy") || path.ends_with(".NPY"); }
+bool any_path(const PoolCommand& c, bool (*is)(const std::string& path)) {
+  return is(c.in) || is(c.out) || is(c.indices) || is(c.mask) || is(c.weights);
+}
 
-bool uses_hdf5(const PoolCommand& c) {
-  const auto is_hdf5 = [](const std::string& path) { return io::split_hdf5_path(path).has_value(); };
-  return is_hdf5(c.in) || is_hdf5(c.out) || is_hdf5(c.indices) || is_hdf5(c.mask) || is_hdf5(c.weights);
+bool is_hdf5(const std::string& path) { return io::split_hdf5_path(path).has_value(); }
+
+// Of a format that knows nothing but boxes.
+bool is_boxes_only(const std::string& path) {
+  const io::VolumeFormat* const format = io::volume_format_of(path);
+  return is_hdf5(path) || (format != nullptr && !format->whole_too);
 }
 
 std::unique_ptr<io::VolumeIn> open_input(const PoolCommand& c, ReadWhole read_whole) {
   if (const auto hdf5 = io::split_hdf5_path(c.in)) return io::open_hdf5_volume(*hdf5, c.dtype);
-  if (is_npy(c.in)) return io::open_npy_volume(c.in, c.dtype);
+  if (const io::VolumeFormat* const format = io::volume_format_of(c.in)) return format->open(c.in, c.dtype);
   if (read_whole == nullptr) {
-    throw UsageError("oriel pool",
-                     fmt::format("IN: '{}' cannot be read in parts, as mpirun needs; allowed: .npy, .h5, .hdf5", c.in));
+    throw UsageError("oriel pool", fmt::format("IN: '{}' cannot be read in parts, as mpirun needs; allowed: {}", c.in,
+                                               io::volume_endings()));
   }
   bound_inputs(c);
   return io::volume_of(read_whole(c.in, c.dtype));
@@ -78,7 +84,7 @@ class Run {
     const Extents chunk = output_chunk(*problem_, in_->chunk);
     const index_t memory = c_.memory > 0 ? c_.memory : kDefaultMemory;
     const index_t chunk_bytes = in_->chunk.empty() ? 0 : element_count(in_->chunk) * size_bytes(in_->dtype);
-    const bool hdf5 = uses_hdf5(c_);
+    const bool hdf5 = any_path(c_, &is_hdf5);
     BlockRules rules{
         .memory = memory,
         .held = team_.greatest(resident_bytes() + reserve_bytes(hdf5, std::max(chunk_bytes, beside_.chunk_bytes()))),
@@ -309,7 +315,7 @@ class Run {
 }  // namespace
 
 bool goes_in_blocks(const PoolCommand& c, const Team& team) {
-  return (c.memory > 0 && is_npy(c.in)) || team.size() > 1 || uses_hdf5(c);
+  return (c.memory > 0 && io::volume_format_of(c.in) != nullptr) || team.size() > 1 || any_path(c, &is_boxes_only);
 }
 
 int run_pool_in_blocks(const PoolCommand& c, Team& team, ReadWhole read_whole) {

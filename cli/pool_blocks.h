@@ -7,7 +7,7 @@
 
 namespace oriel::cli {
 
-/// Whether a call goes block by block: HDF5 files do, .npy files with --memory, and
+/// Whether a call goes block by block: HDF5 files and other formats of volumes do, .npy files with --memory, and
 /// whatever several ranks are asked for.
 bool goes_in_blocks(const PoolCommand& command, const Team& team);
 

@@ -20,7 +20,7 @@
 #include "cli/ranks_hdf5.h"
 #include "cli/signals.h"
 #include "cli/usage.h"
-#include "io/output_file.h"
+#include "io/unfinished.h"
 
 namespace {
 

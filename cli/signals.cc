@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "cli/usage.h"
-#include "io/output_file.h"
+#include "io/unfinished.h"
 
 namespace oriel::cli {
 namespace {

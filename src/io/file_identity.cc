@@ -1,5 +1,6 @@
 #include "io/file_identity.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -37,7 +38,7 @@ std::optional<FileIdentity> identity_of(const std::string& path) {
     return FileIdentity{info.st_dev, info.st_ino, ""};
   }
   if (::stat(path.c_str(), &info) == 0) {
-    if (!S_ISREG(info.st_mode)) return std::nullopt;
+    if (!S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode)) return std::nullopt;
     return FileIdentity{info.st_dev, info.st_ino, ""};
   }
   if (errno != ENOENT) return std::nullopt;
@@ -50,6 +51,13 @@ std::optional<FileIdentity> identity_of(const std::string& path) {
 bool is_same_file(const std::string& a, const std::string& b) {
   const std::optional<FileIdentity> first = identity_of(a);
   return first && first == identity_of(b);
+}
+
+void sync_folder(const std::string& folder) noexcept {
+  const int handle = ::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (handle < 0) return;
+  (void)::fsync(handle);
+  ::close(handle);
 }
 
 FileState state_of(const std::string& path) {

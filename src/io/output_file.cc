@@ -5,11 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <array>
-#include <atomic>
 #include <cerrno>
-#include <climits>
-#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <vector>
@@ -19,41 +15,6 @@
 #include "oriel/types.h"
 
 namespace oriel::io {
-namespace {
-
-// Names that a signal handler can read: fixed memory, published by a flag.
-struct Unfinished {
-  std::atomic<int> state{0};  // 0 free, 1 being filled, 2 holds a name
-  std::array<char, PATH_MAX> name{};
-};
-std::array<Unfinished, 8> unfinished;
-
-int remember(const std::string& name) {
-  if (name.size() >= PATH_MAX) return -1;
-  for (int i = 0; i < static_cast<int>(unfinished.size()); ++i) {
-    Unfinished& slot = unfinished[static_cast<std::size_t>(i)];
-    int free = 0;
-    if (!slot.state.compare_exchange_strong(free, 1)) continue;
-    std::memcpy(slot.name.data(), name.c_str(), name.size() + 1);
-    slot.state = 2;
-    return i;
-  }
-  return -1;
-}
-
-void forget(int slot) {
-  if (slot >= 0) unfinished[static_cast<std::size_t>(slot)].state = 0;
-}
-
-}  // namespace
-
-void remove_unfinished_outputs() noexcept {
-  for (Unfinished& slot : unfinished)
-    if (slot.state == 2) ::unlink(slot.name.data());
-}
-
-WatchedFile::WatchedFile(const std::string& place) : slot_(remember(place)) {}
-WatchedFile::~WatchedFile() { forget(slot_); }
 
 void OutputFile::fail(const char* what) const {
   throw Error(fmt::format("{}: cannot {}: {}", path_, what, std::strerror(errno)));
@@ -78,10 +39,10 @@ OutputFile::OutputFile(const std::string& path) : path_(path) {
   remove_leftovers(target_);
   for (int attempt = 0; descriptor_ < 0; ++attempt) {
     temporary_ = temporary_name(target_);
-    slot_ = remember(temporary_);
+    watched_.emplace(temporary_);
     descriptor_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (descriptor_ >= 0) break;
-    forget(slot_);
+    watched_.reset();
     if (errno == EEXIST && attempt < 10) continue;
     temporary_.clear();
     fail("write here");
@@ -92,7 +53,6 @@ OutputFile::OutputFile(const std::string& path) : path_(path) {
 OutputFile::~OutputFile() {
   if (descriptor_ >= 0) ::close(descriptor_);
   if (!temporary_.empty()) ::unlink(temporary_.c_str());
-  forget(slot_);
 }
 
 void OutputFile::write(const void* from, std::size_t count) {
@@ -148,15 +108,8 @@ void OutputFile::commit() {
   if (temporary_.empty()) return;
   if (::rename(temporary_.c_str(), target_.c_str()) != 0) fail("rename the finished file");
   temporary_.clear();
-  forget(slot_);
-  slot_ = -1;
-  // The folder's entry too; a file system that cannot do so has done what it can.
-  const std::string folder = std::filesystem::path(target_).parent_path().string();
-  const int handle = ::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (handle >= 0) {
-    (void)::fsync(handle);
-    ::close(handle);
-  }
+  watched_.reset();
+  sync_folder(std::filesystem::path(target_).parent_path().string());
 }
 
 }  // namespace oriel::io

@@ -121,7 +121,12 @@ void remove_leftovers(const std::filesystem::path& target) noexcept {
     auto known = folders.find(folder);
     if (known == folders.end()) known = folders.emplace(folder, leftovers_in(folder)).first;
     const std::string kept = kept_name(target);
-    std::erase_if(known->second, [&](const Leftover& l) { return l.kept == kept && (::unlink(l.path.c_str()), true); });
+    std::erase_if(known->second, [&](const Leftover& l) {
+      if (l.kept != kept) return false;
+      std::error_code none;
+      std::filesystem::remove_all(l.path, none);
+      return true;
+    });
   } catch (const std::exception&) {  // what cannot be tidied up does no harm
   }
 }

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "io/output_file.h"
+#include "io/unfinished.h"
 #include "oriel/types.h"
 
 namespace oriel::io {

@@ -1,0 +1,42 @@
+#include "io/volume_formats.h"
+
+#include <array>
+
+#include "io/output_file.h"
+
+namespace oriel::io {
+namespace {
+
+std::unique_ptr<Output> make_file(const std::string& path) { return std::make_unique<OutputFile>(path); }
+
+bool is_npy(const std::string& path) { return path.ends_with(".npy") || path.ends_with(".NPY"); }
+
+constexpr std::array kFormats{
+    VolumeFormat{.name = "a .npy file",
+                 .endings = ".npy",
+                 .whole_too = true,
+                 .is = &is_npy,
+                 .open = &open_npy_volume,
+                 .make_output = &make_file,
+                 .create = &create_npy_volume,
+                 .open_output = &open_npy_output,
+                 .complete = nullptr},
+};
+
+}  // namespace
+
+std::span<const VolumeFormat> volume_formats() { return kFormats; }
+
+const VolumeFormat* volume_format_of(const std::string& path) {
+  for (const VolumeFormat& format : kFormats)
+    if (format.is(path)) return &format;
+  return nullptr;
+}
+
+std::string volume_endings() {
+  std::string all;
+  for (const VolumeFormat& format : kFormats) all += std::string(format.endings) + ", ";
+  return all + ".h5, .hdf5";
+}
+
+}  // namespace oriel::io
