@@ -116,6 +116,7 @@ class KeyRows {
 // middle and the least greatest element of a column.
 template <class V>
 struct Nine {
+  HWY_INLINE Nine() {}         // the one that g++ makes by itself is no code for Arm's vectors
   V low, high, less, greater;  // of the middle ones
 
   // A column of a sorted pair and a third one.

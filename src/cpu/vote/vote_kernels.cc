@@ -154,6 +154,7 @@ HWY_INLINE void vote_many_at(D d, const VoteRows& r, const VoteRule& rule, index
   constexpr std::size_t kLanes = hn::MaxLanes(D());
   alignas(64) T room[kMostVoteTaps * kLanes];
   T* out = static_cast<T*>(r.out) + i;
+  hn::Store(hn::Zero(d), d, room);  // g++ for Arm does not see that there is a tap
   if (load_taps<kBoolean>(d, r, i, room)) {
     hn::StoreU(kDistinct ? hn::Set(d, T{1}) : hn::Load(d, room), d, out);
     return;
