@@ -37,7 +37,7 @@ std::vector<std::string> lines_of(const char* file_name) {
 }
 
 bool has_avx512() { return cpu::active_target().substr(0, 4) == "AVX3"; }
-bool has_planes() { return has_avx512() || cpu::active_target() == "AVX2"; }
+bool has_planes() { return has_avx512() || cpu::active_target() == "AVX2" || cpu::active_target() == "NEON"; }
 
 class Forced : public testing::TestWithParam<std::string> {
  protected:

@@ -4,6 +4,9 @@
 #define HWY_TARGET_INCLUDE "cpu/recipe/fold_arg.cc"
 #include "hwy/foreach_target.h"
 // (the include above compiles this file once per target)
+#include <cmath>
+#include <type_traits>
+
 #include "cpu/element/fold-inl.h"
 #include "cpu/recipe/kernels.h"
 
@@ -15,6 +18,7 @@ namespace HWY_NAMESPACE {
 struct ArgMax {
   template <class D, class DI, class V, class VI>
   static HWY_INLINE void combine(D d, DI di, V& a, VI& code_a, V b, VI code_b) {
+    if constexpr (hn::MaxLanes(D()) == 1) return combine_one(a, code_a, b, code_b);
     const auto earlier = hn::RebindMask(d, hn::Lt(code_b, code_a));
     auto take = hn::Or(hn::Gt(b, a), hn::And(hn::Eq(a, b), earlier));
     if constexpr (hwy::IsFloat<hn::TFromD<D>>()) {
@@ -23,6 +27,18 @@ struct ArgMax {
     }
     a = hn::IfThenElse(take, b, a);
     code_a = hn::IfThenElse(hn::RebindMask(di, take), code_b, code_a);
+  }
+
+  // g++ 12 for Arm makes a mask of one 64-bit integer, joined from others, 1 instead of -1.
+  template <class V, class VI>
+  static HWY_INLINE void combine_one(V& a, VI& code_a, V b, VI code_b) {
+    const auto x = hn::GetLane(a), y = hn::GetLane(b);
+    const auto code_x = hn::GetLane(code_a), code_y = hn::GetLane(code_b);
+    bool take = y > x || (y == x && code_y < code_x);
+    if constexpr (std::is_floating_point_v<decltype(hn::GetLane(a))>)
+      take = take || (std::isnan(y) && (!std::isnan(x) || code_y > code_x));
+    a = take ? b : a;
+    code_a = take ? code_b : code_a;
   }
 };
 
