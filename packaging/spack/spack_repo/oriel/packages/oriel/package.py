@@ -31,6 +31,10 @@ class Oriel(CMakePackage):
         depends_on("cli11")
         depends_on("libvips+jpeg+tiff+png")
         depends_on("libzip")
+        depends_on("c-blosc")
+        depends_on("lz4")
+        depends_on("zlib-api")
+        depends_on("zstd")
         depends_on("nlohmann-json@3.10:")
         depends_on("hdf5", when="+hdf5")
 
