@@ -52,9 +52,9 @@ constexpr const char* kPoolExamples = R"(Examples:
   cat x.npy | oriel pool - - --kernel 2 > y.npy
 
 All axes are pooled unless --axes names some; in an image, height and width. One number applies to all pooled axes,
-3x5 has one for each. Files: .npy, .npz, FILE.npz:NAME, FILE.h5:/NAME, .png, .jpg, .tif, .webp; - is standard input or
-output. FILE.tif:2 is the second image of a TIFF or an animated WebP. HDF5 files, and .npy files with --memory or under
-mpirun, are pooled in blocks, with the same bits.
+3x5 has one for each. Files: .npy, .npz, FILE.npz:NAME, FILE.h5:/NAME, DIR.zarr, DIR.zarr/NAME, .png, .jpg, .tif, .webp; - is
+standard input or output. FILE.tif:2 is the second image of a TIFF or an animated WebP. HDF5 files, Zarr arrays, and
+.npy files with --memory or under mpirun, are pooled in blocks, with the same bits.
 Other arrays in an archive or HDF5 file OUT are kept, also those that other programs write meanwhile; an array of the
 same name is replaced. IN is replaced only with --replace-input.
 NumPy itself has no bfloat16: --dtype bf16 reads and writes it as ml_dtypes does (descr <V2).)";
@@ -137,8 +137,8 @@ void add_pool(CLI::App& app, Typed& t) {
       ->check(CLI::Range(1, 4096))
       ->type_name("N");
   pool.add_option("--memory", t.pool_memory,
-                  "memory of each process, e.g. 512MiB (default for .h5 and ranks: 1GiB); .npy and .h5 files are "
-                  "pooled in blocks, others must fit")
+                  "memory of each process, e.g. 512MiB (default for .h5, .zarr and ranks: 1GiB); .npy, .h5 and .zarr "
+                  "are pooled in blocks, others must fit")
       ->type_name("BYTES");
   pool.add_option("--deadline", t.pool_deadline,
                   "under mpirun: stop if a rank makes the others wait longer than this in one step (default: 600s)")

@@ -52,7 +52,7 @@ void BlockOutput::open(const io::VolumeSpec& spec, bool alone) {
   together(team_, [&] {
     const std::shared_ptr<void> watched = team_.watch("opening the output");
     volume_ = hdf5_ ? io::open_hdf5_output(place, *hdf5_, spec, team_.use_ranks())
-                    : io::open_npy_output(place, place_.file, spec);
+                    : format_->open_output(place, place_.file, spec);
   });
 }
 

@@ -84,10 +84,10 @@ class Run {
     const Extents chunk = output_chunk(*problem_, in_->chunk);
     const index_t memory = c_.memory > 0 ? c_.memory : kDefaultMemory;
     const index_t chunk_bytes = in_->chunk.empty() ? 0 : element_count(in_->chunk) * size_bytes(in_->dtype);
-    const bool hdf5 = any_path(c_, &is_hdf5);
+    const bool library = any_path(c_, &is_boxes_only);
     BlockRules rules{
         .memory = memory,
-        .held = team_.greatest(resident_bytes() + reserve_bytes(hdf5, std::max(chunk_bytes, beside_.chunk_bytes()))),
+        .held = team_.greatest(resident_bytes() + reserve_bytes(library, std::max(chunk_bytes, beside_.chunk_bytes()))),
         .parts = team_.size(),
         .indices = indices_.has_value(),
         .beside = beside_.element_bytes(),

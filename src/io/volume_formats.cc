@@ -3,11 +3,17 @@
 #include <array>
 
 #include "io/output_file.h"
+#include "io/output_folder.h"
+#include "io/zarr/volume.h"
 
 namespace oriel::io {
 namespace {
 
 std::unique_ptr<Output> make_file(const std::string& path) { return std::make_unique<OutputFile>(path); }
+
+std::unique_ptr<Output> make_zarr_folder(const std::string& path) {
+  return std::make_unique<OutputFolder>(path, "a Zarr array", &is_zarr_array);
+}
 
 bool is_npy(const std::string& path) { return path.ends_with(".npy") || path.ends_with(".NPY"); }
 
@@ -21,6 +27,15 @@ constexpr std::array kFormats{
                  .create = &create_npy_volume,
                  .open_output = &open_npy_output,
                  .complete = nullptr},
+    VolumeFormat{.name = "a Zarr array",
+                 .endings = ".zarr",
+                 .whole_too = false,
+                 .is = &is_zarr,
+                 .open = &open_zarr_volume,
+                 .make_output = &make_zarr_folder,
+                 .create = &create_zarr_volume,
+                 .open_output = &open_zarr_output,
+                 .complete = &complete_zarr_volume},
 };
 
 }  // namespace

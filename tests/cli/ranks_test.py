@@ -72,6 +72,25 @@ def test_the_same_bytes_on_any_number_of_ranks(oriel, ranks, volume, tmp_path, n
         assert file.read_bytes() == wanted
 
 
+@pytest.mark.parametrize("number", [2, 3])
+def test_zarr(oriel, ranks, volume, tmp_path, number):
+    """Each file of the folder: chunks that several ranks write are put together by the first."""
+    for options in [["--op", "avg", "--kernel", "2"], ["--op", "max", "--kernel", "3", "--stride", "1", "--padding", "1"]]:
+        oriel("pool", "x.h5:/data", "wanted.zarr", *options)
+        ranks(number, "pool", "x.h5:/data", "y.zarr", *options)
+        ranks(number, "pool", "wanted.zarr", "z.zarr", "--op", "max", "--kernel", "1")
+        wanted = files_of(tmp_path / "wanted.zarr")
+        assert len(wanted) > 1
+        assert files_of(tmp_path / "y.zarr") == wanted
+        oriel("pool", "wanted.zarr", "w.npy", "--op", "max", "--kernel", "1")
+        oriel("pool", "z.zarr", "z.npy", "--op", "max", "--kernel", "1")
+        assert (tmp_path / "z.npy").read_bytes() == (tmp_path / "w.npy").read_bytes()
+
+
+def files_of(folder):
+    return {path.relative_to(folder): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
 def test_masks_and_weights(oriel, ranks, volume, tmp_path):
     """Read block by block by each rank, from other files than IN; results of another dtype."""
     random = np.random.default_rng(4)
@@ -102,7 +121,7 @@ def test_masks_and_weights(oriel, ranks, volume, tmp_path):
     said = ranks(3, "pool", "x.npy", "y.npy", "--op", "avg", "-k", "3x3", "--axes", "1,2", "--weights", "bad.npy", code=1).stderr
     assert b"oriel pool: --weights: bad.npy must be finite, but that at (0, 5, 6) is not\n" in said
     said = ranks(3, "pool", "x.npy", "y.npy", "-k", "3x3", "--axes", "1,2", "--mask", "m.png", code=1).stderr
-    assert b"--mask: 'm.png' cannot be read in parts, as mpirun needs; allowed: .npy, .h5, .hdf5" in said
+    assert b"--mask: 'm.png' cannot be read in parts, as mpirun needs; allowed: .npy, .zarr, .h5, .hdf5" in said
     assert not (tmp_path / "y.npy").exists()
 
 

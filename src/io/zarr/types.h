@@ -1,0 +1,26 @@
+// Element types and fill values in Zarr's metadata.
+#pragma once
+
+#include <string>
+
+#include "io/zarr/codec.h"
+#include "io/zarr/json.h"
+#include "oriel/types.h"
+
+namespace oriel::io::zarr {
+
+/// `float32` …, as in version 3.
+std::string type_name(Dtype dtype);
+Dtype parse_type_name(const Json& value, const std::string& file);
+
+struct StoredType {
+  Dtype dtype = Dtype::f32;
+  bool big_endian = false;
+};
+/// `<f4` …, as in version 2.
+StoredType parse_typestr(const Json& value, const std::string& file);
+
+/// One element in this machine's byte order. Null is zero.
+Bytes parse_fill(const Json& value, Dtype dtype, const std::string& file);
+
+}  // namespace oriel::io::zarr
