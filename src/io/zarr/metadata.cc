@@ -144,6 +144,35 @@ void refuse_unknown(const Json& root, const std::string& file) {
 
 std::string dump(const Json& value) { return value.dump(-1, ' ', false, Json::error_handler_t::replace); }
 
+std::vector<index_t> list(const Extents& extents) { return {extents.begin(), extents.end()}; }
+
+Json bytes_json(index_t size, bool big_endian) {
+  Json bytes{{"name", "bytes"}};
+  if (size > 1) bytes["configuration"] = {{"endian", big_endian ? "big" : "little"}};
+  return bytes;
+}
+
+Json codecs_json(const Metadata& m) {
+  Json codecs = Json::array({bytes_json(size_bytes(m.dtype), m.big_endian)});
+  for (const Codec& codec : m.codecs) {
+    if (codec.kind != Codec::Kind::zstd) throw Error(fmt::format("zarr: {} is not written", name(codec.kind)));
+    codecs.push_back({{"name", "zstd"}, {"configuration", {{"level", codec.level}, {"checksum", codec.checksum}}}});
+  }
+  return codecs;
+}
+
+Json sharding_json(const Metadata& m) {
+  const Sharding& sharding = *m.sharding;
+  Json index = Json::array({bytes_json(sizeof(std::uint64_t), sharding.index_big_endian)});
+  if (sharding.index_checksum) index.push_back({{"name", "crc32c"}});
+  return {{"name", "sharding_indexed"},
+          {"configuration",
+           {{"chunk_shape", list(sharding.chunk)},
+            {"codecs", codecs_json(m)},
+            {"index_codecs", index},
+            {"index_location", sharding.index_at_end ? "end" : "start"}}}};
+}
+
 Extents axes(int rank, bool reversed) {
   Extents order;
   for (int d = 0; d < rank; ++d) order.push_back(reversed ? rank - 1 - d : d);
@@ -235,21 +264,13 @@ bool is_group(std::string_view text, const std::string& file) {
 }
 
 std::string to_zarr_json(const Metadata& m, const std::string& problem) {
-  const auto list = [](const Extents& extents) { return std::vector<index_t>(extents.begin(), extents.end()); };
-  Json bytes{{"name", "bytes"}};
-  if (size_bytes(m.dtype) > 1) bytes["configuration"] = {{"endian", m.big_endian ? "big" : "little"}};
-  Json codecs = Json::array({bytes});
-  for (const Codec& codec : m.codecs) {
-    if (codec.kind != Codec::Kind::zstd) throw Error(fmt::format("zarr: {} is not written", name(codec.kind)));
-    codecs.push_back({{"name", "zstd"}, {"configuration", {{"level", codec.level}, {"checksum", codec.checksum}}}});
-  }
   Json root{{"zarr_format", 3},
             {"node_type", "array"},
             {"shape", list(m.shape)},
             {"data_type", type_name(m.dtype)},
             {"chunk_grid", {{"name", "regular"}, {"configuration", {{"chunk_shape", list(m.grid)}}}}},
             {"chunk_key_encoding", {{"name", "default"}, {"configuration", {{"separator", "/"}}}}},
-            {"codecs", codecs}};
+            {"codecs", m.sharding ? Json::array({sharding_json(m)}) : codecs_json(m)}};
   root["fill_value"] = m.dtype == Dtype::boolean ? Json(false) : is_floating(m.dtype) ? Json(0.0) : Json(0);
   root["attributes"] = m.attributes.empty() ? Json::object() : Json::parse(m.attributes);
   if (!problem.empty()) root["attributes"]["oriel_problem"] = problem;

@@ -1,8 +1,13 @@
 #include "io/zarr/shard.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
+#include <cerrno>
 #include <cstring>
+#include <filesystem>
+#include <utility>
 
 #include "byte_order.h"
 
@@ -56,5 +61,51 @@ ShardIndex read_index(const StoreFile& file, const Sharding& sharding, index_t c
   const std::size_t at = sharding.index_at_end ? file.size() - count : 0;
   return parse_index(file.read(at, count), sharding, file.size(), file.path());
 }
+
+ShardWriter::ShardWriter(std::string place, std::string name, const Metadata& metadata)
+    : place_(std::move(place)), name_(std::move(name)), sharding_(metadata.sharding.value()) {
+  index_.resize(static_cast<std::size_t>(metadata.chunks_of_shard()));
+}
+
+ShardWriter::~ShardWriter() {
+  if (descriptor_ >= 0) ::close(descriptor_);
+}
+
+void ShardWriter::append(index_t chunk, std::span<const std::byte> encoded) {
+  ShardEntry& entry = index_.at(static_cast<std::size_t>(chunk));
+  if (entry.there()) throw Error(fmt::format("{}: chunk {} of a shard is written twice", name_, chunk));
+  if (descriptor_ < 0) create();
+  write(encoded, end_);
+  entry = {.begin = end_, .count = encoded.size()};
+  end_ += encoded.size();
+}
+
+void ShardWriter::close() {
+  if (descriptor_ < 0) return;
+  write(to_bytes(index_, sharding_), sharding_.index_at_end ? end_ : 0);
+  if (::close(std::exchange(descriptor_, -1)) != 0) fail();
+}
+
+void ShardWriter::create() {
+  constexpr mode_t mode = 0666;
+  std::error_code none;
+  std::filesystem::create_directories(std::filesystem::path(place_).parent_path(), none);
+  descriptor_ = ::open(place_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode);
+  if (descriptor_ < 0) fail();
+  // The index is written over this.
+  if (!sharding_.index_at_end) end_ = index_bytes(sharding_, static_cast<index_t>(index_.size()));
+}
+
+void ShardWriter::write(std::span<const std::byte> bytes, std::uint64_t at) {
+  while (!bytes.empty()) {
+    const ssize_t put = ::pwrite(descriptor_, bytes.data(), bytes.size(), static_cast<off_t>(at));
+    if (put < 0 && errno == EINTR) continue;
+    if (put < 0) fail();
+    bytes = bytes.subspan(static_cast<std::size_t>(put));
+    at += static_cast<std::uint64_t>(put);
+  }
+}
+
+void ShardWriter::fail() const { throw Error(fmt::format("{}: cannot write: {}", name_, std::strerror(errno))); }
 
 }  // namespace oriel::io::zarr
