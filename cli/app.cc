@@ -137,8 +137,8 @@ void add_pool(CLI::App& app, Typed& t) {
       ->check(CLI::Range(1, 4096))
       ->type_name("N");
   pool.add_option("--memory", t.pool_memory,
-                  "memory of each process, e.g. 512MiB (default for .h5, .zarr and ranks: 1GiB); .npy, .h5 and .zarr "
-                  "are pooled in blocks, others must fit")
+                  "memory of each process, e.g. 512MiB (default for .h5, .zarr, ranks: 1GiB); .npy, .h5, .zarr are "
+                  "pooled in blocks, others must fit")
       ->type_name("BYTES");
   pool.add_option("--deadline", t.pool_deadline,
                   "under mpirun: stop if a rank makes the others wait longer than this in one step (default: 600s)")

@@ -42,11 +42,11 @@ void keep_memory_low() {
   ::mallopt(M_TRIM_THRESHOLD, at_once);
 }
 
-index_t reserve_bytes(bool hdf5, index_t chunk_bytes) {
-  constexpr index_t kib = 1024, program = 4608 * kib, library = 2560 * kib;
+index_t reserve_bytes(bool library, index_t chunk_bytes) {
+  constexpr index_t kib = 1024, program = 4608 * kib, library_code = 2560 * kib;
   // A filter has its input, its output, and its output while that grows; then HDF5 has the chunk.
   constexpr index_t chunks = 4;
-  return program + (hdf5 ? library : 0) + chunks * chunk_bytes;
+  return program + (library ? library_code : 0) + chunks * chunk_bytes;
 }
 
 void bound_inputs(const PoolCommand& c) {

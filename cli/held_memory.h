@@ -14,9 +14,10 @@ index_t peak_bytes();
 /// Makes the allocator return memory to the system as soon as it is no longer used.
 void keep_memory_low();
 
-/// What the program and HDF5 (if an input or an output is such a file) take while blocks are made, beside the blocks
-/// and the pool's own memory: code that is not loaded yet, tables, and the chunk that is taken out of its filters.
-index_t reserve_bytes(bool hdf5, index_t chunk_bytes);
+/// What the program and the library of HDF5, or those of Zarr (if an input or an output is such a file), take while
+/// blocks are made, beside the blocks and the pool's own memory: code that is not loaded yet, tables, and the chunk
+/// that is taken out of its filters.
+index_t reserve_bytes(bool library, index_t chunk_bytes);
 
 /// Before an input is read whole: bounds what it may take (io::set_memory_bound), by --memory or by the machine.
 void bound_inputs(const PoolCommand& command);

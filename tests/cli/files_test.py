@@ -15,7 +15,7 @@ import pytest
 from conftest import COMMAND
 
 DTYPES = ["f8", "f4", "f2", "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "?"]
-SMALL = "40MiB"  # the command itself, its libraries and what the pool takes are some 33
+SMALL = "44MiB"  # the command itself, its libraries and what the pool takes are some 36
 
 
 def sample(shape, dtype="f4", seed=0):
