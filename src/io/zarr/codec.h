@@ -15,12 +15,12 @@ struct Codec {
   enum class Kind : std::uint8_t { gzip, zlib, zstd, lz4, blosc, crc32c };
 
   Kind kind = Kind::zstd;
-  int level = 1;                ///< of compression; for lz4 the acceleration
-  bool checksum = false;        ///< of zstd
-  std::string compressor = "";  ///< inside blosc: `lz4`, `zstd` …
-  int shuffle = 0;              ///< of blosc: 0 none, 1 bytes, 2 bits
-  std::size_t element = 1;      ///< bytes of what blosc shuffles
-  std::size_t block = 0;        ///< of blosc; 0: it decides
+  int level = 1;             ///< of compression; for lz4 the acceleration
+  bool checksum = false;     ///< of zstd
+  std::string compressor{};  ///< inside blosc: `lz4`, `zstd` …
+  int shuffle = 0;           ///< of blosc: 0 none, 1 bytes, 2 bits
+  std::size_t element = 1;   ///< bytes of what blosc shuffles
+  std::size_t block = 0;     ///< of blosc; 0: it decides
 };
 
 /// `gzip`, `zstd` … as in metadata.
