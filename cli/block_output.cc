@@ -15,16 +15,18 @@ constexpr const char* kNpyName = "x.npy";  // a path whose format is the only on
 BlockOutput::BlockOutput(const std::string& path, const std::string& format, Team& team)
     : place_(output_place(path, format)), team_(team) {
   if (!format.empty() && format != "npy") {
-    throw UsageError("oriel pool", fmt::format("--format: '{}' cannot be written in parts, as HDF5 inputs, --memory "
-                                               "and mpirun need; allowed: npy",
-                                               format));
+    throw UsageError("oriel pool",
+                     fmt::format("--format: '{}' cannot be written in parts, as HDF5 and Zarr inputs, --memory "
+                                 "and mpirun need; allowed: npy",
+                                 format));
   }
   if (place_.kind == Place::Kind::hdf5) hdf5_ = io::Hdf5Path{place_.file, place_.part};
   if (!hdf5_) format_ = io::volume_format_of(format.empty() ? path : kNpyName);
   if (path == "-" || (!hdf5_ && format_ == nullptr)) {
-    throw UsageError("oriel pool", fmt::format("OUT: '{}' cannot be written in parts, as HDF5 inputs, --memory and "
-                                               "mpirun need; allowed: {}",
-                                               path, io::volume_endings()));
+    throw UsageError("oriel pool",
+                     fmt::format("OUT: '{}' cannot be written in parts, as HDF5 and Zarr inputs, --memory and "
+                                 "mpirun need; allowed: {}",
+                                 path, io::volume_endings()));
   }
 }
 
