@@ -197,13 +197,13 @@ def test_written_volumes(oriel, copied, tmp_path, dtype, shape):
 
 
 def test_written_in_many_blocks_with_permissions_kept(oriel, tmp_path):
-    x = sample((30, 300, 280))
+    x = sample((90, 500, 300))
     np.save(tmp_path / "x.npy", x)
     (tmp_path / "y.tif").write_bytes(b"old")
     (tmp_path / "y.tif").chmod(0o640)
-    done = oriel("pool", "x.npy", "y.tif:all", "--op", "max", "-k", "3x2x2", "--memory", "40MiB", "--json")
+    done = oriel("pool", "x.npy", "y.tif:all", "--op", "max", "-k", "3x2x2", "--memory", "48MiB", "--json")
     assert json.loads(done.stdout)["blocks"] > 1
-    same(tifffile.imread(tmp_path / "y.tif"), x.reshape(10, 3, 150, 2, 140, 2).max((1, 3, 5)))
+    same(tifffile.imread(tmp_path / "y.tif"), x.reshape(30, 3, 250, 2, 150, 2).max((1, 3, 5)))
     assert (tmp_path / "y.tif").stat().st_mode & 0o777 == 0o640
     assert sorted(p.name for p in tmp_path.iterdir()) == ["x.npy", "y.tif"]
 
@@ -217,6 +217,26 @@ def test_memory_stays_within_the_bound_and_tiles_are_read_once(tmp_path):
     assert int(done.stdout) <= 48 << 10
     report = json.loads(done.stderr)
     assert report["chunks"] == report["chunk_reads"] == 12 * 16 and report["blocks"] > 1
+
+
+@pytest.mark.parametrize("compression", [None, "zlib"])
+def test_tiles_that_are_left_out(copied, refusal, tmp_path, compression):
+    x = sample((40, 50))
+    for extra in [[], [(42113, "s", 0, "-1", True)]]:
+        tifffile.imwrite(tmp_path / "x.tif", x, tile=(16, 16), compression=compression, extratags=extra)
+        with tifffile.TiffFile(tmp_path / "x.tif") as file:
+            tags = [file.pages[0].tags[name] for name in ("TileOffsets", "TileByteCounts")]
+        data = bytearray((tmp_path / "x.tif").read_bytes())
+        for tag in tags:  # of the sixth tile
+            size = {3: 2, 4: 4}[int(tag.dtype)]
+            data[tag.valueoffset + 5 * size:tag.valueoffset + 6 * size] = bytes(size)
+        (tmp_path / "x.tif").write_bytes(data)
+        if extra:
+            assert "tile 5 is left out" in refusal("pool", "x.tif:all", "y.npy", *COPY)
+        else:
+            x[16:32, 16:32] = 0
+            same(copied("x.tif:all"), x)
+            (tmp_path / "copy.npy").unlink()
 
 
 def test_refused(refusal, oriel, tmp_path):

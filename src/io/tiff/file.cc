@@ -6,10 +6,12 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
 
+#include "byte_order.h"
 #include "io/input_file.h"
 #include "io/memory_bound.h"
 #include "quoted.h"
@@ -84,10 +86,32 @@ File::File(Source source, std::string name) : source_(std::move(source)), name_(
   tiff_ = TIFFClientOpenExt(name_.c_str(), "rmO", this, &Calls::read, &Calls::write, &Calls::seek, &Calls::close,
                             &Calls::size, &Calls::map, &Calls::unmap, options.get());
   if (tiff_ == nullptr) fail("it does not begin as a TIFF does");
+  check_directory();
 }
 
-File::~File() {
+File::~File() { close(); }
+
+void File::close() {
   if (tiff_ != nullptr) TIFFClose(tiff_);
+  tiff_ = nullptr;
+}
+
+// libtiff takes a directory whose end is cut off, with the place of the next one, for the last.
+void File::check_directory() {
+  const bool big = TIFFIsBigTIFF(tiff_) != 0;
+  const index_t at = static_cast<index_t>(TIFFCurrentDirOffset(tiff_));
+  std::array<std::byte, sizeof(std::uint64_t)> head{};
+  const index_t head_bytes = big ? 8 : 2, entry_bytes = big ? 20 : 12, next_bytes = big ? 8 : 4;
+  const bool there = source_.read(head.data(), head_bytes, at) == head_bytes;
+  const bool big_endian = (TIFFIsByteSwapped(tiff_) != 0) != detail::kBigEndian;
+  index_t entries = 0;
+  for (index_t i = 0; i < head_bytes; ++i)
+    entries =
+        (entries << 8) | std::to_integer<index_t>(head[static_cast<std::size_t>(big_endian ? i : head_bytes - 1 - i)]);
+  const index_t most = (source_.size - at - head_bytes - next_bytes) / entry_bytes;
+  if (there && entries >= 0 && entries <= most && source_.size - at >= head_bytes + next_bytes) return;
+  close();
+  refuse(fmt::format("the TIFF is cut off in the directory at {}", at));
 }
 
 void File::read_raw(void* to, index_t count, index_t at) const {
@@ -105,11 +129,15 @@ std::string File::text(std::uint32_t tag) const {
 void File::go_to(std::uint64_t directory) {
   errors_.said.clear();
   if (TIFFSetSubDirectory(tiff_, directory) != 1) fail("a directory is damaged");
+  check_directory();
 }
 
 bool File::next() {
   errors_.said.clear();
-  if (TIFFReadDirectory(tiff_) == 1) return true;
+  if (TIFFReadDirectory(tiff_) == 1) {
+    check_directory();
+    return true;
+  }
   // At the end nothing is said.
   if (!errors_.said.empty()) fail("a directory is damaged");
   return false;

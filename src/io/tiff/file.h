@@ -54,6 +54,8 @@ class File {
   /// Goes to the next directory; false: that was the last. Throws Error if the next is damaged.
   bool next();
 
+  /// From now on only later errors count.
+  void forget_errors() { errors_.said.clear(); }
   /// Throws Error: `NAME: cannot read the TIFF: ` and what libtiff said last.
   [[noreturn]] void fail(const std::string& otherwise) const;
   /// Throws Error: `NAME: ` and this.
@@ -61,6 +63,9 @@ class File {
 
  private:
   struct Calls;
+
+  void check_directory();
+  void close();
 
   Source source_;
   std::string name_;

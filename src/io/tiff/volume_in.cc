@@ -28,6 +28,19 @@ void copy_pixels(const std::byte* from, index_t from_samples, std::byte* to, ind
                   static_cast<std::size_t>(size));
 }
 
+// Places of the directories from the current one on. Of a volume reduced images and masks are no planes; OME-XML counts
+// them as images, though.
+std::vector<std::uint64_t> directories(File& file, bool of_volume) {
+  constexpr std::uint32_t beside = FILETYPE_REDUCEDIMAGE | FILETYPE_MASK;
+  const bool all = !of_volume || is_ome(file.text(TIFFTAG_IMAGEDESCRIPTION));
+  std::vector<std::uint64_t> places;
+  do {
+    if (all || places.empty() || (file.field<std::uint32_t>(TIFFTAG_SUBFILETYPE, 0) & beside) == 0)
+      places.push_back(TIFFCurrentDirOffset(file.get()));
+  } while (file.next());
+  return places;
+}
+
 }  // namespace
 
 // The part of a plane that is asked for, and where it goes; pitches are in elements.
@@ -39,10 +52,16 @@ struct TiffIn::Rows {
   std::byte* at(index_t r, index_t c, index_t s, index_t size) const {
     return to + ((r - row) * row_pitch + (c - column) * column_pitch + (s - sample) * sample_pitch) * size;
   }
+  void fill_with_zeros(index_t size) const {
+    for (index_t r = 0; r < rows; ++r)
+      for (index_t c = 0; c < columns; ++c)
+        for (index_t s = 0; s < samples; ++s)
+          std::memset(at(row + r, column + c, sample + s, size), 0, static_cast<std::size_t>(size));
+  }
 };
 
 TiffIn::TiffIn(std::unique_ptr<File> file, index_t page, std::optional<Dtype> asked) : file_(std::move(file)) {
-  find_pages();
+  places_ = directories(*file_, page == 0);
   if (page > 0) choose(page);
   open_page(0);
   layout_ = now_;
@@ -63,26 +82,12 @@ void TiffIn::find_axes_of_pages() {
   if (!same_tiles) layout_.tile_rows = 0;  // then there are no chunks
 }
 
-// Reduced images and masks are no planes of a volume; OME-XML counts them as images, though.
-void TiffIn::find_pages() {
-  constexpr std::uint32_t beside = FILETYPE_REDUCEDIMAGE | FILETYPE_MASK;
-  const bool ome = is_ome(file_->text(TIFFTAG_IMAGEDESCRIPTION));
-  do {
-    if (ome || places_.empty() || (file_->field<std::uint32_t>(TIFFTAG_SUBFILETYPE, 0) & beside) == 0)
-      places_.push_back(TIFFCurrentDirOffset(file_->get()));
-  } while (file_->next());
-}
-
 void TiffIn::choose(index_t page) {
-  file_->go_to(places_.front());
-  std::vector<std::uint64_t> all;
-  do all.push_back(TIFFCurrentDirOffset(file_->get()));
-  while (file_->next());
-  const auto count = static_cast<index_t>(all.size());
+  const auto count = static_cast<index_t>(places_.size());
   if (page > count)
     file_->refuse(fmt::format("has no image {}; allowed: {}", page,
                               count == 1 ? "1, the only one" : fmt::format("1 to {}", count)));
-  places_ = {all[static_cast<std::size_t>(page - 1)]};
+  places_ = {places_[static_cast<std::size_t>(page - 1)]};
   first_number_ = page;
   picture.emplace();
   picture->pages = static_cast<int>(count);
@@ -202,7 +207,8 @@ void TiffIn::read_piece(index_t row, index_t column, index_t sample, const Rows&
   some.samples = std::min(box.sample + box.samples, (sample + 1) * step) - some.sample;
   some.to = box.at(some.row, some.column, some.sample, size);
   const auto piece = static_cast<std::uint32_t>(number);
-  if (now_.stored_raw && TIFFGetStrileByteCount(file_->get(), piece) > 0)
+  if (is_left_out(piece)) return some.fill_with_zeros(size);
+  if (now_.stored_raw)
     return read_stored(piece, some.row - row * now_.tile_rows, some.column - column * now_.tile_columns,
                        some.sample - sample * step, some);
   const std::byte* const tile = decoded(piece, row);
@@ -215,20 +221,24 @@ void TiffIn::read_piece(index_t row, index_t column, index_t sample, const Rows&
   }
 }
 
-// The samples of a tile or strip. One that the file leaves out is zeros.
+// Such a tile or strip is zeros.
+bool TiffIn::is_left_out(std::uint32_t piece) const {
+  TIFF* const t = file_->get();
+  if (TIFFGetStrileByteCount(t, piece) != 0 || TIFFGetStrileOffset(t, piece) != 0) return false;
+  const char* no_data = nullptr;
+  std::uint32_t count = 0;
+  if (TIFFGetField(t, kNoDataTag, &count, &no_data) == 1)
+    file_->refuse(
+        fmt::format("{} {} is left out, for which GDAL reads its nodata value; allowed: files with all of them",
+                    now_.tiled ? "tile" : "strip", piece));
+  return true;
+}
+
+// The samples of a tile or strip.
 const std::byte* TiffIn::decoded(std::uint32_t piece, index_t row) {
   buffer_.resize(static_cast<std::size_t>(now_.tile_bytes()));
   TIFF* const t = file_->get();
-  if (TIFFGetStrileByteCount(t, piece) == 0 && TIFFGetStrileOffset(t, piece) == 0) {
-    const char* no_data = nullptr;
-    std::uint32_t count = 0;
-    if (TIFFGetField(t, kNoDataTag, &count, &no_data) == 1)
-      file_->refuse(
-          fmt::format("{} {} is left out, for which GDAL reads its nodata value; allowed: files with all of them",
-                      now_.tiled ? "tile" : "strip", piece));
-    std::fill(buffer_.begin(), buffer_.end(), std::byte{0});
-    return buffer_.data();
-  }
+  file_->forget_errors();
   const index_t rows = now_.tiled ? now_.tile_rows : std::min(now_.tile_rows, now_.rows - row * now_.tile_rows);
   const index_t bytes = now_.tile_bytes() / now_.tile_rows * rows;
   const tmsize_t got = now_.tiled ? TIFFReadEncodedTile(t, piece, buffer_.data(), bytes)
@@ -245,7 +255,8 @@ void TiffIn::read_stored(std::uint32_t piece, index_t row, index_t column, index
   const std::uint64_t bytes = TIFFGetStrileByteCount(file_->get(), piece);
   const auto needed = static_cast<std::uint64_t>((row + box.rows - 1) * pitch + (column + box.columns) * step) *
                       static_cast<std::uint64_t>(size);
-  if (begin > static_cast<std::uint64_t>(file_->size()) || bytes < needed)
+  const auto end = static_cast<std::uint64_t>(file_->size());
+  if (begin > end || bytes < needed || needed > end - begin)
     file_->refuse(fmt::format("the TIFF is damaged: {} {} has {} bytes at {}, but {} are needed",
                               now_.tiled ? "tile" : "strip", piece, bytes, begin, needed));
   const index_t first = static_cast<index_t>(begin) + shift_ + (row * pitch + column * step) * size;

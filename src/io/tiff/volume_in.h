@@ -23,7 +23,6 @@ class TiffIn : public VolumeIn {
  private:
   struct Rows;
 
-  void find_pages();
   void choose(index_t page);
   void find_axes_of_pages();
   void check_one_page() const;
@@ -31,6 +30,7 @@ class TiffIn : public VolumeIn {
   void open_page(index_t page);
   void read_plane(index_t plane, const Extents& begin, const Tensor& to);
   void read_piece(index_t row, index_t column, index_t sample, const Rows& box);
+  bool is_left_out(std::uint32_t piece) const;
   const std::byte* decoded(std::uint32_t piece, index_t row);
   void read_stored(std::uint32_t piece, index_t row, index_t column, index_t sample, const Rows& box);
 
