@@ -19,6 +19,7 @@
 #include "cli/window_options.h"
 #include "io/chunk_cache.h"
 #include "io/hdf5.h"
+#include "io/tiff/volume.h"
 #include "io/volume_formats.h"
 #include "quoted.h"
 
@@ -47,6 +48,12 @@ bool is_read_in_boxes_only(const std::string& path) {
 
 bool is_written_in_boxes(const std::string& path) {
   return is_hdf5(path) || (path != "-" && io::volume_format_of(path) != nullptr);
+}
+
+// A GeoTIFF whose result is a TIFF keeps its tags.
+bool keeps_geotiff(const PoolCommand& c) {
+  return c.format.empty() && (io::is_tiff_image(c.out) || io::is_tiff_volume(c.out)) && io::is_geotiff(c.in) &&
+         (c.indices.empty() || is_written_in_boxes(c.indices));
 }
 
 // Whether a bound of memory makes the call go in blocks.
@@ -338,7 +345,7 @@ class Run {
 
 bool goes_in_blocks(const PoolCommand& c, const Team& team) {
   return bound_asks_for_blocks(c) || team.size() > 1 || any_path(c, &is_boxes_only) || is_read_in_boxes_only(c.in) ||
-         is_read_in_boxes_only(c.mask) || is_read_in_boxes_only(c.weights);
+         keeps_geotiff(c) || is_read_in_boxes_only(c.mask) || is_read_in_boxes_only(c.weights);
 }
 
 int run_pool_in_blocks(const PoolCommand& c, Team& team, ReadWhole read_whole) {

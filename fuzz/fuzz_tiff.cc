@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "io/memory_bound.h"
+#include "io/tiff/geo.h"
 #include "io/tiff/volume_in.h"
 
 namespace {
@@ -24,6 +25,7 @@ void attempt(F read) {
 }
 
 void use(TiffIn& in) {
+  scaled(read_geo(in.first_page()), {.step = 2, .shift = 1}, {.step = 3, .shift = -1});
   const Extents& shape = in.shape;
   if (shape.size() < 2 || in.order.size() != shape.size()) __builtin_trap();
   if (!in.chunk.empty() && in.chunk.size() != shape.size()) __builtin_trap();

@@ -260,3 +260,63 @@ def test_refused(refusal, oriel, tmp_path):
     tifffile.imwrite(tmp_path / "cut.tif", sample((64, 64)), compression="zlib")
     (tmp_path / "cut.tif").write_bytes((tmp_path / "cut.tif").read_bytes()[:-2000])
     assert "cut.tif: cannot read the TIFF: " in refusal("pool", "cut.tif:all", "y.npy", *COPY)
+
+
+GEO_KEYS = [1, 1, 0, 3, 1024, 0, 1, 1, 1025, 0, 1, 1, 1026, 34737, 7, 0]
+
+
+def write_geotiff(path, x, placed, point=False, **options):
+    keys = GEO_KEYS[:11] + [2 if point else 1] + GEO_KEYS[12:]
+    tags = [(34735, "H", len(keys), keys, True), (34737, "s", 0, "a name|", True), (42113, "s", 0, "-1", True),
+            (42112, "s", 0, "<GDALMetadata><Item name=\"a\">b</Item></GDALMetadata>", True),
+            *((tag, "d", len(values), values, True) for tag, values in placed.items())]
+    tifffile.imwrite(path, x, extratags=tags, **options)
+
+
+def model(path, row, column):
+    """Where in the model the point of a raster is, counted in pixels from its upper left corner."""
+    with tifffile.TiffFile(path) as file:
+        tags = {tag.code: tag.value for tag in file.pages[0].tags}
+    half = 0.5 if tags[34735][11] == 2 else 0  # then raster coordinates are those of middles
+    at = np.array([column - half, row - half])
+    if 34264 in tags:
+        m = np.reshape(tags[34264], (4, 4))
+        return m[:2, :2] @ at + m[:2, 3]
+    i, j, _, x, y, _ = tags[33922]
+    return np.array([x, y]) + (at - [i, j]) * tags[33550][:2] * [1, -1]
+
+
+@pytest.mark.parametrize("point", [False, True])
+@pytest.mark.parametrize("placed", [
+    {33550: (10.0, 20.0, 0.0), 33922: (0.0, 0.0, 0.0, 5000.0, 8000.0, 0.0)},
+    {33550: (10.0, 20.0, 0.0), 33922: (3.0, 4.5, 0.0, 5000.0, 8000.0, 0.0)},
+    {34264: (9.0, 2.0, 0.0, 5000.0, 3.0, -18.0, 0.0, 8000.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0)}], ids=["corner", "point", "matrix"])
+@pytest.mark.parametrize("dtype", ["u1", "f4"])
+def test_geotiff(oriel, tmp_path, placed, point, dtype):
+    x = sample((60, 48), dtype)
+    write_geotiff(tmp_path / "x.tif", x, placed, point, tile=(16, 16))
+    for options, step, shift in [(["-k", "2x3"], (2, 3), (0, 0)), (["-k", "3", "-s", "2"], (2, 2), (0.5, 0.5)),
+                                 (["-k", "3", "-s", "2", "-p", "1"], (2, 2), (-0.5, -0.5)),
+                                 (["-k", "2", "--dilation", "2", "-s", "4"], (4, 4), (-0.5, -0.5)),
+                                 (["--output-size", "10x12"], (6, 4), (0, 0))]:
+        oriel("pool", "x.tif", "y.tif", "--op", "max", *options)
+        with tifffile.TiffFile(tmp_path / "y.tif") as y:
+            tags = y.pages[0].tags
+            assert tags[34735].value == tuple(GEO_KEYS[:11] + [2 if point else 1] + GEO_KEYS[12:])
+            assert tags[34737].value == "a name|" and tags[42113].value == "-1" and "GDALMetadata" in tags[42112].value
+        for row, column in [(0, 0), (0.5, 0.5), (3, 7)]:
+            np.testing.assert_allclose(model(tmp_path / "y.tif", row, column),
+                                       model(tmp_path / "x.tif", row * step[0] + shift[0], column * step[1] + shift[1]))
+    oriel("pool", "x.tif", "y.png" if dtype == "u1" else "y.npy", "-k", "2")
+
+
+def test_an_image_keeps_resolution_and_profile_in_boxes(oriel, tmp_path):
+    profile = bytes(range(200))
+    tifffile.imwrite(tmp_path / "x.tif", sample((40, 30, 3), "u1"), photometric="rgb", resolution=(300, 150), resolutionunit=2,
+                     extratags=[(34675, "B", len(profile), profile, True)])
+    oriel("pool", "x.tif", "y.tif", "-k", "2", "--memory", "64MiB")
+    with tifffile.TiffFile(tmp_path / "y.tif") as y:
+        tags = y.pages[0].tags
+        assert bytes(tags[34675].value) == profile and tags[296].value == 3
+        for tag, dots in [(282, 300), (283, 150)]:
+            assert tags[tag].value[0] / tags[tag].value[1] * 2.54 == pytest.approx(dots)

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "io/files.h"
+#include "io/tiff/geo.h"
 #include "io/tiff/volume_in.h"
 
 namespace oriel::io {
@@ -38,6 +39,20 @@ bool is_stored_upright(const File& file) {
 }
 
 bool is_picture_dtype(Dtype dtype) { return dtype == Dtype::u8 || dtype == Dtype::u16; }
+
+// What `is` says of the first image of a file; false if there is none, and who reads it says why.
+template <class Is>
+bool first_image(const std::string& path, const Is& is) {
+  if (!is_tiff_image(path)) return false;
+  struct stat info {};
+  const InputPath in = split_input_path(path);
+  if (::stat(in.file.c_str(), &info) != 0 || !S_ISREG(info.st_mode)) return false;
+  try {
+    return is(File(tiff::file_source(in.file), in.file));
+  } catch (const Error&) {
+    return false;
+  }
+}
 
 // As libvips has them.
 void add_picture(TiffIn& in, int page) {
@@ -79,17 +94,14 @@ bool is_tiff_image(const std::string& path) {
 }
 
 bool is_tiff_without_picture(const std::string& path) {
-  if (!is_tiff_image(path)) return false;
-  struct stat info {};
-  const InputPath in = split_input_path(path);
-  if (::stat(in.file.c_str(), &info) != 0 || !S_ISREG(info.st_mode)) return false;
-  try {
-    const File file(tiff::file_source(in.file), in.file);
+  return first_image(path, [](const File& file) {
     const std::optional<Dtype> dtype = tiff::sample_dtype(file);
     return dtype && !is_picture_dtype(*dtype);
-  } catch (const Error&) {
-    return false;  // who reads it says why
-  }
+  });
+}
+
+bool is_geotiff(const std::string& path) {
+  return first_image(path, [](const File& file) { return tiff::read_geo(file).placed(); });
 }
 
 std::unique_ptr<VolumeIn> open_tiff_volume(const std::string& path, std::optional<Dtype> asked) {

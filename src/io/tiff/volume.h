@@ -18,6 +18,9 @@ bool is_tiff_image(const std::string& path);
 /// boxes only.
 bool is_tiff_without_picture(const std::string& path);
 
+/// Whether a path is one of is_tiff_image and a GeoTIFF, whose tags only open_tiff_image keeps for the output.
+bool is_geotiff(const std::string& path);
+
 /// All images of `FILE.tif:all` as one tensor: pages, as many axes as the file says, rows, columns, and samples if a
 /// pixel has several. Throws Error naming the file.
 std::unique_ptr<VolumeIn> open_tiff_volume(const std::string& path, std::optional<Dtype> asked);

@@ -9,6 +9,7 @@
 
 #include "io/file_identity.h"
 #include "io/temporary_name.h"
+#include "io/tiff/geo.h"
 #include "io/tiff/volume.h"
 #include "io/tiff/volume_in.h"
 #include "io/tiff/writer.h"
@@ -46,6 +47,38 @@ Pages pages_of(const VolumeSpec& spec, bool all) {
   return pages;
 }
 
+// What an image takes over from that which it was made of: its resolution and colour profile, and where its pixels are.
+struct FromInput {
+  std::optional<Picture> picture;
+  GeoTags geo;
+};
+
+FromInput from_input(const VolumeSpec& spec, const Pages& pages) {
+  FromInput from;
+  if (spec.like == nullptr) return from;
+  if (pages.outer.empty()) from.picture = spec.like->picture;
+  auto* const like = dynamic_cast<TiffIn*>(spec.like);
+  if (like == nullptr) return from;
+  const int rows = pages.outer.size();
+  const std::optional<Scaling> y = scaling_of(spec.problem, rows), x = scaling_of(spec.problem, rows + 1);
+  // Elsewhere the pixels may be anywhere.
+  if (like->shape.size() == spec.shape.size() && x && y) from.geo = scaled(read_geo(like->first_page()), *x, *y);
+  return from;
+}
+
+void set_tags(TIFF* t, const FromInput& from, const std::string& name) {
+  constexpr double mm_per_cm = 10;
+  if (from.picture && from.picture->pixels_per_mm_x > 0 && from.picture->pixels_per_mm_y > 0) {
+    TIFFSetField(t, TIFFTAG_RESOLUTIONUNIT, RESUNIT_CENTIMETER);
+    TIFFSetField(t, TIFFTAG_XRESOLUTION, from.picture->pixels_per_mm_x * mm_per_cm);
+    TIFFSetField(t, TIFFTAG_YRESOLUTION, from.picture->pixels_per_mm_y * mm_per_cm);
+  }
+  if (from.picture && !from.picture->icc_profile.empty())
+    TIFFSetField(t, TIFFTAG_ICCPROFILE, static_cast<std::uint32_t>(from.picture->icc_profile.size()),
+                 from.picture->icc_profile.data());
+  write_geo(t, from.geo, name);
+}
+
 void write_pages(const std::string& place, const std::string& name, VolumeIn& values, const VolumeSpec& spec,
                  const Pages& pages) {
   const Layout& page = pages.page;
@@ -54,10 +87,12 @@ void write_pages(const std::string& place, const std::string& name, VolumeIn& va
   const std::string description =
       pages.outer.empty() ? "" : describe_axes(pages.outer, pages.names, page, spec.problem);
   const int outer = pages.outer.size();
+  const FromInput from = from_input(spec, pages);
   Extents begin = Extents::filled(spec.shape.size(), 0);
   for (index_t p = 0; p < pages.count(); ++p) {
     const auto more = [&](TIFF* t) {
       if (p == 0 && !description.empty()) TIFFSetField(t, TIFFTAG_IMAGEDESCRIPTION, description.c_str());
+      if (p == 0) set_tags(t, from, name);
     };
     writer.add_page(more, [&](index_t row, index_t column, const Tensor& to) {
       Extents shape = Extents::filled(outer, 1);
