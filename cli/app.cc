@@ -53,8 +53,9 @@ constexpr const char* kPoolExamples = R"(Examples:
 
 All axes are pooled unless --axes names some; in an image, height and width. One number applies to all pooled axes,
 3x5 has one for each. Files: .npy, .npz, FILE.npz:NAME, FILE.h5:/NAME, DIR.zarr, DIR.zarr/NAME, .png, .jpg, .tif, .webp; - is
-standard input or output. FILE.tif:2 is the second image of a TIFF or an animated WebP. HDF5 files, Zarr arrays, and
-.npy files with --memory or under mpirun, are pooled in blocks, with the same bits.
+standard input or output. FILE.tif:2 is the second image of a TIFF or an animated WebP, FILE.tif:all all of a TIFF as one
+volume. HDF5 files, Zarr arrays and TIFF volumes, and .npy and TIFF files with --memory or under mpirun, are pooled in
+blocks, with the same bits.
 Other arrays in an archive or HDF5 file OUT are kept, also those that other programs write meanwhile; an array of the
 same name is replaced. IN is replaced only with --replace-input.
 NumPy itself has no bfloat16: --dtype bf16 reads and writes it as ml_dtypes does (descr <V2).)";
@@ -136,9 +137,10 @@ void add_pool(CLI::App& app, Typed& t) {
   pool.add_option("-t,--threads", c.threads, "number of threads (default: all)")
       ->check(CLI::Range(1, 4096))
       ->type_name("N");
-  pool.add_option("--memory", t.pool_memory,
-                  "memory of each process, e.g. 512MiB (default for .h5, .zarr, ranks: 1GiB); .npy, .h5, .zarr are "
-                  "pooled in blocks, others must fit")
+  pool.add_option(
+          "--memory", t.pool_memory,
+          "memory of each process, e.g. 512MiB (default for volumes and ranks: 1GiB); they, .npy and .tif go in "
+          "blocks, others must fit")
       ->type_name("BYTES");
   pool.add_option("--deadline", t.pool_deadline,
                   "under mpirun: stop if a rank makes the others wait longer than this in one step (default: 600s)")

@@ -16,7 +16,7 @@ BlockOutput::BlockOutput(const std::string& path, const std::string& format, Tea
     : place_(output_place(path, format)), team_(team) {
   if (!format.empty() && format != "npy") {
     throw UsageError("oriel pool",
-                     fmt::format("--format: '{}' cannot be written in parts, as HDF5 and Zarr inputs, --memory "
+                     fmt::format("--format: '{}' cannot be written in parts, as HDF5, Zarr and TIFF volumes, --memory "
                                  "and mpirun need; allowed: npy",
                                  format));
   }
@@ -24,7 +24,7 @@ BlockOutput::BlockOutput(const std::string& path, const std::string& format, Tea
   if (!hdf5_) format_ = io::volume_format_of(format.empty() ? path : kNpyName);
   if (path == "-" || (!hdf5_ && format_ == nullptr)) {
     throw UsageError("oriel pool",
-                     fmt::format("OUT: '{}' cannot be written in parts, as HDF5 and Zarr inputs, --memory and "
+                     fmt::format("OUT: '{}' cannot be written in parts, as HDF5, Zarr and TIFF volumes, --memory and "
                                  "mpirun need; allowed: {}",
                                  path, io::volume_endings()));
   }

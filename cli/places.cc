@@ -6,8 +6,10 @@
 #include <filesystem>
 
 #include "io/file_identity.h"
+#include "io/files.h"
 #include "io/hdf5.h"
 #include "io/npz.h"
+#include "io/tiff/volume.h"
 #include "quoted.h"
 
 namespace oriel::cli {
@@ -57,6 +59,8 @@ Place output_place(const std::string& path, const std::string& format) {
     if (const auto hdf5 = io::split_hdf5_path(path))
       return {Place::Kind::hdf5, path, hdf5->file,
               hdf5->dataset.empty() ? kDefaultDataset : io::normal_hdf5_name(hdf5->dataset)};
+  if (format.empty() && io::is_tiff_volume(path))
+    return {Place::Kind::whole, path, path.substr(0, path.size() - io::kAllPages.size()), ""};
   const io::NpzPath npz = io::split_npz_path(path);
   const bool archive =
       format.empty() ? !npz.name.empty() || path.ends_with(".npz") || path.ends_with(".NPZ") : format == "npz";

@@ -19,6 +19,7 @@
 #include "cli/window_options.h"
 #include "io/chunk_cache.h"
 #include "io/hdf5.h"
+#include "io/tiff/volume.h"
 #include "io/volume_formats.h"
 #include "quoted.h"
 
@@ -39,9 +40,37 @@ bool is_boxes_only(const std::string& path) {
   return is_hdf5(path) || (format != nullptr && !format->whole_too);
 }
 
+// An input of a format that is read whole in other cases.
+bool is_read_in_boxes_only(const std::string& path) {
+  const io::VolumeFormat* const format = io::volume_format_of(path);
+  return format != nullptr && format->only_boxes != nullptr && format->only_boxes(path);
+}
+
+bool is_written_in_boxes(const std::string& path) {
+  return is_hdf5(path) || (path != "-" && io::volume_format_of(path) != nullptr);
+}
+
+// A GeoTIFF whose result is a TIFF keeps its tags.
+bool keeps_geotiff(const PoolCommand& c) {
+  return c.format.empty() && (io::is_tiff_image(c.out) || io::is_tiff_volume(c.out)) && io::is_geotiff(c.in) &&
+         (c.indices.empty() || is_written_in_boxes(c.indices));
+}
+
+// Whether a bound of memory makes the call go in blocks.
+bool bound_asks_for_blocks(const PoolCommand& c) {
+  const io::VolumeFormat* const format = io::volume_format_of(c.in);
+  if (c.memory == 0 || format == nullptr) return false;
+  const bool in_boxes = (c.format.empty() ? is_written_in_boxes(c.out) : c.format == "npy" && c.out != "-") &&
+                        (c.indices.empty() || is_written_in_boxes(c.indices));
+  return !format->images || in_boxes;
+}
+
 std::unique_ptr<io::VolumeIn> open_input(const PoolCommand& c, ReadWhole read_whole) {
   if (const auto hdf5 = io::split_hdf5_path(c.in)) return io::open_hdf5_volume(*hdf5, c.dtype);
-  if (const io::VolumeFormat* const format = io::volume_format_of(c.in)) return format->open(c.in, c.dtype);
+  if (const io::VolumeFormat* const format = io::volume_format_of(c.in)) {
+    if (format->images) bound_inputs(c);  // some are read whole nevertheless
+    return format->open(c.in, c.dtype);
+  }
   if (read_whole == nullptr) {
     throw UsageError("oriel pool", fmt::format("IN: '{}' cannot be read in parts, as mpirun needs; allowed: {}", c.in,
                                                io::volume_endings()));
@@ -315,7 +344,8 @@ class Run {
 }  // namespace
 
 bool goes_in_blocks(const PoolCommand& c, const Team& team) {
-  return (c.memory > 0 && io::volume_format_of(c.in) != nullptr) || team.size() > 1 || any_path(c, &is_boxes_only);
+  return bound_asks_for_blocks(c) || team.size() > 1 || any_path(c, &is_boxes_only) || is_read_in_boxes_only(c.in) ||
+         keeps_geotiff(c) || is_read_in_boxes_only(c.mask) || is_read_in_boxes_only(c.weights);
 }
 
 int run_pool_in_blocks(const PoolCommand& c, Team& team, ReadWhole read_whole) {

@@ -95,6 +95,9 @@ InputPath split_input_path(const std::string& path) {
   if (!npz.name.empty()) return {npz.file, npz.name};
   const std::size_t colon = path.rfind(':');
   if (colon == std::string::npos || !is_picture_ending(ending_of(path.substr(0, colon)))) return {npz.file, ""};
+  if (const std::string ending = ending_of(path.substr(0, colon));
+      path.substr(colon) == kAllPages && (ending == ".tif" || ending == ".tiff"))
+    return {.file = path.substr(0, colon), .array = "", .all_pages = true};
   int page = 0;
   const char* const end = path.data() + path.size();
   const auto [at, error] = std::from_chars(path.data() + colon + 1, end, page);
@@ -108,6 +111,11 @@ Array read_array(const std::string& path, std::optional<Dtype> dtype) {
   if (path == "-")
     return read_stream(read_descriptor(STDIN_FILENO, "standard input"), {"standard input", ""}, std::nullopt, dtype);
   const InputPath in = split_input_path(path);
+  if (in.all_pages)
+    throw Error(
+        fmt::format("{}: all images of a TIFF are for IN, --mask and --weights of oriel pool only; allowed here: "
+                    "one of them, as in FILE.tif:1",
+                    path));
   std::optional<Format> format = format_of_ending(in.file);
   if (!is_regular(in.file)) return read_stream(open_stream(in.file), in, format, dtype);
   MappedFile file = map_file(in.file);

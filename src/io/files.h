@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "io/array.h"
 #include "io/bytes.h"
@@ -29,7 +30,10 @@ struct InputPath {
   std::string file;
   std::string array;          ///< of `FILE.npz:NAME`; empty: none is named
   std::optional<int> page{};  ///< of `FILE.tif:N`
+  bool all_pages = false;     ///< `FILE.tif:all`
 };
+/// What follows a TIFF's name if all of its images are one tensor.
+inline constexpr std::string_view kAllPages = ":all";
 /// The parts of such a path. A file that is there under the whole name, colon and all, is that file.
 InputPath split_input_path(const std::string& path);
 

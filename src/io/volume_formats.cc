@@ -2,8 +2,10 @@
 
 #include <array>
 
+#include "io/files.h"
 #include "io/output_file.h"
 #include "io/output_folder.h"
+#include "io/tiff/volume.h"
 #include "io/zarr/volume.h"
 
 namespace oriel::io {
@@ -17,10 +19,30 @@ std::unique_ptr<Output> make_zarr_folder(const std::string& path) {
 
 bool is_npy(const std::string& path) { return path.ends_with(".npy") || path.ends_with(".NPY"); }
 
+std::unique_ptr<Output> make_tiff_image(const std::string& path) {
+  if (split_input_path(path).page)
+    throw Error(path + ": a page of a TIFF cannot be written; allowed: FILE.tif, FILE.tif:all");
+  return std::make_unique<OutputFile>(path);
+}
+
+// Elements wait uncompressed, where boxes can be written in any order, until all are there.
+void create_tiff(const std::string& place, const std::string& path, const VolumeSpec& spec) {
+  check_tiff(path, spec);
+  create_npy_volume(place, path, spec);
+}
+void complete_tiff_volume(const std::string& place, const std::string& path, const VolumeSpec& spec) {
+  complete_tiff(place, path, spec, true);
+}
+void complete_tiff_image(const std::string& place, const std::string& path, const VolumeSpec& spec) {
+  complete_tiff(place, path, spec, false);
+}
+
 constexpr std::array kFormats{
     VolumeFormat{.name = "a .npy file",
                  .endings = ".npy",
                  .whole_too = true,
+                 .only_boxes = nullptr,
+                 .images = false,
                  .is = &is_npy,
                  .open = &open_npy_volume,
                  .make_output = &make_file,
@@ -30,12 +52,36 @@ constexpr std::array kFormats{
     VolumeFormat{.name = "a Zarr array",
                  .endings = ".zarr",
                  .whole_too = false,
+                 .only_boxes = nullptr,
+                 .images = false,
                  .is = &is_zarr,
                  .open = &open_zarr_volume,
                  .make_output = &make_zarr_folder,
                  .create = &create_zarr_volume,
                  .open_output = &open_zarr_output,
                  .complete = &complete_zarr_volume},
+    VolumeFormat{.name = "all images of a TIFF",
+                 .endings = ".tif:all",
+                 .whole_too = false,
+                 .only_boxes = nullptr,
+                 .images = false,
+                 .is = &is_tiff_volume,
+                 .open = &open_tiff_volume,
+                 .make_output = &make_file,
+                 .create = &create_tiff,
+                 .open_output = &open_npy_output,
+                 .complete = &complete_tiff_volume},
+    VolumeFormat{.name = "a TIFF",
+                 .endings = ".tif, .tiff",
+                 .whole_too = true,
+                 .only_boxes = &is_tiff_without_picture,
+                 .images = true,
+                 .is = &is_tiff_image,
+                 .open = &open_tiff_image,
+                 .make_output = &make_tiff_image,
+                 .create = &create_tiff,
+                 .open_output = &open_npy_output,
+                 .complete = &complete_tiff_image},
 };
 
 }  // namespace

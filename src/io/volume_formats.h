@@ -17,6 +17,10 @@ struct VolumeFormat {
   std::string_view endings;  ///< for errors, e.g. ".npy"
   /// Whether it is also read and written whole (files.h), which is done unless boxes are asked for.
   bool whole_too;
+  /// Of a format that is also read whole: whether this input is read in boxes only. Null: none is.
+  bool (*only_boxes)(const std::string& path);
+  /// Whether its tensors are images, which with a bound of memory are still read whole if an output is none in boxes.
+  bool images;
   /// Whether a path is of this format, by its ending or by what is there.
   bool (*is)(const std::string& path);
   /// Throws Error naming the file.

@@ -32,6 +32,8 @@ class Oriel(CMakePackage):
         depends_on("libvips+jpeg+tiff+png")
         depends_on("libzip")
         depends_on("c-blosc")
+        depends_on("expat")
+        depends_on("libtiff@4.5:+jpeg+zlib")
         depends_on("lz4")
         depends_on("zlib-api")
         depends_on("zstd")

@@ -1,0 +1,141 @@
+#include "io/tiff/geo.h"
+
+#include <fmt/format.h>
+
+#include <array>
+
+#include "oriel/problem.h"
+
+namespace oriel::io::tiff {
+namespace {
+
+constexpr std::uint32_t kPixelScale = 33550, kTiePoints = 33922, kTransformation = 34264, kKeys = 34735,
+                        kDoubleKeys = 34736, kTextKeys = 34737, kMetadata = 42112, kNoData = 42113;
+constexpr std::size_t kTiePoint = 6, kMatrix = 16, kMatrixRow = 4, kScale = 3;
+
+// A list of a tag that libtiff does not know: it gives a number of elements and where they are.
+template <class T>
+std::vector<T> list(const File& file, std::uint32_t tag, TIFFDataType type) {
+  std::uint32_t count = 0;
+  const void* values = nullptr;
+  const TIFFField* const field = TIFFFindField(file.get(), tag, TIFF_ANY);
+  if (field == nullptr || TIFFFieldDataType(field) != type || TIFFFieldPassCount(field) == 0 ||
+      TIFFFieldReadCount(field) != TIFF_VARIABLE2 || TIFFGetField(file.get(), tag, &count, &values) != 1 ||
+      values == nullptr)
+    return {};
+  const auto* const begin = static_cast<const T*>(values);
+  return {begin, begin + count};
+}
+
+std::string text(const File& file, std::uint32_t tag) {
+  const std::vector<char> all = list<char>(file, tag, TIFF_ASCII);
+  std::string value(all.begin(), all.end());
+  while (!value.empty() && value.back() == '\0') value.pop_back();
+  return value;
+}
+
+// Whether raster coordinates name middles of pixels, not their upper left corners.
+bool names_middles(const std::vector<std::uint16_t>& keys) {
+  constexpr std::uint16_t raster_type = 1025, pixel_is_point = 2;
+  constexpr std::size_t entry = 4;
+  for (std::size_t at = entry; at + entry <= keys.size(); at += entry)
+    if (keys[at] == raster_type && keys[at + 1] == 0) return keys[at + 3] == pixel_is_point;
+  return false;
+}
+
+template <class T>
+bool set(TIFF* t, std::uint32_t tag, const std::vector<T>& values) {
+  return values.empty() || TIFFSetField(t, tag, static_cast<std::uint32_t>(values.size()), values.data()) == 1;
+}
+bool set(TIFF* t, std::uint32_t tag, const std::string& value) {
+  return value.empty() || TIFFSetField(t, tag, value.c_str()) == 1;
+}
+
+// Of coordinates that count from middles.
+Scaling of_middles(Scaling s) {
+  constexpr double half = 0.5;
+  s.shift += half * (s.step - 1);
+  return s;
+}
+
+}  // namespace
+
+std::optional<Scaling> scaling_of(const std::string& name, int axis) {
+  constexpr double half = 0.5;
+  try {
+    const Problem problem = parse_problem(name);
+    const int at = axis - (problem.output_shape.size() - problem.shape.size());
+    for (int i = 0; i < problem.pooled; ++i) {
+      if (problem.axes[static_cast<std::size_t>(i)] != at) continue;
+      const Axis& a = problem.axis[static_cast<std::size_t>(i)];
+      if (a.adaptive) return Scaling{.step = static_cast<double>(a.in) / static_cast<double>(a.out)};
+      const auto step = static_cast<double>(a.stride), span = static_cast<double>((a.kernel - 1) * a.dilation + 1);
+      return Scaling{.step = step, .shift = static_cast<double>(a.first) + half * (span - step)};
+    }
+    return Scaling{};
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+}
+
+GeoTags read_geo(const File& file) {
+  GeoTags tags{.pixel_scale = list<double>(file, kPixelScale, TIFF_DOUBLE),
+               .tie_points = list<double>(file, kTiePoints, TIFF_DOUBLE),
+               .transformation = list<double>(file, kTransformation, TIFF_DOUBLE),
+               .keys = list<std::uint16_t>(file, kKeys, TIFF_SHORT),
+               .double_keys = list<double>(file, kDoubleKeys, TIFF_DOUBLE),
+               .text_keys = text(file, kTextKeys),
+               .metadata = text(file, kMetadata),
+               .no_data = text(file, kNoData)};
+  if (tags.pixel_scale.size() < 2 || tags.pixel_scale.size() > kScale) tags.pixel_scale.clear();
+  if (tags.tie_points.size() % kTiePoint != 0) tags.tie_points.clear();
+  if (tags.transformation.size() != kMatrix) tags.transformation.clear();
+  return tags;
+}
+
+void write_geo(TIFF* tiff, const GeoTags& tags, const std::string& file) {
+  static char names[] = "GeoTIFF and GDAL";  // libtiff wants it not const, and changes nothing
+  const auto list_of = [](std::uint32_t tag, TIFFDataType type) {
+    return TIFFFieldInfo{tag, TIFF_VARIABLE2, TIFF_VARIABLE2, type, FIELD_CUSTOM, 1, 1, names};
+  };
+  const auto text_of = [](std::uint32_t tag) {
+    return TIFFFieldInfo{tag, TIFF_VARIABLE, TIFF_VARIABLE, TIFF_ASCII, FIELD_CUSTOM, 1, 0, names};
+  };
+  const std::array fields{list_of(kPixelScale, TIFF_DOUBLE),
+                          list_of(kTiePoints, TIFF_DOUBLE),
+                          list_of(kTransformation, TIFF_DOUBLE),
+                          list_of(kKeys, TIFF_SHORT),
+                          list_of(kDoubleKeys, TIFF_DOUBLE),
+                          text_of(kTextKeys),
+                          text_of(kMetadata),
+                          text_of(kNoData)};
+  const bool done = TIFFMergeFieldInfo(tiff, fields.data(), static_cast<std::uint32_t>(fields.size())) == 0 &&
+                    set(tiff, kPixelScale, tags.pixel_scale) && set(tiff, kTiePoints, tags.tie_points) &&
+                    set(tiff, kTransformation, tags.transformation) && set(tiff, kKeys, tags.keys) &&
+                    set(tiff, kDoubleKeys, tags.double_keys) && set(tiff, kTextKeys, tags.text_keys) &&
+                    set(tiff, kMetadata, tags.metadata) && set(tiff, kNoData, tags.no_data);
+  if (!done) throw Error(fmt::format("{}: cannot write the tags of GeoTIFF", file));
+}
+
+GeoTags scaled(GeoTags tags, const Scaling& x_of_edges, const Scaling& y_of_edges) {
+  const bool middles = names_middles(tags.keys);
+  const Scaling x = middles ? of_middles(x_of_edges) : x_of_edges, y = middles ? of_middles(y_of_edges) : y_of_edges;
+  if (!tags.pixel_scale.empty()) {
+    tags.pixel_scale[0] *= x.step;
+    tags.pixel_scale[1] *= y.step;
+  }
+  // The same points of the model, in pixels of the result.
+  for (std::size_t at = 0; at < tags.tie_points.size(); at += kTiePoint) {
+    tags.tie_points[at] = (tags.tie_points[at] - x.shift) / x.step;
+    tags.tie_points[at + 1] = (tags.tie_points[at + 1] - y.shift) / y.step;
+  }
+  for (std::size_t row = 0; row < tags.transformation.size(); row += kMatrixRow) {
+    double* const m = &tags.transformation[row];
+    m[3] += m[0] * x.shift + m[1] * y.shift;
+    m[0] *= x.step;
+    m[1] *= y.step;
+  }
+  return tags;
+}
+
+}  // namespace oriel::io::tiff
