@@ -21,7 +21,7 @@ PARTS = [
     (r"src/(types\.cc|real_functions\.(cc|h)|quoted\.h|real_number\.h|parallel_loop\.h|text\.h|byte_order\.h|instruction_set\.h)", 0, "types"),
     (r"include/oriel/(window|reduce|tensor|footprint|problem)\.h", 1, "core"),
     (
-        r"src/(tensor\.(cc|h)|problem\.cc|problem_name\.cc|statistic_(name|rules)\.(cc|h)|footprint\.cc|resolve\.h|reduction\.h)",
+        r"src/(tensor\.(cc|h)|element_copy\.(cc|h)|problem\.cc|problem_name\.cc|statistic_(name|rules)\.(cc|h)|footprint\.cc|resolve\.h|reduction\.h)",
         1,
         "core",
     ),
@@ -31,6 +31,7 @@ PARTS = [
     (r"include/oriel/pool\.h", 3, "pool"),
     (r"src/pool\.cc", 3, "pool"),
     (r"(src|include/oriel)/distributed[/.].*", 4, "distributed"),
+    (r"(src|include/oriel)/pyramid[/.].*", 4, "pyramid"),
     (r"(src|include/oriel)/nn[/.].*", 4, "nn"),
     (r"(src/c/.*|include/oriel/c\.h)", 4, "c"),
     (r"src/io/.*", 5, "io"),

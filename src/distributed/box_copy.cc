@@ -2,72 +2,12 @@
 
 #include <cstring>
 
+#include "element_copy.h"
+
 namespace oriel::distributed {
 namespace {
 
-std::size_t size(index_t n) { return static_cast<std::size_t>(n); }
-
-// Calls row(offset a, offset b) for each row along the last axis, in elements.
-template <class Row>
-void each_row(const Extents& shape, const Extents& a, const Extents& b, const Row& row) {
-  for (index_t n : shape) {
-    if (n == 0) return;
-  }
-  const int last = shape.size() - 1;
-  Extents at = Extents::filled(shape.size(), 0);
-  index_t at_a = 0, at_b = 0;
-  while (true) {
-    row(at_a, at_b);
-    int d = last - 1;
-    for (; d >= 0; --d) {
-      at_a += a[d];
-      at_b += b[d];
-      if (++at[d] < shape[d]) break;
-      at_a -= at[d] * a[d];
-      at_b -= at[d] * b[d];
-      at[d] = 0;
-    }
-    if (d < 0) return;
-  }
-}
-
-// Joins the last axes where both sides run on.
-void join(Extents& shape, Extents& a, Extents& b) {
-  const auto pop = [](Extents& list) {
-    Extents shorter;
-    for (int i = 0; i + 1 < list.size(); ++i) shorter.push_back(list[i]);
-    list = shorter;
-  };
-  while (shape.size() > 1) {
-    const int last = shape.size() - 1;
-    if (a[last - 1] != a[last] * shape[last] || b[last - 1] != b[last] * shape[last]) return;
-    shape[last - 1] *= shape[last];
-    a[last - 1] = a[last];
-    b[last - 1] = b[last];
-    pop(shape);
-    pop(a);
-    pop(b);
-  }
-}
-
-template <index_t kBytes>
-void copy_elements(const std::byte* from, index_t from_pitch, std::byte* to, index_t to_pitch, index_t n) {
-  for (index_t i = 0; i < n; ++i) std::memcpy(to + i * to_pitch * kBytes, from + i * from_pitch * kBytes, kBytes);
-}
-
-void copy_row(const std::byte* from, index_t from_pitch, std::byte* to, index_t to_pitch, index_t n, index_t bytes) {
-  if (from_pitch == 1 && to_pitch == 1) {
-    std::memcpy(to, from, size(n * bytes));
-  } else if (bytes == 1) {
-    copy_elements<1>(from, from_pitch, to, to_pitch, n);
-  } else if (bytes == 2) {
-    copy_elements<2>(from, from_pitch, to, to_pitch, n);
-  } else if (bytes == 4) {
-    copy_elements<4>(from, from_pitch, to, to_pitch, n);
-  } else {
-    copy_elements<8>(from, from_pitch, to, to_pitch, n);
-  }
-}
+using detail::each_row;
 
 // The greatest code says that there is no tap.
 template <class Code>
@@ -113,16 +53,7 @@ ConstTensor view_of(const ConstTensor& t, const Box& whole, const Box& part) {
   return view;
 }
 
-void copy(const ConstTensor& from, const Tensor& to) {
-  Extents shape = from.shape, a = from.pitch, b = to.pitch;
-  const index_t bytes = size_bytes(from.dtype);
-  join(shape, a, b);
-  const int last = shape.size() - 1;
-  each_row(shape, a, b, [&](index_t i, index_t o) {
-    copy_row(static_cast<const std::byte*>(from.data) + i * bytes, a[last],
-             static_cast<std::byte*>(to.data) + o * bytes, b[last], shape[last], bytes);
-  });
-}
+void copy(const ConstTensor& from, const Tensor& to) { detail::copy_elements(from, to); }
 
 index_t code_bytes(index_t taps) { return taps < 0xff ? 1 : taps < 0xffff ? 2 : taps < 0xffffffff ? 4 : 8; }
 
@@ -155,14 +86,6 @@ void unpack_codes(const std::byte* codes, index_t bytes, const Box& whole, const
   });
 }
 
-void fill(const Tensor& to, const void* value) {
-  const Extents still = Extents::filled(to.rank(), 0);
-  const index_t bytes = size_bytes(to.dtype);
-  const int last = to.rank() - 1;
-  each_row(to.shape, to.pitch, still, [&](index_t o, index_t) {
-    copy_row(static_cast<const std::byte*>(value), 0, static_cast<std::byte*>(to.data) + o * bytes, to.pitch[last],
-             to.shape[last], bytes);
-  });
-}
+void fill(const Tensor& to, const void* value) { detail::fill_elements(to, value); }
 
 }  // namespace oriel::distributed

@@ -1,0 +1,296 @@
+#include "pyramid/plan.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "oriel/pool.h"
+#include "pyramid/way.h"
+
+namespace oriel {
+namespace detail {
+namespace {
+
+constexpr index_t kUsualTile = index_t{4} << 20;     // bytes of level 0: small enough for a cache, large enough to read
+constexpr index_t kLargestTile = index_t{64} << 20;  // to hold whole chunks of level 0
+constexpr index_t kUsualChunk = 64;
+constexpr index_t kMostCounted = index_t{1} << 22;  // chunks whose times are looked at one by one
+
+int bits_for(index_t n) {
+  int bits = 0;
+  while ((index_t{1} << bits) < n) ++bits;
+  return bits;
+}
+
+[[noreturn]] void refuse(std::string argument, std::string allowed, std::string value) {
+  throw Error(Error::Fields{.function = "pyramid",
+                            .argument = std::move(argument),
+                            .allowed = std::move(allowed),
+                            .value = std::move(value)});
+}
+
+Extents usual_chunk(const Extents& shape) {
+  Extents chunk;
+  for (int d = 0; d < shape.size(); ++d) {
+    chunk.push_back(std::min(shape[d], d + 3 >= shape.size() ? kUsualChunk : index_t{1}));
+  }
+  return chunk;
+}
+
+}  // namespace
+
+bool LevelBox::empty() const {
+  return std::any_of(shape.begin(), shape.end(), [](index_t n) { return n <= 0; });
+}
+
+Tiling::Tiling(const Pyramid& pyramid, Dtype dtype, const Extents& shape, const PyramidOptions& options) {
+  plan_.levels = pyramid_levels(pyramid, dtype, shape);
+  const int rank = shape.size();
+  origin_ = pyramid.origin.empty()       ? Extents::filled(rank, 0)
+            : pyramid.origin.size() == 1 ? Extents::filled(rank, pyramid.origin[0])
+                                         : pyramid.origin;
+  choose_top(pyramid);
+  choose_chunks(options);
+  if (options.memory < 0) refuse("memory", "must be >= 0", fmt::format("is {}", options.memory));
+  if (options.threads < 0) refuse("threads", "must be >= 0", fmt::format("is {}", options.threads));
+  plan_.threads = options.threads > 0 ? options.threads : default_threads();
+  choose_tile(options);
+  set_memory(options);
+}
+
+void Tiling::choose_top(const Pyramid& pyramid) {
+  const Way way = way_of(pyramid, levels()[0].dtype);
+  carry_bytes_ = carry_bytes(pyramid, way);
+  const int last = static_cast<int>(levels().size()) - 1;
+  top_ = 1;
+  while (top_ < last && element_count(levels()[static_cast<std::size_t>(top_) + 1].factor) <= kMostTileTaps) ++top_;
+  if (top_ < last && !can_continue(way)) {
+    refuse("factors",
+           fmt::format("must make windows of at most {} elements of level 0 for {} of level 0", kMostTileTaps,
+                       name(pyramid.pool.op)),
+           fmt::format("level {} has windows of {}", top_ + 1,
+                       to_string(levels()[static_cast<std::size_t>(top_) + 1].factor)));
+  }
+}
+
+void Tiling::choose_chunks(const PyramidOptions& options) {
+  const std::size_t made = levels().size() - 1;
+  if (options.chunks.size() > 1 && options.chunks.size() != made) {
+    refuse("chunks", fmt::format("must be given for no level, for all, or for each of {}", made),
+           fmt::format("has {}", options.chunks.size()));
+  }
+  plan_.chunks.emplace_back();
+  for (std::size_t l = 1; l <= made; ++l) {
+    const Extents& shape = levels()[l].shape;
+    Extents chunk = options.chunks.empty() ? usual_chunk(shape) : options.chunks[options.chunks.size() > 1 ? l - 1 : 0];
+    if (chunk.size() == 1) chunk = Extents::filled(shape.size(), chunk[0]);
+    if (chunk.size() != shape.size()) {
+      refuse("chunks", fmt::format("must have {} values, one for each axis", shape.size()),
+             fmt::format("are {}", to_string(chunk)));
+    }
+    for (int d = 0; d < chunk.size(); ++d) {
+      if (chunk[d] < 1) refuse("chunks", "must be >= 1", fmt::format("axis {} has {}", d, chunk[d]));
+    }
+    plan_.chunks.push_back(chunk);
+  }
+}
+
+index_t Tiling::begin_of_level(int level, int axis) const {
+  return origin_[axis] / levels()[static_cast<std::size_t>(level)].factor[axis];
+}
+
+index_t Tiling::tile_extent(int level, int axis) const {
+  return unit_[axis] * (levels()[static_cast<std::size_t>(top_)].factor[axis] /
+                        levels()[static_cast<std::size_t>(level)].factor[axis]);
+}
+
+// Level 0, and of each level what is kept of it and what is written, of one tile.
+index_t Tiling::tile_bytes() const {
+  index_t bytes = 0;
+  for (int l = 0; l <= top_; ++l) {
+    index_t elements = 1;
+    for (int d = 0; d < unit_.size(); ++d) {
+      elements *= std::min(tile_extent(l, d), levels()[static_cast<std::size_t>(l)].shape[d]);
+    }
+    bytes += elements * (size_bytes(levels()[static_cast<std::size_t>(l)].dtype) + (l > 0 ? carry_bytes_ : 0));
+  }
+  return bytes;
+}
+
+void Tiling::choose_tile(const PyramidOptions& options) {
+  const Extents& shape = levels()[0].shape;
+  const index_t share = options.memory > 0 ? options.memory / (2 * plan_.threads) : kLargestTile;
+  unit_ = Extents::filled(shape.size(), 1);
+  const auto grow = [&](int axis, index_t most) {
+    const Extents before = unit_;
+    unit_[axis] *= 2;
+    if (tile_bytes() <= most) return true;
+    unit_ = before;
+    return false;
+  };
+  for (int d = 0; d < options.source_chunk.size() && d < shape.size(); ++d) {
+    while (tile_extent(0, d) < std::min(options.source_chunk[d], shape[d]) && grow(d, std::min(share, kLargestTile))) {
+    }
+  }
+  for (bool grown = true; grown;) {
+    int least = -1;
+    for (int d = 0; d < shape.size(); ++d) {
+      if (tile_extent(0, d) < shape[d] && (least < 0 || tile_extent(0, d) < tile_extent(0, least))) least = d;
+    }
+    grown = least >= 0 && grow(least, std::min(share, kUsualTile));
+  }
+  lay_out();
+}
+
+void Tiling::lay_out() {
+  grid_ = {};
+  bits_ = {};
+  bits_in_all_ = 0;
+  plan_.tile = {};
+  plan_.tiles = 1;
+  for (int d = 0; d < unit_.size(); ++d) {
+    index_t count = 1;
+    const index_t first = begin_of_level(top_, d);
+    for (int l = 1; l <= top_; ++l) {
+      const index_t ratio =
+          levels()[static_cast<std::size_t>(top_)].factor[d] / levels()[static_cast<std::size_t>(l)].factor[d];
+      const index_t end = begin_of_level(l, d) + levels()[static_cast<std::size_t>(l)].shape[d];
+      count = std::max(count, ceil_div(end - first * ratio, tile_extent(l, d)));
+    }
+    grid_.push_back(count);
+    bits_.push_back(bits_for(count));
+    bits_in_all_ += bits_for(count);
+    plan_.tiles *= count;
+    plan_.tile.push_back(std::min(tile_extent(0, d), levels()[0].shape[d]));
+  }
+  if (bits_in_all_ > 60) refuse("shape", "must be of at most 2^60 tiles", to_string(levels()[0].shape));
+  plan_.threads = static_cast<int>(std::min<index_t>(plan_.threads, plan_.tiles));
+}
+
+std::optional<Extents> Tiling::tile(index_t place) const {
+  Extents at = Extents::filled(grid_.size(), 0);
+  int taken = 0;
+  for (int bit = 0; taken < bits_in_all_; ++bit) {
+    for (int d = grid_.size() - 1; d >= 0; --d) {
+      if (bit >= bits_[d]) continue;
+      at[d] |= ((place >> taken) & 1) << bit;
+      ++taken;
+    }
+  }
+  for (int d = 0; d < grid_.size(); ++d) {
+    if (at[d] >= grid_[d]) return std::nullopt;
+  }
+  return at;
+}
+
+index_t Tiling::place_of(const Extents& tile) const {
+  index_t place = 0;
+  int taken = 0;
+  for (int bit = 0; taken < bits_in_all_; ++bit) {
+    for (int d = grid_.size() - 1; d >= 0; --d) {
+      if (bit < bits_[d]) place |= ((tile[d] >> bit) & 1) << taken++;
+    }
+  }
+  return place;
+}
+
+LevelBox Tiling::box(const Extents& tile, int level) const {
+  LevelBox box;
+  const PyramidLevel& here = levels()[static_cast<std::size_t>(level)];
+  for (int d = 0; d < tile.size(); ++d) {
+    const index_t ratio = levels()[static_cast<std::size_t>(top_)].factor[d] / here.factor[d];
+    const index_t first = begin_of_level(top_, d) * ratio + tile[d] * tile_extent(level, d) - begin_of_level(level, d);
+    const index_t begin = std::max<index_t>(first, 0), end = std::min(first + tile_extent(level, d), here.shape[d]);
+    box.begin.push_back(begin);
+    box.shape.push_back(std::max<index_t>(end - begin, 0));
+  }
+  return box;
+}
+
+Windows Tiling::windows(const LevelBox& from, int i, const LevelBox& to, int j) const {
+  Windows windows;
+  for (int d = 0; d < from.shape.size(); ++d) {
+    const index_t ratio =
+        levels()[static_cast<std::size_t>(j)].factor[d] / levels()[static_cast<std::size_t>(i)].factor[d];
+    if (ratio == 1) continue;
+    const index_t start = (to.begin[d] + begin_of_level(j, d)) * ratio;
+    const index_t lacking = std::max<index_t>(from.begin[d] + begin_of_level(i, d) - start, 0);
+    windows.axes.push_back(d);
+    windows.kernel.push_back(ratio);
+    windows.pad_lo.push_back(lacking);
+    windows.pad_hi.push_back(std::max<index_t>(to.shape[d] * ratio - lacking - from.shape[d], 0));
+  }
+  return windows;
+}
+
+std::vector<index_t> Tiling::taps(const LevelBox& box, int level, int axis) const {
+  const index_t factor = levels()[static_cast<std::size_t>(level)].factor[axis];
+  const index_t begin = origin_[axis], end = begin + levels()[0].shape[axis];
+  std::vector<index_t> taps;
+  for (index_t o = 0; o < box.shape[axis]; ++o) {
+    const index_t first = (box.begin[axis] + o + begin_of_level(level, axis)) * factor;
+    taps.push_back(std::min(first + factor, end) - std::max(first, begin));
+  }
+  return taps;
+}
+
+// The most bytes of chunks of a level of which a part has been made, while tiles are made in order. With several
+// threads tiles end up to `threads` places later.
+index_t Tiling::open_bytes(int level) const {
+  const PyramidLevel& here = levels()[static_cast<std::size_t>(level)];
+  const Extents& chunk = plan_.chunks[static_cast<std::size_t>(level)];
+  index_t count = 1, bytes = size_bytes(here.dtype);
+  Extents chunks;
+  bool whole = true;  // each chunk is made by one tile
+  for (int d = 0; d < chunk.size(); ++d) {
+    chunks.push_back(ceil_div(here.shape[d], chunk[d]));
+    count *= chunks[d];
+    bytes *= std::min(chunk[d], here.shape[d]);
+    whole = whole && (chunks[d] == 1 ? grid_[d] == 1 : here.lead[d] == 0 && tile_extent(level, d) % chunk[d] == 0);
+  }
+  if (whole) return 0;
+  if (count > kMostCounted) return bytes * (plan_.threads + 1) * (index_t{1} << chunk.size());
+  std::vector<std::pair<index_t, index_t>> events;
+  Extents at = Extents::filled(chunk.size(), 0);
+  for (index_t c = 0; c < count; ++c) {
+    Extents first, last;
+    for (int d = 0; d < chunk.size(); ++d) {
+      const index_t ratio = levels()[static_cast<std::size_t>(top_)].factor[d] / here.factor[d];
+      const index_t shift = begin_of_level(level, d) - begin_of_level(top_, d) * ratio;
+      const index_t end = std::min((at[d] + 1) * chunk[d], here.shape[d]) - 1;
+      first.push_back((at[d] * chunk[d] + shift) / tile_extent(level, d));
+      last.push_back((end + shift) / tile_extent(level, d));
+    }
+    if (!(first == last)) {
+      events.emplace_back(place_of(first), bytes);
+      events.emplace_back(place_of(last) + plan_.threads, -bytes);
+    }
+    for (int d = chunk.size() - 1; d >= 0 && ++at[d] == chunks[d]; --d) at[d] = 0;
+  }
+  std::sort(events.begin(), events.end());
+  index_t open = 0, most = 0;
+  for (const auto& [place, more] : events) most = std::max(most, open += more);
+  return most;
+}
+
+void Tiling::set_memory(const PyramidOptions& options) {
+  index_t open = 0;
+  for (int l = 1; l <= top_; ++l) open += open_bytes(l);
+  const int last = static_cast<int>(levels().size()) - 1;
+  if (top_ < last) open += element_count(levels()[static_cast<std::size_t>(top_)].shape) * 2 * carry_bytes_;
+  const auto total = [&] { return open + plan_.threads * tile_bytes(); };
+  while (options.memory > 0 && total() > options.memory && plan_.threads > 1) --plan_.threads;
+  plan_.memory = total();
+  if (options.memory > 0 && plan_.memory > options.memory) {
+    refuse("memory", fmt::format("must be at least {} bytes for these levels and chunks", plan_.memory),
+           fmt::format("is {}", options.memory));
+  }
+}
+
+}  // namespace detail
+
+PyramidPlan plan_pyramid(const Pyramid& pyramid, Dtype dtype, const Extents& shape, const PyramidOptions& options) {
+  return detail::Tiling(pyramid, dtype, shape, options).plan();
+}
+
+}  // namespace oriel

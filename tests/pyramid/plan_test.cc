@@ -1,0 +1,53 @@
+// S22 and the arithmetic of plans.
+#include <gtest/gtest.h>
+
+#include "oriel/pyramid.h"
+
+namespace oriel::test {
+namespace {
+
+TEST(PyramidPlan, S22_CoordinatesAreThoseOfTheCentresOfWindows) {
+  const Pyramid p{.pool = {.op = Op::avg}, .factors = {{1, 2, 2}, {2, 2, 3}}};
+  const std::vector<PyramidLevel> levels = pyramid_levels(p, Dtype::u16, {10, 21, 30});
+  EXPECT_EQ(levels[1].shape, (Extents{10, 11, 15}));
+  EXPECT_EQ(levels[2].shape, (Extents{5, 6, 5}));
+  const LevelCoordinates base{.scale = {5, 0.5, 0.25}, .translation = {100, 0, -1}};
+  EXPECT_EQ(level_coordinates(Op::avg, levels[1], base),
+            (LevelCoordinates{.scale = {5, 1, 0.5}, .translation = {100, 0.25, -0.875}}));
+  EXPECT_EQ(level_coordinates(Op::avg, levels[2], base),
+            (LevelCoordinates{.scale = {10, 2, 1.5}, .translation = {102.5, 0.75, -0.375}}));
+  EXPECT_EQ(level_coordinates(Op::first, levels[2], base),
+            (LevelCoordinates{.scale = {10, 2, 1.5}, .translation = {100, 0, -1}}));
+}
+
+TEST(PyramidPlan, S22_AnOriginMovesTheFirstWindow) {
+  const Pyramid p{.pool = {.op = Op::avg}, .factors = {{4}}, .origin = {6}};
+  const PyramidLevel level = pyramid_levels(p, Dtype::f32, {7})[1];
+  EXPECT_EQ(level.shape, (Extents{3}));  // inputs 0-1, 2-5, 6
+  EXPECT_EQ(level.lead, (Extents{2}));
+  EXPECT_EQ(level_coordinates(Op::avg, level, {}), (LevelCoordinates{.scale = {4}, .translation = {-0.5}}));
+}
+
+TEST(PyramidPlan, HalvingStopsWhereAnAxisIsSmall) {
+  EXPECT_EQ(halving({100, 64}, {}, 32), (std::vector<Extents>{{2, 2}, {2, 1}}));
+  EXPECT_EQ(halving({3, 100, 100}, {-2, -1}, 64), (std::vector<Extents>{{1, 2, 2}}));
+  EXPECT_TRUE(halving({64, 64}, {}, 64).empty());
+}
+
+// A terabyte is planned without looking at it, and with little memory.
+TEST(PyramidPlan, LargeVolumesNeedLittleMemory) {
+  const Extents shape{8192, 8192, 8192};
+  const Pyramid p{.pool = {.op = Op::avg}, .factors = halving(shape, {}, 64)};
+  EXPECT_EQ(p.factors.size(), 7U);
+  const PyramidPlan plan =
+      plan_pyramid(p, Dtype::u16, shape, {.threads = 4, .chunks = {{64, 64, 64}}, .source_chunk = {64, 64, 64}});
+  EXPECT_EQ(plan.tile, (Extents{128, 128, 128}));
+  EXPECT_EQ(plan.tiles, 64 * 64 * 64);
+  EXPECT_LT(plan.memory, index_t{128} << 20);
+  const PyramidPlan less =
+      plan_pyramid(p, Dtype::u16, shape, {.threads = 4, .chunks = {{64, 64, 64}}, .memory = index_t{32} << 20});
+  EXPECT_LE(less.memory, index_t{32} << 20);
+}
+
+}  // namespace
+}  // namespace oriel::test
