@@ -34,8 +34,21 @@ cmake -S . -B "$build" $generator -DORIEL_CPU=OFF -DORIEL_CUDA=ON -DORIEL_WERROR
 rm "$build.log"
 
 step "conformance on the device"
+# Most of the time goes into the reference, on one thread, so the dtypes run side by side.
+results=$build/conformance
+rm -rf "$results" && mkdir "$results"
 for list in tests/cuda/cases.txt tests/pool/cases.txt; do
-  timeout "$(most 80)" "$build/bin/cuda_conformance" $list f32 f16 bf16 u8 f64 i32 || failed="$failed $list"
+  for dtype in f32 f16 bf16 u8 f64 i32; do
+    name=$(dirname $list | tr / _)_$dtype
+    (timeout "$(most 150)" "$build/bin/cuda_conformance" $list $dtype >"$results/$name.txt" 2>&1
+      echo $? >"$results/$name.status") &
+  done
+done
+wait
+for status in "$results"/*.status; do
+  name=$(basename "$status" .status)
+  echo "$name: $(tail -1 "$results/$name.txt") (after $(($(date +%s) - started)) s)"
+  test "$(cat "$status")" = 0 || { failed="$failed $name"; head -20 "$results/$name.txt"; }
 done
 
 step "networks on the device"
@@ -75,6 +88,23 @@ elif "$python" -c 'import torch; assert torch.cuda.is_available()' 2>/dev/null; 
 else
   failed="$failed timing"
   echo "SKIPPED: $python has no PyTorch with CUDA, so nothing was timed" | tee "$build/table.txt"
+fi
+
+step "memory checker"
+if command -v compute-sanitizer >/dev/null && test "$(left)" -gt 40; then
+  head -40 tests/cuda/cases.txt >"$build/few_cases.txt"
+  for tool in memcheck racecheck; do
+    timeout 40 compute-sanitizer --tool $tool --error-exitcode 9 "$build/bin/cuda_conformance" "$build/few_cases.txt" f32 \
+      >"$build/$tool.txt" 2>&1
+    status=$?
+    case $status in
+    0) echo "$tool: $(tail -1 "$build/$tool.txt")" ;;
+    124) echo "$tool: no error within its 40 s, not at its end" ;;
+    *) tail -20 "$build/$tool.txt"; failed="$failed $tool" ;;
+    esac
+  done
+else
+  echo "SKIPPED: no compute-sanitizer, or no time"
 fi
 
 step "done"

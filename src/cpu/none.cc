@@ -1,5 +1,6 @@
 // A build without the CPU backend: for machines that have nvcc and CMake alone.
 #include "cpu/run.h"
+#include "cpu/runtime/executor.h"
 #include "cpu/runtime/parallel.h"
 #include "cpu/simd/targets.h"
 
@@ -8,6 +9,8 @@ namespace {
 [[noreturn]] void refuse() { throw Error("cpu: this build pools on CUDA devices only; build with ORIEL_CPU=ON"); }
 }  // namespace
 
+ExecutorScope::ExecutorScope(const Executor* executor) : before_(executor) {}
+ExecutorScope::~ExecutorScope() = default;
 int default_threads() { return 1; }
 std::vector<std::string> supported_targets() { return {}; }
 std::span<const Kernels> supported_kernels() { return {}; }
