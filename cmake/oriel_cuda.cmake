@@ -2,6 +2,7 @@
 set(oriel_cuda_sources
   cuda/apart.cu
   cuda/chosen.cu
+  cuda/direct.cu
   cuda/gather.cu
   cuda/gradient.cu
   cuda/lane_columns.cu

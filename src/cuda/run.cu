@@ -14,10 +14,11 @@ struct Way {
 
 // The first that takes a call carries it out.
 constexpr Way kWays[] = {
-    {"strip", &strip_forward},    //
-    {"lanes", &lanes_forward},    //
-    {"stream", &stream_forward},  //
+    {"strip", &strip_forward},  //
+    {"lanes", &lanes_forward},  //
     {"lane columns", &lane_columns_forward},
+    {"direct", &direct_forward},  //
+    {"stream", &stream_forward},  //
     {"staged", &staged_forward},
     {"stream", &stream_any_forward},  //
     {"gather", &gather_forward},

@@ -27,6 +27,8 @@ inline bool is_small(index_t count) { return count < (index_t{1} << 31); }
 /// False where the call does not fit the kernel: then nothing has been done.
 bool strip_forward(const Forward& call);
 bool lanes_forward(const Forward& call);
+/// Of small windows.
+bool direct_forward(const Forward& call);
 /// Of windows that share inputs.
 bool stream_forward(const Forward& call);
 bool lane_columns_forward(const Forward& call);
