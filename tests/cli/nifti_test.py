@@ -299,7 +299,7 @@ def test_masks(oriel, tmp_path):
     np.save(tmp_path / "x.npy", x)
     np.save(tmp_path / "mask.npy", mask)
     oriel("pool", "x.npy", "wanted.npy", "--op", "avg", "-k", "3", "--mask", "mask.npy")
-    oriel("pool", "x.nii", "y.nii", "--op", "avg", "-k", "3", "--mask", "mask.nii.gz", "--memory", "64MiB")
+    oriel("pool", "x.nii", "y.nii", "--op", "avg", "-k", "3", "--mask", "mask.nii.gz")
     same(load(tmp_path / "y.nii"), np.load(tmp_path / "wanted.npy"))
 
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <string_view>
@@ -299,7 +300,7 @@ std::vector<std::byte> to_bytes(const std::vector<Extension>& extensions) {
     Writer w(std::span<std::byte>(bytes).subspan(begin), 1);
     w.put(0, static_cast<std::int32_t>(size));
     w.put(4, e.code);
-    std::memcpy(bytes.data() + begin + head, e.content.data(), e.content.size());
+    std::copy(e.content.begin(), e.content.end(), bytes.begin() + static_cast<std::ptrdiff_t>(begin + head));
   }
   return bytes;
 }
