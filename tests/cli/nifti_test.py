@@ -346,9 +346,12 @@ def test_several_members(copied, refusal, tmp_path):
 
 
 @pytest.mark.parametrize("ending", [".nii", ".nii.gz"])
-@pytest.mark.parametrize("options", [["-k", "2"], ["-k", "3x3x5", "-s", "2", "-p", "1"], ["-k", "2", "--axes", "0"]], ids=str)
-def test_bounded_memory(oriel, tmp_path, ending, options):
-    x = np.random.default_rng(0).integers(0, 200, (240, 250, 200)).astype("i2")  # 24 MB
+@pytest.mark.parametrize("shape, options", [
+    ((240, 250, 200), ["-k", "2"]), ((240, 250, 200), ["-k", "3x3x5", "-s", "2", "-p", "1"]), ((240, 250, 200), ["-k", "2", "--axes", "0"]),
+    ((240, 250, 100, 3), ["-k", "2", "--axes", "0,1,2"]),  # blocks are parts of a volume, and follow one another as the file does
+], ids=str)
+def test_bounded_memory(oriel, tmp_path, ending, shape, options):
+    x = np.random.default_rng(0).integers(0, 200, shape).astype("i2")  # 24 MB
     x[:, :, ::3] = 0
     save(tmp_path / f"x{ending}", x)
     np.save(tmp_path / "x.npy", x)
