@@ -4,8 +4,6 @@
 
 #include <array>
 
-#include "oriel/problem.h"
-
 namespace oriel::io::tiff {
 namespace {
 
@@ -51,32 +49,7 @@ bool set(TIFF* t, std::uint32_t tag, const std::string& value) {
   return value.empty() || TIFFSetField(t, tag, value.c_str()) == 1;
 }
 
-// Of coordinates that count from middles.
-Scaling of_middles(Scaling s) {
-  constexpr double half = 0.5;
-  s.shift += half * (s.step - 1);
-  return s;
-}
-
 }  // namespace
-
-std::optional<Scaling> scaling_of(const std::string& name, int axis) {
-  constexpr double half = 0.5;
-  try {
-    const Problem problem = parse_problem(name);
-    const int at = axis - (problem.output_shape.size() - problem.shape.size());
-    for (int i = 0; i < problem.pooled; ++i) {
-      if (problem.axes[static_cast<std::size_t>(i)] != at) continue;
-      const Axis& a = problem.axis[static_cast<std::size_t>(i)];
-      if (a.adaptive) return Scaling{.step = static_cast<double>(a.in) / static_cast<double>(a.out)};
-      const auto step = static_cast<double>(a.stride), span = static_cast<double>((a.kernel - 1) * a.dilation + 1);
-      return Scaling{.step = step, .shift = static_cast<double>(a.first) + half * (span - step)};
-    }
-    return Scaling{};
-  } catch (const Error&) {
-    return std::nullopt;
-  }
-}
 
 GeoTags read_geo(const File& file) {
   GeoTags tags{.pixel_scale = list<double>(file, kPixelScale, TIFF_DOUBLE),

@@ -1,23 +1,13 @@
 // Where the pixels of a GeoTIFF are: its tags, and what becomes of them when it is pooled.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <vector>
 
+#include "io/scaling.h"
 #include "io/tiff/file.h"
 
 namespace oriel::io::tiff {
-
-/// What pooling does to an axis: output i lies in the input where i * step + shift is. Both count pixels from the edge
-/// of the first one, so that an output pixel is a rectangle of `step` input pixels around the middle of its window.
-struct Scaling {
-  double step = 1, shift = 0;
-};
-
-/// The scaling of the axis `axis` of the result of a problem; `name` is that of the problem. None for names that are no
-/// problem's.
-std::optional<Scaling> scaling_of(const std::string& name, int axis);
 
 /// The tags of GeoTIFF and those of GDAL beside them; those that a file does not have are empty.
 struct GeoTags {
