@@ -9,6 +9,7 @@
 #include "io/files.h"
 #include "io/hdf5.h"
 #include "io/npz.h"
+#include "io/precomputed/volume.h"
 #include "io/tiff/volume.h"
 #include "quoted.h"
 
@@ -22,6 +23,8 @@ Place input_place(const std::string& path, const std::string& part) {
   if (path == "-") return {part.empty() ? Place::Kind::stream : Place::Kind::npz, path, path, part};
   if (const auto hdf5 = io::split_hdf5_path(path))
     return {Place::Kind::hdf5, path, hdf5->file, io::normal_hdf5_name(part)};
+  if (const auto precomputed = io::split_precomputed_path(path))
+    return {Place::Kind::whole, path, precomputed->folder, ""};
   const std::string file = io::split_input_path(path).file;
   return {part.empty() ? Place::Kind::whole : Place::Kind::npz, path, file, part};
 }

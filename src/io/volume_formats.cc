@@ -6,6 +6,7 @@
 #include "io/nifti/volume.h"
 #include "io/output_file.h"
 #include "io/output_folder.h"
+#include "io/precomputed/volume.h"
 #include "io/tiff/volume.h"
 #include "io/zarr/volume.h"
 
@@ -61,6 +62,17 @@ constexpr std::array kFormats{
                  .create = &create_zarr_volume,
                  .open_output = &open_zarr_output,
                  .complete = &complete_zarr_volume},
+    VolumeFormat{.name = "a precomputed volume",
+                 .endings = ".precomputed",
+                 .whole_too = false,
+                 .only_boxes = nullptr,
+                 .images = false,
+                 .is = &is_precomputed,
+                 .open = &open_precomputed_volume,
+                 .make_output = &make_precomputed_output,
+                 .create = &create_precomputed_volume,
+                 .open_output = &open_precomputed_output,
+                 .complete = &complete_precomputed_volume},
     VolumeFormat{.name = "all images of a TIFF",
                  .endings = ".tif:all",
                  .whole_too = false,

@@ -87,6 +87,20 @@ def test_zarr(oriel, ranks, volume, tmp_path, number):
         assert (tmp_path / "z.npy").read_bytes() == (tmp_path / "w.npy").read_bytes()
 
 
+@pytest.mark.parametrize("number", [2, 3])
+def test_precomputed(oriel, ranks, volume, tmp_path, number):
+    for options in [["--op", "max", "--kernel", "2"], ["--op", "max", "--kernel", "3", "--stride", "1", "--padding", "1"]]:
+        oriel("pool", "x.h5:/data", "wanted.precomputed", *options)
+        ranks(number, "pool", "x.h5:/data", "y.precomputed", *options)
+        ranks(number, "pool", "wanted.precomputed", "z.precomputed", "--op", "max", "--kernel", "1")
+        wanted = files_of(tmp_path / "wanted.precomputed")
+        assert len(wanted) > 1
+        assert files_of(tmp_path / "y.precomputed") == wanted
+        oriel("pool", "wanted.precomputed", "w.npy", "--op", "max", "--kernel", "1")
+        oriel("pool", "z.precomputed", "z.npy", "--op", "max", "--kernel", "1")
+        assert (tmp_path / "z.npy").read_bytes() == (tmp_path / "w.npy").read_bytes()
+
+
 def files_of(folder):
     return {path.relative_to(folder): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
