@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "io/array.h"
 
@@ -16,6 +17,11 @@ class VolumeIn {
   virtual ~VolumeIn() = default;
   /// Fills `to` with the box that begins at `begin` and has its shape; its memory is dense in `order`. Throws Error.
   virtual void read(const Extents& begin, const Tensor& to) = 0;
+  /// Whether the box is known, without reading elements, to hold nothing but the value of `element`, which is then set.
+  virtual bool is_uniform(const Extents& begin, const Extents& box, void* element) {
+    (void)begin, (void)box, (void)element;
+    return false;
+  }
 
   Dtype dtype = Dtype::f32;
   Extents shape;
@@ -39,9 +45,10 @@ class VolumeOut {
 struct VolumeSpec {
   Dtype dtype = Dtype::f32;
   Extents shape;
-  Extents chunk;             ///< blocks that the file is made of; empty: one piece
-  std::string problem;       ///< the name of the problem that made it, kept as an attribute where the format has any
-  VolumeIn* like = nullptr;  ///< whose attributes are taken over, where both formats have any
+  Extents chunk;        ///< blocks that the file is made of; empty: one piece
+  std::string problem;  ///< the name of the problem that made it, kept as an attribute where the format has any
+  std::vector<std::string> axes{};  ///< names, where the format has any; empty: those of `like`, or none
+  VolumeIn* like = nullptr;         ///< whose attributes are taken over, where both formats have any
 };
 
 /// A file and a dataset's path in it, `FILE.h5:/path` or `FILE.hdf5:/path`.
