@@ -1,10 +1,15 @@
-// Any bytes as the header of a NIfTI file, as its extensions, and as the header of an input that is pooled. What is
-// read must be consistent and be written and read again as it was; anything else is an oriel::Error of one line.
+// Any bytes as the header of a NIfTI file, as its extensions, as the header of an input that is pooled, and as a gzip
+// stream that is read at places. What is read must be consistent and be written and read again as it was; anything else
+// is an oriel::Error of one line.
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include <cmath>
 #include <cstring>
 
 #include "byte_order.h"
 #include "io/nifti/geometry.h"
+#include "io/nifti/gzip_in.h"
 
 namespace {
 
@@ -35,12 +40,35 @@ void use(const Header& h) {
     for (std::size_t i = 0; i < 4; ++i) check(std::isnan(h.srow[r][i]) || again.srow[r][i] == h.srow[r][i]);
 }
 
+// Parts of a stream are the same, whatever was read before.
+void use_gzip(std::span<const std::byte> bytes) {
+  const int descriptor = ::memfd_create("gz", 0);
+  check(descriptor >= 0 && ::write(descriptor, bytes.data(), bytes.size()) == static_cast<ssize_t>(bytes.size()));
+  const std::shared_ptr<void> guard(nullptr, [descriptor](void*) { ::close(descriptor); });
+  constexpr index_t most = index_t{1} << 16, part = 100;
+  GzipIn in("/proc/self/fd/" + std::to_string(descriptor));
+  std::vector<std::byte> all(most), again(part);
+  const index_t count = in.read(all.data(), most, 0);
+  check(count <= in.most_bytes());
+  for (const index_t at : {count / 2, index_t{0}, std::max<index_t>(count - part, 0)}) {
+    const index_t some = std::min(count - at, part);
+    check(in.read(again.data(), some, at) == some);
+    check(std::memcmp(again.data(), all.data() + at, static_cast<std::size_t>(some)) == 0);
+  }
+  in.check_end(count);
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::span bytes(reinterpret_cast<const std::byte*>(data), size);
   try {
     use(parse_header(bytes, "nifti"));
+  } catch (const Error& e) {
+    check(std::strchr(e.what(), '\n') == nullptr);
+  }
+  try {
+    use_gzip(bytes);
   } catch (const Error& e) {
     check(std::strchr(e.what(), '\n') == nullptr);
   }
