@@ -6,6 +6,7 @@
 #include "cli/command_line.h"
 #include "cli/names.h"
 #include "cli/options.h"
+#include "cli/pyramid_flags.h"
 #include "cli/quantities.h"
 #include "cli/rank_rows.h"
 #include "cli/statistic_flags.h"
@@ -22,6 +23,7 @@ struct Typed {
   PoolCommand pool;
   WindowOptions window;
   std::string pool_dtype, pool_memory, pool_deadline, index_space = "plane";
+  PyramidTyped pyramid;
   CheckCommand check;
   ExplainCommand explain;
   std::string explain_name, explain_output, explain_ranks;
@@ -385,6 +387,7 @@ std::string in_words(const CLI::ExcludesError& e) {
 
 Command finish(const CLI::App& app, const std::string& command, Typed& t) {
   if (command == "pool") return finish_pool(t);
+  if (command == "pyramid") return finish_pyramid(t.pyramid);
   if (command == "explain") return finish_explain(t);
   if (command == "scale") return finish_scale(t);
   if (command == "tile") return finish_tile(t);
@@ -412,6 +415,7 @@ void add_commands(CLI::App& app, Typed& t) {
   app.set_version_flag("-V,--version", version(), "Print the version");
   app.require_subcommand(1);
   add_pool(app, t);
+  add_pyramid(app, t.pyramid);
   add_check(app, t);
   add_explain(app, t);
   add_bench(app, t);

@@ -22,6 +22,7 @@ struct Runner {
     return kExitDone;
   }
   int operator()(const PoolCommand& c) const { return named("pool", run_pool, c); }
+  int operator()(const PyramidCommand& c) const { return named("pyramid", run_pyramid, c); }
   int operator()(const CheckCommand& c) const { return named("check", run_check, c); }
   int operator()(const ExplainCommand& c) const { return named("explain", run_explain, c); }
   int operator()(const BenchCommand& c) const { return named("bench", run_bench, c); }

@@ -9,6 +9,7 @@
 
 #include "cli/usage.h"
 #include "oriel/problem.h"
+#include "oriel/pyramid.h"
 #include "oriel/tensor.h"
 
 namespace oriel::cli {
@@ -29,6 +30,23 @@ struct PoolCommand {
   int threads = 0;
   index_t memory = 0;                  // bytes that the process may hold; 0: what it takes
   double deadline = kDefaultDeadline;  // under mpirun
+  bool progress = false;
+  bool json = false;
+  bool quiet = false;
+};
+
+/// `oriel pyramid`: makes the levels of resolution of a volume.
+struct PyramidCommand {
+  std::string in, out;
+  Pool pool;
+  bool labels = false;  // elements are numbers of segments
+  std::string factor, chunk, axes, spacing, translation, unit, origin;  // as typed; empty: not given
+  int levels = 0;                                                       // 0: until the coarsest fits into a chunk
+  Edge edge = Edge::partial;
+  std::optional<LevelSource> source;
+  std::optional<Dtype> dtype;  // what the input must hold
+  int threads = 0;
+  index_t memory = 0;  // bytes that the process may hold; 0: 1 GiB
   bool progress = false;
   bool json = false;
   bool quiet = false;
@@ -103,7 +121,7 @@ struct TextCommand {
   std::string text;
 };
 
-using Command = std::variant<TextCommand, PoolCommand, CheckCommand, ExplainCommand, BenchCommand, ScaleCommand,
+using Command = std::variant<TextCommand, PoolCommand, PyramidCommand, CheckCommand, ExplainCommand, BenchCommand, ScaleCommand,
                              TileCommand, InfoCommand>;
 
 /// The arguments after the program's name as a command. Throws UsageError. Reads and writes no files.
@@ -112,6 +130,7 @@ Command parse_command(const std::vector<std::string>& arguments);
 // Each subcommand: its work, its output, its exit code. They throw Error, or UsageError if the options do not fit
 // the input.
 int run_pool(const PoolCommand& command);
+int run_pyramid(const PyramidCommand& command);
 int run_check(const CheckCommand& command);
 int run_explain(const ExplainCommand& command);
 int run_bench(const BenchCommand& command);

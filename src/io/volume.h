@@ -45,10 +45,10 @@ class VolumeOut {
 struct VolumeSpec {
   Dtype dtype = Dtype::f32;
   Extents shape;
-  Extents chunk;        ///< blocks that the file is made of; empty: one piece
-  std::string problem;  ///< the name of the problem that made it, kept as an attribute where the format has any
+  Extents chunk;             ///< blocks that the file is made of; empty: one piece
+  std::string problem;       ///< the name of the problem that made it, kept as an attribute where the format has any
+  VolumeIn* like = nullptr;  ///< whose attributes are taken over, where both formats have any
   std::vector<std::string> axes{};  ///< names, where the format has any; empty: those of `like`, or none
-  VolumeIn* like = nullptr;         ///< whose attributes are taken over, where both formats have any
 };
 
 /// A file and a dataset's path in it, `FILE.h5:/path` or `FILE.hdf5:/path`.

@@ -120,6 +120,12 @@ void write_file(const std::string& path, std::span<const std::byte> bytes, const
   if (::close(descriptor) != 0) fail(name, "write");
 }
 
+void make_folder(const std::string& path, const std::string& name) {
+  std::error_code error;
+  std::filesystem::create_directories(path, error);
+  if (error) throw Error(fmt::format("{}: cannot write: {}", name, error.message()));
+}
+
 std::string without_slashes(std::string path) {
   while (path.size() > 1 && path.back() == '/') path.pop_back();
   return path;

@@ -38,6 +38,9 @@ std::optional<std::string> read_text_file(const std::string& path, std::size_t m
 /// Makes the file, and its folders. Errors call it `name`.
 void write_file(const std::string& path, std::span<const std::byte> bytes, const std::string& name);
 
+/// Makes the folder, and those that it lies in. Errors call it `name`.
+void make_folder(const std::string& path, const std::string& name);
+
 /// `path` without slashes at its end.
 std::string without_slashes(std::string path);
 

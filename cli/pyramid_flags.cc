@@ -1,0 +1,110 @@
+#include "cli/pyramid_flags.h"
+
+#include <fmt/format.h>
+
+#include "cli/names.h"
+#include "cli/quantities.h"
+#include "cli/window_options.h"
+#include "quoted.h"
+
+namespace oriel::cli {
+namespace {
+
+constexpr const char* kExamples = R"(Examples:
+  oriel pyramid em.h5:/raw em.zarr --spacing 30,8,8 --unit nanometer    halves y and x until z is as coarse, then all
+  oriel pyramid seg.zarr/0 seg_pyramid.zarr --labels --ignore 0         most frequent label, of background only if alone
+  oriel pyramid t1.nii.gz t1.zarr --levels 3 --chunk 32                 spacing and unit are the file's
+  oriel pyramid dem.tif:all dem.zarr --method max --factor 1x2x2 --levels 4
+
+Level 0 is copied, every other level is the pool of level 0, read once: nothing is rounded twice, edges are kept, and
+scale and translation say where the elements are. OUT is an OME-Zarr 0.5 image that appears whole or not at all.
+)";
+
+constexpr int kMostLevels = 40;
+
+}  // namespace
+
+void add_pyramid(CLI::App& app, PyramidTyped& t) {
+  CLI::App& p = *app.add_subcommand("pyramid", "Make the levels of resolution of a volume, as OME-Zarr");
+  PyramidCommand& c = t.command;
+  StatisticOptions& s = t.statistic;
+  p.add_option("IN", c.in, "volume to read")->type_name("")->required();
+  p.add_option("OUT", c.out, "DIR.zarr to write; written whole or not at all")->type_name("")->required();
+  p.add_option("--method", t.method, "what a level's elements are of those below (default: mean; of --labels mode)")
+      ->type_name("METHOD")
+      ->check(CLI::IsMember({"mean", "max", "min", "mode", "median", "first", "sum", "any", "all", "var", "std"}));
+  p.add_flag("--labels", c.labels, "elements are numbers of segments: --method mode, and OME-Zarr's label metadata");
+  p.add_option("--factor", c.factor,
+               "of each level to the one before it: auto, 2, 1x2x2, or one for each level (1x2x2,2x2x2)")
+      ->type_name("FACTORS");
+  p.add_option("--levels", t.levels, "number of levels above level 0, or auto: until the coarsest fits into a chunk")
+      ->type_name("N")
+      ->capture_default_str();
+  p.add_option("--edge", t.edge, "windows that the end cuts: partial: pooled as they are; trim: left out")
+      ->type_name("RULE")
+      ->check(CLI::IsMember({"partial", "trim"}))
+      ->capture_default_str();
+  p.add_option("--source", t.source, "what levels are pools of: base (level 0), previous (default of median)")
+      ->type_name("LEVEL")
+      ->check(CLI::IsMember({"base", "previous"}));
+  p.add_option("--origin", c.origin, "place of the first element on a grid that windows start from")
+      ->type_name("A[xA...]");
+  p.add_option("--ignore", s.ignore, "of modes: a value that wins only if no other is there")->type_name("N");
+  p.add_option("--ties", s.ties, "of modes: which of several most frequent values (default: lowest)")
+      ->type_name("RULE")
+      ->check(CLI::IsMember({"lowest", "highest", "first"}));
+  p.add_option("--nodata", s.nodata, "elements of this value are left out")->type_name("N");
+  p.add_option("--min-count", s.min_count, "with fewer valid elements in a window the result is --fill")
+      ->type_name("N");
+  p.add_option("--fill", s.fill, "result of windows with too few valid elements")->type_name("N");
+  p.add_option("--nan", t.nan, "propagate: a NaN makes its windows NaN; omit: NaNs are left out")
+      ->type_name("RULE")
+      ->check(CLI::IsMember({"propagate", "omit"}))
+      ->capture_default_str();
+  p.add_option("--axes", c.axes, "names of IN's axes, a letter each, e.g. tczyx (default: IN's, or the last of tczyx)")
+      ->type_name("NAMES");
+  p.add_option("--spacing", c.spacing,
+               "distance of neighbours along each axis, or one for z, y and x (default: IN's, or 1)")
+      ->type_name("S[,S...]");
+  p.add_option("--translation", c.translation, "place of the first element along each axis (default: IN's, or 0)")
+      ->type_name("T[,T...]");
+  p.add_option("--unit", c.unit, "of z, y and x, e.g. micrometer (default: IN's)")->type_name("UNIT");
+  p.add_option("--chunk", c.chunk, "extents of chunks (default: 64 along z, y and x; 256 along y and x of images)")
+      ->type_name("N[xN...]");
+  p.add_option("--dtype", t.dtype, "expected dtype of IN (required for bf16)")
+      ->type_name("DTYPE")
+      ->check(CLI::IsMember(dtype_names()));
+  p.add_option("-t,--threads", c.threads, "number of threads (default: all)")
+      ->check(CLI::Range(1, 4096))
+      ->type_name("N");
+  p.add_option("--memory", t.memory, "memory of the process, e.g. 512MiB (default: 1GiB)")->type_name("BYTES");
+  p.add_flag("--progress", c.progress, "show progress on standard error even if that is not a terminal");
+  p.add_flag("--json", c.json, "print a report as JSON on standard output");
+  p.add_flag("-q,--quiet", c.quiet, "print nothing but errors");
+  p.footer(kExamples);
+}
+
+PyramidCommand finish_pyramid(PyramidTyped& t) {
+  PyramidCommand& c = t.command;
+  if (c.labels && !t.method.empty() && t.method != "mode") {
+    throw Error(fmt::format("--labels: cannot be combined with --method {}; allowed: mode", t.method));
+  }
+  const std::string method = !t.method.empty() ? t.method : c.labels ? "mode" : "mean";
+  c.pool.op = method == "mean" ? Op::avg : parse_op(method);
+  if (t.nan == "omit") c.pool.nan = NanPolicy::omit;
+  apply(t.statistic, c.pool);
+  if (t.levels != "auto") {
+    const Extents levels = parse_numbers("--levels", t.levels, ',');
+    if (levels.size() != 1 || levels[0] < 1 || levels[0] > kMostLevels) {
+      throw Error(fmt::format("--levels: {}; allowed: auto, 1 to {}", detail::quoted(t.levels), kMostLevels));
+    }
+    c.levels = static_cast<int>(levels[0]);
+  }
+  c.edge = t.edge == "trim" ? Edge::trim : Edge::partial;
+  if (!t.source.empty()) c.source = t.source == "base" ? LevelSource::base : LevelSource::previous;
+  if (!t.dtype.empty()) c.dtype = parse_dtype(t.dtype);
+  if (!t.memory.empty()) c.memory = parse_bytes("--memory", t.memory);
+  return c;
+}
+
+}  // namespace oriel::cli

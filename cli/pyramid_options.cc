@@ -1,0 +1,214 @@
+#include "cli/pyramid_options.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+#include "cli/window_options.h"
+#include "io/nifti/volume.h"
+#include "quoted.h"
+
+namespace oriel::cli {
+namespace {
+
+constexpr index_t kPlaneChunk = 256;  // along each of two axes of space
+constexpr index_t kSpaceChunk = 64;   // along each of three
+
+std::vector<std::string> split(const std::string& text, char separator) {
+  std::vector<std::string> parts{""};
+  for (const char c : text) {
+    if (c == separator)
+      parts.emplace_back();
+    else
+      parts.back() += c;
+  }
+  return parts;
+}
+
+// One number for each axis, or one for all axes of space.
+std::vector<double> reals(const char* option, const std::string& text, const PyramidInput& input, double other) {
+  const std::vector<std::string> parts = split(text, ',');
+  std::vector<double> given;
+  for (const std::string& part : parts) {
+    double value = 0;
+    const auto [end, error] = std::from_chars(part.data(), part.data() + part.size(), value);
+    if (error != std::errc() || end != part.data() + part.size() || !std::isfinite(value)) {
+      throw Error(
+          fmt::format("{}: {} is not understood; allowed: numbers such as 2,0.5,0.5", option, detail::quoted(text)));
+    }
+    given.push_back(value);
+  }
+  const std::size_t rank = input.axes.size();
+  if (given.size() == 1 && rank > 1) {
+    std::vector<double> all(rank, other);
+    for (std::size_t d = 0; d < rank; ++d) {
+      if (input.axes[d].type == "space") all[d] = given[0];
+    }
+    return all;
+  }
+  if (given.size() != rank) {
+    throw Error(fmt::format("{}: {} has {} numbers; allowed: 1, for the axes of space, or {}, one for each axis",
+                            option, detail::quoted(text), given.size(), rank));
+  }
+  return given;
+}
+
+std::vector<io::ome::Axis> named_axes(const std::string& names, int rank) {
+  std::vector<io::ome::Axis> axes;
+  for (const char c : names) {
+    const std::string name(1, c);
+    const char* const type = c == 't' ? "time" : c == 'c' ? "channel" : c == 'x' || c == 'y' || c == 'z' ? "space" : "";
+    axes.push_back({name, type, ""});
+  }
+  if (static_cast<int>(axes.size()) != rank) {
+    throw Error(fmt::format("--axes: {} names {} axes, but IN has {}; allowed: a letter for each, such as tczyx",
+                            detail::quoted(names), axes.size(), rank));
+  }
+  return axes;
+}
+
+// What files say themselves.
+void look_up(const PyramidCommand& c, const io::VolumeIn& in, PyramidInput& input) {
+  const auto rank = static_cast<std::size_t>(input.shape.size());
+  if (const auto level = io::ome::level_of(c.in); level && level->image.axes.size() == rank) {
+    input.axes = level->image.axes;
+    input.coordinates = {level->image.levels[level->level].scale, level->image.levels[level->level].translation};
+    return;
+  }
+  const std::optional<io::NiftiSpace> space = io::nifti_space(in);
+  if (!space || rank > space->spacing.size()) return;
+  for (std::size_t d = 0; d < rank; ++d) {
+    const std::size_t from_last = rank - 1 - d;  // x is the last
+    input.coordinates.scale[d] = space->spacing[from_last] > 0 ? space->spacing[from_last] : 1;
+    input.axes[d] = from_last == 3 ? io::ome::Axis{"t", "time", space->time_unit}
+                                   : io::ome::Axis{std::string(1, "xyz"[from_last]), "space", space->space_unit};
+  }
+}
+
+Extents space_factors(const PyramidInput& input, index_t factor) {
+  Extents step;
+  for (const io::ome::Axis& axis : input.axes) step.push_back(axis.type == "space" ? factor : 1);
+  return step;
+}
+
+// An axis of space halves if its elements are less than twice as far apart as the closest ones; the others wait.
+Extents automatic_step(const PyramidInput& input, const Extents& shape, const std::vector<double>& spacing) {
+  double least = INFINITY;
+  for (std::size_t d = 0; d < spacing.size(); ++d) {
+    if (input.axes[d].type == "space" && shape[static_cast<int>(d)] > 1) least = std::min(least, std::fabs(spacing[d]));
+  }
+  Extents step;
+  for (std::size_t d = 0; d < spacing.size(); ++d) {
+    const bool halves =
+        input.axes[d].type == "space" && shape[static_cast<int>(d)] > 1 && std::fabs(spacing[d]) < 2 * least;
+    step.push_back(halves ? 2 : 1);
+  }
+  return step;
+}
+
+bool is_small(const PyramidInput& input, const Extents& shape, const Extents& chunk) {
+  for (int d = 0; d < shape.size(); ++d) {
+    if (input.axes[static_cast<std::size_t>(d)].type == "space" && shape[d] > chunk[d]) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+PyramidInput describe_input(const PyramidCommand& c, const io::VolumeIn& in) {
+  PyramidInput input;
+  input.dtype = in.dtype;
+  const int rank = in.shape.size();
+  input.turned = rank > 1;
+  for (int d = 0; d < rank; ++d) input.turned = input.turned && in.order[d] == rank - 1 - d;
+  for (int d = 0; d < rank; ++d) {
+    const int from = input.turned ? rank - 1 - d : d;
+    input.shape.push_back(in.shape[from]);
+    if (!in.chunk.empty()) input.chunk.push_back(in.chunk[from]);
+  }
+  input.axes = io::ome::usual_axes(rank);
+  input.coordinates = {std::vector<double>(static_cast<std::size_t>(rank), 1),
+                       std::vector<double>(static_cast<std::size_t>(rank), 0)};
+  look_up(c, in, input);
+  if (!c.axes.empty()) input.axes = named_axes(c.axes, rank);
+  io::ome::check_axes(input.axes, c.in);
+  if (!c.spacing.empty()) input.coordinates.scale = reals("--spacing", c.spacing, input, 1);
+  for (const double spacing : input.coordinates.scale) {
+    if (!(spacing > 0)) throw Error(fmt::format("--spacing: must be > 0, but has {}", spacing));
+  }
+  if (!c.translation.empty()) input.coordinates.translation = reals("--translation", c.translation, input, 0);
+  for (io::ome::Axis& axis : input.axes) {
+    if (!c.unit.empty() && axis.type == "space") axis.unit = c.unit;
+  }
+  return input;
+}
+
+Extents pyramid_chunk(const PyramidCommand& c, const PyramidInput& input) {
+  Extents chunk;
+  if (!c.chunk.empty()) {
+    const Extents given = parse_numbers("--chunk", c.chunk, 'x');
+    const bool one = given.size() == 1;
+    for (std::size_t d = 0; d < input.axes.size(); ++d) {
+      const bool space = input.axes[d].type == "space";
+      if (one) chunk.push_back(space ? given[0] : 1);
+    }
+    if (!one) chunk = given;
+    if (chunk.size() != input.shape.size()) {
+      throw Error(fmt::format("--chunk: {} has {} numbers; allowed: 1, for the axes of space, or {}, one for each axis",
+                              detail::quoted(c.chunk), given.size(), input.shape.size()));
+    }
+    for (const index_t n : chunk) {
+      if (n < 1) throw Error(fmt::format("--chunk: must be >= 1, but is {}", detail::quoted(c.chunk)));
+    }
+    return chunk;
+  }
+  const auto space = std::count_if(input.axes.begin(), input.axes.end(),
+                                   [](const io::ome::Axis& axis) { return axis.type == "space"; });
+  for (const io::ome::Axis& axis : input.axes) {
+    chunk.push_back(axis.type != "space" ? 1 : space == 2 ? kPlaneChunk : kSpaceChunk);
+  }
+  return chunk;
+}
+
+Pyramid make_pyramid(const PyramidCommand& c, const PyramidInput& input) {
+  Pyramid pyramid{.pool = c.pool, .edge = c.edge, .source = c.source};
+  if (!c.origin.empty()) pyramid.origin = parse_numbers("--origin", c.origin, 'x');
+  const Extents chunk = pyramid_chunk(c, input);
+  std::vector<Extents> given;
+  if (!c.factor.empty() && c.factor != "auto") {
+    for (const std::string& step : split(c.factor, ',')) {
+      const Extents numbers = parse_numbers("--factor", step, 'x');
+      given.push_back(numbers.size() == 1 ? space_factors(input, numbers[0]) : numbers);
+    }
+  }
+  constexpr std::size_t most = 40;
+  const std::size_t wanted = c.levels > 0 ? static_cast<std::size_t>(c.levels) : given.size() > 1 ? given.size() : most;
+  const bool until_small = c.levels == 0 && given.size() < 2;
+  Extents shape = input.shape;
+  std::vector<double> spacing = input.coordinates.scale;
+  while (pyramid.factors.size() < wanted && !(until_small && is_small(input, shape, chunk))) {
+    const std::size_t l = pyramid.factors.size();
+    const Extents step = given.empty() ? automatic_step(input, shape, spacing) : given[std::min(l, given.size() - 1)];
+    if (step.size() != shape.size()) {
+      throw Error(
+          fmt::format("--factor: {} has {} numbers; allowed: 1, for the axes of space, or {}, one for each axis",
+                      detail::quoted(c.factor), step.size(), shape.size()));
+    }
+    if (std::all_of(step.begin(), step.end(), [](index_t f) { return f == 1; }) && given.empty()) break;
+    pyramid.factors.push_back(step);
+    for (int d = 0; d < shape.size(); ++d) {
+      if (step[d] < 1) throw Error(fmt::format("--factor: must be >= 1, but is {}", detail::quoted(c.factor)));
+      shape[d] = c.edge == Edge::trim ? shape[d] / step[d] : ceil_div(shape[d], step[d]);
+      spacing[static_cast<std::size_t>(d)] *= static_cast<double>(step[d]);
+    }
+  }
+  if (pyramid.factors.empty()) {
+    throw Error(fmt::format("--levels: IN, {}, fits into one chunk, {}; allowed: a number of levels, or smaller chunks",
+                            to_string(input.shape), to_string(chunk)));
+  }
+  return pyramid;
+}
+
+}  // namespace oriel::cli

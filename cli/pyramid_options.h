@@ -1,0 +1,32 @@
+// The options of `oriel pyramid` as text, and what they mean for a volume.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cli/options.h"
+#include "io/ome/multiscales.h"
+#include "io/volume.h"
+#include "oriel/pyramid.h"
+
+namespace oriel::cli {
+
+/// A volume as OME-Zarr describes one, axes in C order: one whose first axis is the innermost has them turned round.
+struct PyramidInput {
+  Dtype dtype = Dtype::f32;
+  Extents shape, chunk;
+  bool turned = false;
+  std::vector<io::ome::Axis> axes;
+  LevelCoordinates coordinates;  ///< of level 0
+};
+
+/// What is known of an input, and what the options say instead. Throws Error.
+PyramidInput describe_input(const PyramidCommand& command, const io::VolumeIn& in);
+
+/// The pyramid that the options describe for a volume. Throws Error naming the option.
+Pyramid make_pyramid(const PyramidCommand& command, const PyramidInput& input);
+
+/// Extents of the chunks of every level.
+Extents pyramid_chunk(const PyramidCommand& command, const PyramidInput& input);
+
+}  // namespace oriel::cli
