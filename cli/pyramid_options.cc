@@ -72,7 +72,9 @@ std::vector<io::ome::Axis> named_axes(const std::string& names, int rank) {
 // What files say themselves.
 void look_up(const PyramidCommand& c, const io::VolumeIn& in, PyramidInput& input) {
   const auto rank = static_cast<std::size_t>(input.shape.size());
-  if (const auto level = io::ome::level_of(c.in); level && level->image.axes.size() == rank) {
+  std::optional<io::ome::LevelOf> level = io::ome::level_of(c.in);
+  if (const auto image = io::ome::read_multiscales(c.in)) level = io::ome::LevelOf{*image, 0};
+  if (level && level->image.axes.size() == rank) {
     input.axes = level->image.axes;
     input.coordinates = {level->image.levels[level->level].scale, level->image.levels[level->level].translation};
     return;
