@@ -53,9 +53,10 @@ constexpr const char* kPoolExamples = R"(Examples:
 
 All axes are pooled unless --axes names some; in an image, height and width. One number applies to all pooled axes,
 3x5 has one for each. Files: .npy, .npz, FILE.npz:NAME, FILE.h5:/NAME, DIR.zarr, DIR.zarr/NAME, DIR.precomputed,
-DIR.precomputed:KEY, .png, .jpg, .tif, .webp; - is standard input or output. FILE.tif:2 is the second image of a TIFF or an animated WebP, FILE.tif:all all of a TIFF as one
-volume. HDF5 files, Zarr arrays, precomputed and TIFF volumes, and .npy and TIFF files with --memory or under mpirun, are
-pooled in blocks, with the same bits.
+DIR.precomputed:KEY, .nii, .nii.gz, .png, .jpg, .tif, .webp; - is standard input or output. FILE.tif:2 is the second
+image of a TIFF or an animated WebP, FILE.tif:all all of a TIFF as one volume. HDF5 files, Zarr arrays, NIfTI images,
+precomputed and TIFF volumes, and .npy and TIFF files with --memory or under mpirun, are pooled in blocks, with the same
+bits.
 Other arrays in an archive or HDF5 file OUT are kept, also those that other programs write meanwhile; an array of the
 same name is replaced. IN is replaced only with --replace-input.
 NumPy itself has no bfloat16: --dtype bf16 reads and writes it as ml_dtypes does (descr <V2).)";

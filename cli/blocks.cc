@@ -144,7 +144,8 @@ distributed::Partition grid_of(const distributed::HaloPlan& plan, const BlockRul
 
 }  // namespace
 
-Blocks::Blocks(const distributed::HaloPlan& plan, const BlockRules& rules) : grid_(grid_of(plan, rules, chunk_reads_)) {
+Blocks::Blocks(const distributed::HaloPlan& plan, const BlockRules& rules)
+    : grid_(grid_of(plan, rules, chunk_reads_)), order_(rules.order) {
   most_outputs_ = most_inputs_ = 1;
   distributed::Box box{Extents::filled(grid_.rank(), 0), plan.problem().output_shape};
   for (int d = 0; d < grid_.rank(); ++d) {
@@ -163,6 +164,19 @@ Blocks::Blocks(const distributed::HaloPlan& plan, const BlockRules& rules) : gri
     most_inputs_ *= inputs;
   }
   if (chunk_reads_.chunks > 0) describe_chunks(plan, rules);
+}
+
+distributed::Box Blocks::block(index_t i) const {
+  if (chunk_reads_.chunks > 0) return grid_.part(i);  // as next_use counts
+  Extents place = Extents::filled(grid_.rank(), 0);
+  for (int at = grid_.rank() - 1; at >= 0; --at) {
+    const int d = static_cast<int>(order_[at]);
+    place[d] = i % grid_.along(d).parts();
+    i /= grid_.along(d).parts();
+  }
+  index_t number = 0;
+  for (int d = 0; d < grid_.rank(); ++d) number = number * grid_.along(d).parts() + place[d];
+  return grid_.part(number);
 }
 
 void Blocks::describe_chunks(const distributed::HaloPlan& plan, const BlockRules& rules) {

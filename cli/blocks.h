@@ -34,7 +34,9 @@ class Blocks {
   Blocks(const distributed::HaloPlan& plan, const BlockRules& rules);
 
   index_t count() const { return grid_.ranks(); }
-  distributed::Box block(index_t i) const { return grid_.part(i); }
+  /// In the order that the input's file has them, so that it is read from its beginning to its end; if it has chunks,
+  /// with the last axis fastest.
+  distributed::Box block(index_t i) const;
   /// Elements of the largest block, and of the inputs that one needs at most.
   index_t most_outputs() const { return most_outputs_; }
   index_t most_inputs() const { return most_inputs_; }
@@ -47,6 +49,7 @@ class Blocks {
 
   ChunkReads chunk_reads_;
   distributed::Partition grid_;
+  Extents order_;  // of the input's axes
   index_t most_outputs_ = 0, most_inputs_ = 0;
   std::vector<std::vector<Range>> users_;  // along each axis the parts that need inputs of each chunk
 };

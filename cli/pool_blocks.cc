@@ -19,6 +19,7 @@
 #include "cli/window_options.h"
 #include "io/chunk_cache.h"
 #include "io/hdf5.h"
+#include "io/nifti/volume.h"
 #include "io/tiff/volume.h"
 #include "io/volume_formats.h"
 #include "quoted.h"
@@ -56,6 +57,11 @@ bool keeps_geotiff(const PoolCommand& c) {
          (c.indices.empty() || is_written_in_boxes(c.indices));
 }
 
+// A result in NIfTI may be scaled as its input is. Masks and weights may leave windows without a value.
+bool keeps_nifti_scaling(const PoolCommand& c) {
+  return c.format.empty() && io::is_nifti(c.out) && c.mask.empty() && c.weights.empty();
+}
+
 // Whether a bound of memory makes the call go in blocks.
 bool bound_asks_for_blocks(const PoolCommand& c) {
   const io::VolumeFormat* const format = io::volume_format_of(c.in);
@@ -69,7 +75,9 @@ std::unique_ptr<io::VolumeIn> open_input(const PoolCommand& c, ReadWhole read_wh
   if (const auto hdf5 = io::split_hdf5_path(c.in)) return io::open_hdf5_volume(*hdf5, c.dtype);
   if (const io::VolumeFormat* const format = io::volume_format_of(c.in)) {
     if (format->images) bound_inputs(c);  // some are read whole nevertheless
-    return format->open(c.in, c.dtype);
+    std::unique_ptr<io::VolumeIn> in = format->open(c.in, c.dtype);
+    if (keeps_nifti_scaling(c)) io::keep_nifti_scaling(*in, c.pool);
+    return in;
   }
   if (read_whole == nullptr) {
     throw UsageError("oriel pool", fmt::format("IN: '{}' cannot be read in parts, as mpirun needs; allowed: {}", c.in,
@@ -138,9 +146,9 @@ class Run {
     const std::string name = to_string(*all_);
     team_.expect(result_bytes() + out_.bytes_there() + (indices_ ? indices_->bytes_there() : 0));
     const Extents chunks = chunk.empty() || quantiles() == 1 ? chunk : beside_quantile(1, chunk);
-    out_.open({all_->result, all_->output_shape, chunks, name, in_.get(), c_.codec}, false);
+    out_.open({all_->result, all_->output_shape, chunks, name, {}, in_.get(), c_.codec}, false);
     together_ = indices_ && share_file(indices_->place(), out_.place());
-    if (indices_) indices_->open({Dtype::i64, all_->output_shape, chunks, name, nullptr, c_.codec}, together_);
+    if (indices_) indices_->open({Dtype::i64, all_->output_shape, chunks, name, {}, nullptr, c_.codec}, together_);
     together(team_, [&] { buffers_ = pooler_->allocate(blocks_->most_inputs(), blocks_->most_outputs()); });
   }
 

@@ -1,7 +1,8 @@
 #!/bin/sh
 # Builds the CUDA backend with nvcc and CMake alone, runs its tests on the device bit for bit against the reference, times
 # the suite beside a device copy and other libraries, writes docs/performance-gpu.md, and prints a short table last. Ends
-# within 8 minutes. Usage: scripts/gpu_check.sh; JOBS, PYTHON, BUILD (a folder) and ARCHITECTURE (as 90) may be set.
+# within 8 minutes. Usage: scripts/gpu_check.sh; JOBS, PYTHON, BUILD (a folder), ARCHITECTURE (as 90) and LIMIT (seconds) may be
+# set.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 build=${BUILD:-build-gpu}
@@ -10,7 +11,7 @@ jobs=${JOBS:-$(nproc)}
 started=$(date +%s)
 failed=
 
-left() { echo $((460 - ($(date +%s) - started))); }
+left() { echo $((${LIMIT:-460} - ($(date +%s) - started))); }
 most() {  # seconds: $1, or what is left
   l=$(left)
   if test "$l" -gt "$1"; then echo "$1"; elif test "$l" -gt 1; then echo "$l"; else echo 1; fi

@@ -68,25 +68,26 @@ class PyramidSource {
 class PyramidSink {
  public:
   virtual ~PyramidSink() = default;
-  /// A chunk of level `level` (1 is the first) that begins at `begin`, a multiple of the chunk's extents; at the end of
-  /// an axis it is shorter. Every chunk comes once, through this function or the next.
+  /// A chunk of level `level` (1 is the first that is made) that begins at `begin`, a multiple of the chunk's extents;
+  /// at the end of an axis it is shorter. Every chunk comes once, through this function or the next.
   virtual void write(int level, const Extents& begin, const ConstTensor& chunk) = 0;
   /// A chunk that holds one value only, because it is made of what the source said is uniform. The default writes it.
   virtual void write_uniform(int level, const Extents& begin, const Extents& shape, const void* element, Dtype dtype);
 };
 
 struct PyramidOptions {
-  int threads = 0;  ///< 0: all that the process may use
-  std::vector<Extents>
-      chunks{};            ///< of each level, or one for all; empty: 64 along the last three axes, 1 along others
-  Extents source_chunk{};  ///< of level 0: boxes that are read hold whole ones if that needs little memory
-  index_t memory = 0;      ///< largest number of bytes of buffers; 0: no bound
+  int threads = 0;                ///< 0: all that the process may use
+  bool with_base = false;         ///< whether the sink gets level 0 too, as it is
+  std::vector<Extents> chunks{};  ///< of each level that the sink gets, or one for all; empty: 64 along the last three
+                                  ///< axes, 1 along others
+  Extents source_chunk{};         ///< of level 0: boxes that are read hold whole ones if that needs little memory
+  index_t memory = 0;             ///< largest number of bytes of buffers; 0: no bound
 };
 
 /// How a pyramid will be made.
 struct PyramidPlan {
   std::vector<PyramidLevel> levels;  ///< level 0 first
-  std::vector<Extents> chunks;       ///< of each level; that of level 0 is empty
+  std::vector<Extents> chunks;       ///< of each level; that of level 0 is empty unless the sink gets it
   Extents tile;                      ///< the largest box of level 0 that is read at once
   index_t tiles = 0;
   int threads = 1;

@@ -7,8 +7,9 @@
 namespace oriel::cuda {
 namespace {
 
-// Larger windows are left to kernels that share what windows have in common, unless the planes are so small that these
-// have little to share, and few threads.
+// As measured on an H200: windows of fewer taps, and steps of one over large planes, are faster by kernels that bring
+// what windows share to shared memory; small planes give those too few threads.
+constexpr index_t kLeastTaps = 16;
 constexpr index_t kMostTaps = 64;
 constexpr index_t kMostTapsOfSmallPlanes = 256;
 constexpr index_t kSmallPlane = 4096;
@@ -24,11 +25,15 @@ bool fits(const Axis& a) {
 
 bool is_worth_it(const Problem& p) {
   const index_t taps = p.taps();
-  if (taps <= kMostTaps) return true;
-  if (!is_extremum(p) || taps > kMostTapsOfSmallPlanes) return false;
-  index_t plane = 1;
-  for (int a = 0; a < p.pooled; ++a) plane *= p.axis[static_cast<std::size_t>(a)].out;
-  return plane <= kSmallPlane;
+  if (taps < kLeastTaps) return false;
+  index_t plane = 1, steps = 1;
+  for (int a = 0; a < p.pooled; ++a) {
+    const Axis& axis = p.axis[static_cast<std::size_t>(a)];
+    plane *= axis.out;
+    steps *= axis.out > 1 ? axis.stride : axis.kernel;  // a single window shares nothing
+  }
+  if (steps >= 4) return taps <= kMostTaps;
+  return is_extremum(p) && taps <= kMostTapsOfSmallPlanes && plane <= kSmallPlane;
 }
 
 DirectGeometry make_geometry(const Forward& call) {

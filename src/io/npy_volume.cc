@@ -1,78 +1,15 @@
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 
 #include "io/input_file.h"
 #include "io/npy.h"
+#include "io/placed_file.h"
 #include "io/volume.h"
 
 namespace oriel::io {
 namespace {
-
-// A file that is read or written at places.
-class PlacedFile {
- public:
-  PlacedFile(const std::string& place, int flags, std::string file) : file_(std::move(file)) {
-    descriptor_ = ::open(place.c_str(), flags | O_CLOEXEC);
-    if (descriptor_ < 0) fail("open");
-  }
-  PlacedFile(const PlacedFile&) = delete;
-  PlacedFile& operator=(const PlacedFile&) = delete;
-  ~PlacedFile() {
-    if (descriptor_ >= 0) ::close(descriptor_);
-  }
-
-  index_t size() const {
-    struct stat info {};
-    if (::fstat(descriptor_, &info) != 0) fail("read");
-    return info.st_size;
-  }
-  void resize(index_t bytes) {
-    if (::ftruncate(descriptor_, bytes) != 0) fail("write");
-  }
-  // Fewer bytes than asked for only at the end of the file.
-  index_t read(void* to, index_t count, index_t at) const {
-    index_t done = 0;
-    while (done < count) {
-      const ssize_t got =
-          ::pread(descriptor_, static_cast<std::byte*>(to) + done, static_cast<std::size_t>(count - done), at + done);
-      if (got < 0 && errno == EINTR) continue;
-      if (got < 0) fail("read");
-      if (got == 0) break;
-      done += got;
-    }
-    return done;
-  }
-  void write(const void* from, index_t count, index_t at) {
-    for (index_t done = 0; done < count;) {
-      const ssize_t put = ::pwrite(descriptor_, static_cast<const std::byte*>(from) + done,
-                                   static_cast<std::size_t>(count - done), at + done);
-      if (put < 0 && errno == EINTR) continue;
-      if (put < 0) fail("write");
-      done += put;
-    }
-  }
-  void close() {
-    if (::fsync(descriptor_) != 0) fail("write");
-    const int descriptor = descriptor_;
-    descriptor_ = -1;
-    if (::close(descriptor) != 0) fail("write");
-  }
-  const std::string& file() const { return file_; }
-
- private:
-  [[noreturn]] void fail(const char* what) const {
-    throw Error(fmt::format("{}: cannot {}: {}", file_, what, std::strerror(errno)));
-  }
-
-  std::string file_;
-  int descriptor_ = -1;
-};
 
 class NpyIn : public VolumeIn {
  public:

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "io/array.h"
 #include "io/compression.h"
@@ -17,6 +18,11 @@ class VolumeIn {
   virtual ~VolumeIn() = default;
   /// Fills `to` with the box that begins at `begin` and has its shape; its memory is dense in `order`. Throws Error.
   virtual void read(const Extents& begin, const Tensor& to) = 0;
+  /// Whether the box is known, without reading elements, to hold nothing but the value of `element`, which is then set.
+  virtual bool is_uniform(const Extents& begin, const Extents& box, void* element) {
+    (void)begin, (void)box, (void)element;
+    return false;
+  }
 
   Dtype dtype = Dtype::f32;
   Extents shape;
@@ -40,9 +46,10 @@ class VolumeOut {
 struct VolumeSpec {
   Dtype dtype = Dtype::f32;
   Extents shape;
-  Extents chunk;             ///< blocks that the file is made of; empty: one piece
-  std::string problem;       ///< the name of the problem that made it, kept as an attribute where the format has any
-  VolumeIn* like = nullptr;  ///< whose attributes are taken over, where both formats have any
+  Extents chunk;        ///< blocks that the file is made of; empty: one piece
+  std::string problem;  ///< the name of the problem that made it, kept as an attribute where the format has any
+  std::vector<std::string> axes{};     ///< names, where the format has any; empty: those of `like`, or none
+  VolumeIn* like = nullptr;            ///< whose attributes are taken over, where both formats have any
   std::optional<Compression> codec{};  ///< of the chunks; nothing: what the format does by itself
 };
 

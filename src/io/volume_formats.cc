@@ -3,6 +3,7 @@
 #include <array>
 
 #include "io/files.h"
+#include "io/nifti/volume.h"
 #include "io/output_file.h"
 #include "io/output_folder.h"
 #include "io/precomputed/volume.h"
@@ -94,6 +95,17 @@ constexpr std::array kFormats{
                  .create = &create_tiff,
                  .open_output = &open_npy_output,
                  .complete = &complete_tiff_image},
+    VolumeFormat{.name = "a NIfTI file",
+                 .endings = ".nii, .nii.gz",
+                 .whole_too = false,
+                 .only_boxes = nullptr,
+                 .images = false,
+                 .is = &is_nifti,
+                 .open = &open_nifti_volume,
+                 .make_output = &make_nifti_output,
+                 .create = &create_nifti_volume,
+                 .open_output = &open_nifti_output,
+                 .complete = &complete_nifti_volume},
 };
 
 }  // namespace

@@ -101,10 +101,10 @@ class Builder {
     std::array<std::byte, 8> element{};
     const bool uniform =
         skips_ && rest_.value.data == nullptr && source_.is_uniform(box.begin, box.shape, element.data());
-    if (box.empty() || box_of(1).empty()) {
+    if (box.empty() || box_of(tiling_.first()).empty()) {
       // Beyond the last window of a pyramid that leaves parts out.
     } else if (uniform) {
-      for (int level = 1; level <= tiling_.top(); ++level) {
+      for (int level = tiling_.first(); level <= tiling_.top(); ++level) {
         const LevelBox there = box_of(level);
         if (!there.empty()) board_.put_uniform(level, there, element.data());
       }
@@ -113,6 +113,7 @@ class Builder {
       scratch.reset();
       const Tensor x = scratch.tensor(tiling_.levels()[0].dtype, box.shape);
       source_.read(box.begin, x);
+      if (tiling_.first() == 0) board_.put(0, box, x);
       const Carry carry = maker_.climb(
           {x, {}}, 0, tiling_.top(), box_of, scratch, threads,
           [&](int level, const LevelBox& there, const ConstTensor& values) { board_.put(level, there, values); });

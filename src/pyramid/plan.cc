@@ -49,6 +49,7 @@ Tiling::Tiling(const Pyramid& pyramid, Dtype dtype, const Extents& shape, const 
   origin_ = pyramid.origin.empty()       ? Extents::filled(rank, 0)
             : pyramid.origin.size() == 1 ? Extents::filled(rank, pyramid.origin[0])
                                          : pyramid.origin;
+  first_ = options.with_base ? 0 : 1;
   choose_top(pyramid);
   choose_chunks(options);
   if (options.memory < 0) refuse("memory", "must be >= 0", fmt::format("is {}", options.memory));
@@ -74,15 +75,16 @@ void Tiling::choose_top(const Pyramid& pyramid) {
 }
 
 void Tiling::choose_chunks(const PyramidOptions& options) {
-  const std::size_t made = levels().size() - 1;
+  const auto first = static_cast<std::size_t>(first_), made = levels().size() - first;
   if (options.chunks.size() > 1 && options.chunks.size() != made) {
     refuse("chunks", fmt::format("must be given for no level, for all, or for each of {}", made),
            fmt::format("has {}", options.chunks.size()));
   }
-  plan_.chunks.emplace_back();
-  for (std::size_t l = 1; l <= made; ++l) {
+  if (first == 1) plan_.chunks.emplace_back();
+  for (std::size_t l = first; l < levels().size(); ++l) {
     const Extents& shape = levels()[l].shape;
-    Extents chunk = options.chunks.empty() ? usual_chunk(shape) : options.chunks[options.chunks.size() > 1 ? l - 1 : 0];
+    Extents chunk =
+        options.chunks.empty() ? usual_chunk(shape) : options.chunks[options.chunks.size() > 1 ? l - first : 0];
     if (chunk.size() == 1) chunk = Extents::filled(shape.size(), chunk[0]);
     if (chunk.size() != shape.size()) {
       refuse("chunks", fmt::format("must have {} values, one for each axis", shape.size()),
@@ -151,7 +153,7 @@ void Tiling::lay_out() {
   for (int d = 0; d < unit_.size(); ++d) {
     index_t count = 1;
     const index_t first = begin_of_level(top_, d);
-    for (int l = 1; l <= top_; ++l) {
+    for (int l = first_; l <= top_; ++l) {
       const index_t ratio =
           levels()[static_cast<std::size_t>(top_)].factor[d] / levels()[static_cast<std::size_t>(l)].factor[d];
       const index_t end = begin_of_level(l, d) + levels()[static_cast<std::size_t>(l)].shape[d];
@@ -275,7 +277,7 @@ index_t Tiling::open_bytes(int level) const {
 
 void Tiling::set_memory(const PyramidOptions& options) {
   index_t open = 0;
-  for (int l = 1; l <= top_; ++l) open += open_bytes(l);
+  for (int l = first_; l <= top_; ++l) open += open_bytes(l);
   const int last = static_cast<int>(levels().size()) - 1;
   if (top_ < last) open += element_count(levels()[static_cast<std::size_t>(top_)].shape) * 2 * carry_bytes_;
   const auto total = [&] { return open + plan_.threads * tile_bytes(); };

@@ -24,6 +24,8 @@ class Tiling {
   const std::vector<PyramidLevel>& levels() const { return plan_.levels; }
   /// The deepest level that tiles make; those above are made of what they have left (carries), all at once.
   int top() const { return top_; }
+  /// The first level that the sink gets.
+  int first() const { return first_; }
   /// Places in Z order; some of them are outside of the volume and have no tile.
   index_t places() const { return index_t{1} << bits_in_all_; }
   std::optional<Extents> tile(index_t place) const;
@@ -49,7 +51,7 @@ class Tiling {
   PyramidPlan plan_;
   Extents origin_;
   index_t carry_bytes_ = 0;  // of an element
-  int top_ = 0;
+  int first_ = 1, top_ = 0;
   Extents unit_;  // elements of level top_ in a tile
   Extents grid_;  // tiles along each axis
   Extents bits_;  // of a tile's number along each axis

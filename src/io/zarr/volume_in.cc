@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cstring>
 #include <filesystem>
 
 #include "byte_order.h"
@@ -114,13 +115,7 @@ const ShardEntry& ZarrIn::entry_of(const StoreFile& shard, const Extents& in_gri
   return at->second[static_cast<std::size_t>(chunk_number)];
 }
 
-std::optional<Bytes> ZarrIn::read_encoded(const Extents& place, std::string& file) {
-  const std::size_t most = most_encoded(static_cast<std::size_t>(metadata_.chunk_bytes())) +
-                           (std::size_t{1} << 16) * metadata_.codecs.size();
-  if (!metadata_.sharding) {
-    file = folder_ + "/" + metadata_.key(place);
-    return read_file(file, most);
-  }
+std::pair<Extents, index_t> ZarrIn::in_shard(const Extents& place) const {
   Extents in_grid;
   index_t number = 0;
   for (int d = 0; d < place.size(); ++d) {
@@ -128,6 +123,32 @@ std::optional<Bytes> ZarrIn::read_encoded(const Extents& place, std::string& fil
     in_grid.push_back(place[d] / chunks);
     number = number * chunks + place[d] % chunks;
   }
+  return {in_grid, number};
+}
+
+bool ZarrIn::has_chunk(const Extents& place) {
+  if (!metadata_.sharding) return exists(folder_ + "/" + metadata_.key(place));
+  const auto [in_grid, number] = in_shard(place);
+  const std::optional<StoreFile> shard = StoreFile::open(folder_ + "/" + metadata_.key(in_grid));
+  return shard && entry_of(*shard, in_grid, number).there();
+}
+
+bool ZarrIn::is_uniform(const Extents& begin, const Extents& box, void* element) {
+  bool all_missing = true;
+  for_each_chunk(metadata_.chunk(), begin, box,
+                 [&](const Extents& place) { all_missing = all_missing && !has_chunk(place); });
+  if (all_missing) std::memcpy(element, metadata_.fill.data(), metadata_.fill.size());
+  return all_missing;
+}
+
+std::optional<Bytes> ZarrIn::read_encoded(const Extents& place, std::string& file) {
+  const std::size_t most = most_encoded(static_cast<std::size_t>(metadata_.chunk_bytes())) +
+                           (std::size_t{1} << 16) * metadata_.codecs.size();
+  if (!metadata_.sharding) {
+    file = folder_ + "/" + metadata_.key(place);
+    return read_file(file, most);
+  }
+  const auto [in_grid, number] = in_shard(place);
   file = folder_ + "/" + metadata_.key(in_grid);
   const std::optional<StoreFile> shard = StoreFile::open(file);
   if (!shard) return std::nullopt;

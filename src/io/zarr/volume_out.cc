@@ -2,6 +2,7 @@
 
 #include "byte_order.h"
 #include "io/chunk_writer.h"
+#include "io/zarr/json.h"
 #include "io/zarr/store.h"
 #include "io/zarr/volume.h"
 #include "io/zarr/volume_in.h"
@@ -46,6 +47,7 @@ Metadata metadata_of(const VolumeSpec& spec) {
     m.attributes = like->metadata().attributes;
     if (like->metadata().shape.size() == m.shape.size()) m.dimension_names = like->metadata().dimension_names;
   }
+  if (!spec.axes.empty()) m.dimension_names = Json(spec.axes).dump();
   return m;
 }
 

@@ -1,0 +1,177 @@
+#include "io/ome/multiscales.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "io/zarr/json.h"
+#include "io/zarr/metadata.h"
+#include "io/zarr/store.h"
+#include "quoted.h"
+
+namespace oriel::io::ome {
+namespace {
+
+using zarr::Json;
+using zarr::member;
+using zarr::refuse;
+
+std::string optional_text(const Json& object, const char* key, const std::string& file) {
+  const Json& value = member(object, key);
+  return value.is_null() ? "" : zarr::text_of(object, key, file);
+}
+
+std::vector<double> numbers_of(const Json& object, const char* key, std::size_t count, const std::string& file) {
+  const Json& values = member(object, key);
+  if (!values.is_array() || values.size() != count) refuse(file, key, values, fmt::format("a list of {}", count));
+  std::vector<double> numbers;
+  for (const Json& value : values) {
+    if (!value.is_number() || !std::isfinite(value.get<double>())) refuse(file, key, values, "finite numbers");
+    numbers.push_back(value.get<double>());
+  }
+  return numbers;
+}
+
+// Scales multiply, and translations of later transformations are added: x -> scale * x + translation.
+void apply(const Json& transformations, Level& level, const std::string& file) {
+  if (transformations.is_null()) return;
+  if (!transformations.is_array()) refuse(file, "coordinateTransformations", transformations, "a list");
+  for (const Json& one : transformations) {
+    const std::string type = zarr::text_of(one, "type", file);
+    if (type == "identity") continue;
+    if (type != "scale" && type != "translation") refuse(file, "coordinateTransformations", one, "scale, translation");
+    const std::vector<double> numbers = numbers_of(one, type.c_str(), level.scale.size(), file);
+    for (std::size_t d = 0; d < numbers.size(); ++d) {
+      if (type == "scale") {
+        level.scale[d] *= numbers[d];
+        level.translation[d] *= numbers[d];
+      } else {
+        level.translation[d] += numbers[d];
+      }
+    }
+  }
+}
+
+Axis axis_of(const Json& json, const std::string& file) {
+  return {zarr::text_of(json, "name", file), optional_text(json, "type", file), optional_text(json, "unit", file)};
+}
+
+Multiscales parse(const Json& attributes, const std::string& outer_version, const std::string& file) {
+  const Json& list = member(attributes, "multiscales");
+  if (!list.is_array() || list.empty()) refuse(file, "multiscales", list, "a list of images");
+  const Json& json = list[0];
+  Multiscales image;
+  image.version = outer_version.empty() ? optional_text(json, "version", file) : outer_version;
+  if (image.version != "0.4" && image.version != "0.5") refuse(file, "version", Json(image.version), "0.4, 0.5");
+  image.name = optional_text(json, "name", file);
+  image.method = optional_text(json, "type", file);
+  image.labels = !member(attributes, "image-label").is_null();
+  const Json& axes = member(json, "axes");
+  if (!axes.is_array() || axes.size() > kMaxRank) refuse(file, "axes", axes, "a list of 2 to 5 axes");
+  for (const Json& axis : axes) image.axes.push_back(axis_of(axis, file));
+  check_axes(image.axes, file);
+  const Json& datasets = member(json, "datasets");
+  constexpr std::size_t most = 64;
+  if (!datasets.is_array() || datasets.empty() || datasets.size() > most) {
+    refuse(file, "datasets", datasets, fmt::format("a list of 1 to {} levels", most));
+  }
+  for (const Json& dataset : datasets) {
+    Level level{zarr::text_of(dataset, "path", file), std::vector<double>(image.axes.size(), 1),
+                std::vector<double>(image.axes.size(), 0)};
+    apply(member(dataset, "coordinateTransformations"), level, file);
+    apply(member(json, "coordinateTransformations"), level, file);
+    image.levels.push_back(std::move(level));
+  }
+  return image;
+}
+
+int rank_of(const std::string& type) { return type == "time" ? 0 : type == "space" ? 2 : 1; }
+
+}  // namespace
+
+std::optional<Multiscales> read_multiscales(const std::string& folder) {
+  const std::string file = folder + "/zarr.json", old = folder + "/.zattrs";
+  if (const auto text = zarr::read_text_file(file, zarr::kMostMetadata)) {
+    const Json json = zarr::parse_object(*text, file);
+    const Json& ome = member(member(json, "attributes"), "ome");
+    if (member(ome, "multiscales").is_null()) return std::nullopt;
+    return parse(ome, zarr::text_of(ome, "version", file), file);
+  }
+  if (const auto text = zarr::read_text_file(old, zarr::kMostMetadata)) {
+    const Json json = zarr::parse_object(*text, old);
+    if (member(json, "multiscales").is_null()) return std::nullopt;
+    return parse(json, "", old);
+  }
+  return std::nullopt;
+}
+
+std::optional<LevelOf> level_of(const std::string& array) {
+  const std::filesystem::path path(zarr::without_slashes(array));
+  // A path of a level may itself have folders.
+  std::filesystem::path group = path.parent_path();
+  for (int above = 0; above < 3 && !group.empty(); ++above, group = group.parent_path()) {
+    const std::optional<Multiscales> image = read_multiscales(group.string());
+    if (!image) continue;
+    for (std::size_t l = 0; l < image->levels.size(); ++l) {
+      if (group / image->levels[l].path == path) return LevelOf{*image, l};
+    }
+    return std::nullopt;
+  }
+  return std::nullopt;
+}
+
+std::vector<Axis> usual_axes(int rank) {
+  static const std::vector<Axis> all{
+      {"t", "time", ""}, {"c", "channel", ""}, {"z", "space", ""}, {"y", "space", ""}, {"x", "space", ""}};
+  const int count = std::min(rank, static_cast<int>(all.size()));
+  std::vector<Axis> axes(all.end() - count, all.end());
+  for (int d = count; d < rank; ++d) axes.insert(axes.begin(), {fmt::format("d{}", rank - d - 1), "", ""});
+  return axes;
+}
+
+void check_axes(const std::vector<Axis>& axes, const std::string& path) {
+  std::vector<std::string> names;
+  std::size_t space = 0;
+  bool ordered = true;
+  for (std::size_t d = 0; d < axes.size(); ++d) {
+    space += axes[d].type == "space" ? 1 : 0;
+    ordered = ordered && (d == 0 || rank_of(axes[d - 1].type) <= rank_of(axes[d].type));
+    if (std::find(names.begin(), names.end(), axes[d].name) != names.end()) ordered = false;
+    names.push_back(axes[d].name);
+  }
+  if (axes.size() < 2 || axes.size() > 5 || space < 2 || space > 3 || !ordered) {
+    throw Error(
+        fmt::format("{}: axes {}; allowed in OME-Zarr: 2 to 5 of different names, of time, channel and 2 or 3 of "
+                    "space, in this order",
+                    path, detail::printable(fmt::format("{}", fmt::join(names, ", ")))));
+  }
+}
+
+std::string to_group_json(const Multiscales& image) {
+  using Ordered = nlohmann::ordered_json;
+  Ordered axes = Ordered::array(), datasets = Ordered::array();
+  for (const Axis& axis : image.axes) {
+    Ordered json{{"name", axis.name}};
+    if (!axis.type.empty()) json["type"] = axis.type;
+    if (!axis.unit.empty()) json["unit"] = axis.unit;
+    axes.push_back(std::move(json));
+  }
+  for (const Level& level : image.levels) {
+    datasets.push_back({{"path", level.path},
+                        {"coordinateTransformations",
+                         {Ordered{{"type", "scale"}, {"scale", level.scale}},
+                          Ordered{{"type", "translation"}, {"translation", level.translation}}}}});
+  }
+  Ordered multiscale{{"name", image.name}, {"axes", axes}, {"datasets", datasets}, {"type", image.method}};
+  multiscale["metadata"] = {{"description", image.description}, {"method", "oriel pyramid"}};
+  Ordered ome{{"version", "0.5"}, {"multiscales", Ordered::array({multiscale})}};
+  if (image.labels) ome["image-label"] = Ordered{{"version", "0.5"}};
+  const Ordered group{{"zarr_format", 3}, {"node_type", "group"}, {"attributes", {{"ome", ome}}}};
+  return group.dump(2) + "\n";
+}
+
+}  // namespace oriel::io::ome
