@@ -38,18 +38,20 @@ void check_codec(const PoolCommand& c) {
 BlockOutput::BlockOutput(const std::string& path, const std::string& format, Team& team)
     : place_(output_place(path, format)), team_(team) {
   if (!format.empty() && format != "npy") {
-    throw UsageError("oriel pool",
-                     fmt::format("--format: '{}' cannot be written in parts, as HDF5, Zarr, NIfTI and TIFF volumes, "
-                                 "--memory and mpirun need; allowed: npy",
-                                 format));
+    throw UsageError(
+        "oriel pool",
+        fmt::format("--format: '{}' cannot be written in parts, as HDF5, Zarr, NIfTI, precomputed and TIFF volumes, "
+                    "--memory and mpirun need; allowed: npy",
+                    format));
   }
   if (place_.kind == Place::Kind::hdf5) hdf5_ = io::Hdf5Path{place_.file, place_.part};
   if (!hdf5_) format_ = io::volume_format_of(format.empty() ? path : kNpyName);
   if (path == "-" || (!hdf5_ && format_ == nullptr)) {
-    throw UsageError("oriel pool",
-                     fmt::format("OUT: '{}' cannot be written in parts, as HDF5, Zarr, NIfTI and TIFF volumes, "
-                                 "--memory and mpirun need; allowed: {}",
-                                 path, io::volume_endings()));
+    throw UsageError(
+        "oriel pool",
+        fmt::format("OUT: '{}' cannot be written in parts, as HDF5, Zarr, NIfTI, precomputed and TIFF volumes, "
+                    "--memory and mpirun need; allowed: {}",
+                    path, io::volume_endings()));
   }
 }
 
