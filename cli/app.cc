@@ -22,7 +22,7 @@ namespace {
 struct Typed {
   PoolCommand pool;
   WindowOptions window;
-  std::string pool_dtype, pool_memory, pool_deadline, index_space = "plane";
+  std::string pool_dtype, pool_memory, pool_codec, pool_deadline, index_space = "plane";
   PyramidTyped pyramid;
   CheckCommand check;
   ExplainCommand explain;
@@ -136,6 +136,11 @@ void add_pool(CLI::App& app, Typed& t) {
   pool.add_option("--format", c.format, "format of OUT if its extension is unknown (default for -: npy)")
       ->type_name("FORMAT")
       ->check(CLI::IsMember({"npy", "npz", "png", "jpg", "tif", "webp"}));
+  pool.add_option(
+          "--codec", t.pool_codec,
+          "compress the chunks of an HDF5 or Zarr OUT: none, gzip:N, for Zarr also zstd:N, blosc:lz4:N (default: "
+          "HDF5 none, Zarr zstd:1)")
+      ->type_name("CODEC[:N]");
   pool.add_flag("--replace-input", c.replace_input, "allow OUT to be IN, which is replaced");
   pool.add_option("-t,--threads", c.threads, "number of threads (default: all)")
       ->check(CLI::Range(1, 4096))
@@ -297,6 +302,7 @@ PoolCommand finish_pool(Typed& t) {
   PoolCommand& c = t.pool;
   c.pool = make_pool(t.window);
   if (!t.pool_memory.empty()) c.memory = parse_bytes("--memory", t.pool_memory);
+  if (!t.pool_codec.empty()) c.codec = io::parse_compression("--codec", t.pool_codec);
   if (!t.pool_deadline.empty()) c.deadline = parse_seconds("--deadline", t.pool_deadline);
   if (!(c.deadline > 0)) throw Error(fmt::format("--deadline: must be > 0 s, but is '{}'", t.pool_deadline));
   if (!t.pool_dtype.empty()) c.dtype = parse_dtype(t.pool_dtype);

@@ -5,28 +5,53 @@
 #include <chrono>
 #include <filesystem>
 
+#include "io/zarr/volume.h"
+#include "quoted.h"
+
 namespace oriel::cli {
 namespace {
 
 constexpr const char* kNpyName = "x.npy";  // a path whose format is the only one that --format may name
 
+void check_codec_of(const std::string& path, const char* option, io::Compression::Kind kind) {
+  using Kind = io::Compression::Kind;
+  const bool hdf5 = io::split_hdf5_path(path).has_value();
+  const std::string is = fmt::format("--codec: {} '{}' is ", option, detail::printable(path));
+  if (hdf5 && kind != Kind::none && kind != Kind::gzip)
+    throw UsageError("oriel pool", is + "an HDF5 file; allowed: none, gzip:0-9");
+  if (!hdf5 && !io::is_zarr(path))
+    throw UsageError("oriel pool", is + "no file whose chunks are compressed by choice; allowed: .h5, .hdf5, .zarr");
+}
+
 }  // namespace
+
+void check_codec(const PoolCommand& c) {
+  if (!c.codec) return;
+  if (!c.format.empty())
+    throw UsageError("oriel pool", fmt::format("--codec: --format '{}' has none; allowed: a name of OUT that ends in "
+                                               ".h5, .hdf5, .zarr",
+                                               c.format));
+  check_codec_of(c.out, "OUT", c.codec->kind);
+  if (io::split_hdf5_path(c.indices) || io::is_zarr(c.indices)) check_codec_of(c.indices, "--indices", c.codec->kind);
+}
 
 BlockOutput::BlockOutput(const std::string& path, const std::string& format, Team& team)
     : place_(output_place(path, format)), team_(team) {
   if (!format.empty() && format != "npy") {
-    throw UsageError("oriel pool",
-                     fmt::format("--format: '{}' cannot be written in parts, as HDF5, Zarr, NIfTI and TIFF volumes, "
-                                 "--memory and mpirun need; allowed: npy",
-                                 format));
+    throw UsageError(
+        "oriel pool",
+        fmt::format("--format: '{}' cannot be written in parts, as HDF5, Zarr, NIfTI, precomputed and TIFF volumes, "
+                    "--memory and mpirun need; allowed: npy",
+                    format));
   }
   if (place_.kind == Place::Kind::hdf5) hdf5_ = io::Hdf5Path{place_.file, place_.part};
   if (!hdf5_) format_ = io::volume_format_of(format.empty() ? path : kNpyName);
   if (path == "-" || (!hdf5_ && format_ == nullptr)) {
-    throw UsageError("oriel pool",
-                     fmt::format("OUT: '{}' cannot be written in parts, as HDF5, Zarr, NIfTI and TIFF volumes, "
-                                 "--memory and mpirun need; allowed: {}",
-                                 path, io::volume_endings()));
+    throw UsageError(
+        "oriel pool",
+        fmt::format("OUT: '{}' cannot be written in parts, as HDF5, Zarr, NIfTI, precomputed and TIFF volumes, "
+                    "--memory and mpirun need; allowed: {}",
+                    path, io::volume_endings()));
   }
 }
 
@@ -41,20 +66,26 @@ void BlockOutput::create(const io::VolumeSpec& spec, bool alone) {
     throw Error(fmt::format("{}: a pipe or a device; allowed: a file, whose parts can be written", file));
   if (!hdf5_) return format_->create(file_->place(), file, spec);
   if (before_.there()) copy->begin_with(file);
+  if (waits()) {
+    raw_ = std::make_unique<io::OutputFile>(file);
+    return io::create_npy_volume(raw_->place(), file, spec);
+  }
   io::create_hdf5_volume(file_->place(), *hdf5_, spec, !before_.there());
 }
 
 void BlockOutput::open(const io::VolumeSpec& spec, bool alone) {
   spec_ = spec;
+  if (waits() && spec_.chunk.empty()) spec_.chunk = io::default_chunk(spec.shape, spec.dtype);
   together(team_, [&] {
-    if (team_.rank() == 0) create(spec, alone);
+    if (team_.rank() == 0) create(spec_, alone);
   });
-  const std::string place = team_.from_first(file_ ? file_->place() : "");
+  const std::string place = team_.from_first(raw_ ? raw_->place() : file_ ? file_->place() : "");
   if (team_.rank() != 0) watched_ = std::make_unique<io::WatchedFile>(place);
   together(team_, [&] {
     const std::shared_ptr<void> watched = team_.watch("opening the output");
-    volume_ = hdf5_ ? io::open_hdf5_output(place, *hdf5_, spec, team_.use_ranks())
-                    : format_->open_output(place, place_.file, spec);
+    volume_ = waits() ? io::open_npy_output(place, place_.file, spec_)
+              : hdf5_ ? io::open_hdf5_output(place, *hdf5_, spec_, team_.use_ranks())
+                      : format_->open_output(place, place_.file, spec_);
   });
 }
 
@@ -66,7 +97,14 @@ void BlockOutput::finish() {
   together(team_, [&] {
     if (file_ && format_ != nullptr && format_->complete != nullptr)
       format_->complete(file_->place(), place_.file, spec_);
+    if (raw_) compress();
   });
+}
+
+void BlockOutput::compress() {
+  const auto values = io::open_npy_volume(raw_->place(), spec_.dtype);
+  io::write_hdf5_volume(file_->place(), *hdf5_, spec_, !before_.there(), *values);
+  raw_.reset();
 }
 
 // Rank 0 waits, and meets the other ranks all the while: they know that it does not hang.

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "cli/options.h"
 #include "cli/places.h"
 #include "cli/team.h"
 #include "io/file_identity.h"
@@ -14,6 +15,9 @@
 #include "io/writer_lock.h"
 
 namespace oriel::cli {
+
+/// Throws UsageError if --codec is none of those that OUT, and a file of indices that is compressed, can have.
+void check_codec(const PoolCommand& c);
 
 /// Made by rank 0 beside its target, written by all ranks, named at the end. An HDF5 file keeps its other datasets: it
 /// is copied first, and if others have written to it since, what was made here is brought into what they wrote.
@@ -40,7 +44,10 @@ class BlockOutput {
   std::string target() const { return file_ ? file_->target() : ""; }
 
  private:
+  /// Ranks cannot write compressed chunks of one HDF5 file: what is written to is a file of elements then.
+  bool waits() const { return hdf5_ && spec_.codec && spec_.codec->kind != io::Compression::Kind::none; }
   void create(const io::VolumeSpec& spec, bool alone);
+  void compress();
   void wait_for_others();
   void bring_together(const BlockOutput* guest);
 
@@ -51,6 +58,7 @@ class BlockOutput {
   Team& team_;
   io::FileState before_;              // the target, when it was copied
   std::unique_ptr<io::Output> file_;  // of rank 0
+  std::unique_ptr<io::Output> raw_;   // of rank 0: elements that wait to be compressed into an HDF5 file
   std::unique_ptr<io::WatchedFile> watched_;
   std::unique_ptr<io::VolumeOut> volume_;
   std::optional<io::WriterLock> lock_;  // from prepare to commit

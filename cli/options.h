@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "cli/usage.h"
+#include "io/compression.h"
 #include "oriel/problem.h"
 #include "oriel/pyramid.h"
 #include "oriel/tensor.h"
@@ -24,9 +25,10 @@ struct PoolCommand {
   std::string mask, weights;  // files of arrays like IN; empty: none
   std::string indices;        // file for where each maximum was; empty: none
   IndexSpace index_space = IndexSpace::plane;
-  std::optional<Dtype> dtype;  // what the input must hold
-  std::string format;          // of OUT; empty: its name tells, standard output is .npy
-  bool replace_input = false;  // OUT may be IN
+  std::optional<Dtype> dtype;            // what the input must hold
+  std::string format;                    // of OUT; empty: its name tells, standard output is .npy
+  bool replace_input = false;            // OUT may be IN
+  std::optional<io::Compression> codec;  // of the chunks of OUT and of the indices
   int threads = 0;
   index_t memory = 0;                  // bytes that the process may hold; 0: what it takes
   double deadline = kDefaultDeadline;  // under mpirun
@@ -44,6 +46,7 @@ struct PyramidCommand {
   int levels = 0;                                                       // 0: until the coarsest fits into a chunk
   Edge edge = Edge::partial;
   std::optional<LevelSource> source;
+  std::optional<io::Compression> codec;  // of chunks
   std::optional<Dtype> dtype;  // what the input must hold
   int threads = 0;
   index_t memory = 0;  // bytes that the process may hold; 0: 1 GiB

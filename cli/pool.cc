@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "cli/beside_files.h"
+#include "cli/block_output.h"
 #include "cli/held_memory.h"
 #include "cli/options.h"
 #include "cli/places.h"
@@ -83,6 +84,7 @@ Problem make_pool_problem(const PoolCommand& command, const io::Array& x) {
 int run_pool(const PoolCommand& c) {
   Team alone;
   if (goes_in_blocks(c, alone)) return run_pool_in_blocks(c, alone, io::read_array);
+  check_codec(c);
   const std::string ending = ending_of(c.out, c.format);
   const std::string indices_ending = c.indices.empty() ? "" : ending_of(c.indices, "");
   Progress progress("oriel pool");

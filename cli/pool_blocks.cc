@@ -97,6 +97,13 @@ Problem with_first_quantile(const Problem& all) {
   return one;
 }
 
+// Of the largest chunk that is read, or compressed at the end: that has at least what a format chooses by itself.
+index_t chunk_bytes_of(const PoolCommand& c, const io::VolumeIn& in, const Extents& written) {
+  constexpr index_t chosen = index_t{1} << 20;
+  const index_t read = in.chunk.empty() ? 0 : element_count(in.chunk) * size_bytes(in.dtype);
+  return c.codec ? std::max({read, element_count(written) * size_bytes(Dtype::i64), chosen}) : read;
+}
+
 // Everything that one call needs while it runs.
 class Run {
  public:
@@ -120,17 +127,16 @@ class Run {
     pooler_.emplace(*plan_, in_->order, indices_ ? std::optional(c_.index_space) : std::nullopt, beside_);
     const Extents chunk = output_chunk(*problem_, in_->chunk);
     const index_t memory = c_.memory > 0 ? c_.memory : kDefaultMemory;
-    const index_t chunk_bytes = in_->chunk.empty() ? 0 : element_count(in_->chunk) * size_bytes(in_->dtype);
+    const index_t chunk_bytes = std::max(chunk_bytes_of(c_, *in_, chunk), beside_.chunk_bytes());
     const bool library = any_path(c_, &is_boxes_only);
-    BlockRules rules{
-        .memory = memory,
-        .held = team_.greatest(resident_bytes() + reserve_bytes(library, std::max(chunk_bytes, beside_.chunk_bytes()))),
-        .parts = team_.size(),
-        .indices = indices_.has_value(),
-        .beside = beside_.element_bytes(),
-        .order = in_->order,
-        .chunk = chunk,
-        .input_chunk = in_->chunk};
+    BlockRules rules{.memory = memory,
+                     .held = team_.greatest(resident_bytes() + reserve_bytes(library, chunk_bytes)),
+                     .parts = team_.size(),
+                     .indices = indices_.has_value(),
+                     .beside = beside_.element_bytes(),
+                     .order = in_->order,
+                     .chunk = chunk,
+                     .input_chunk = in_->chunk};
     together(team_, [&] { blocks_.emplace(*plan_, rules); });
     const PoolMemory pool = pool_memory(memory - rules.held);
     rules.held += team_.greatest(pool.own);
@@ -140,9 +146,9 @@ class Run {
     const std::string name = to_string(*all_);
     team_.expect(result_bytes() + out_.bytes_there() + (indices_ ? indices_->bytes_there() : 0));
     const Extents chunks = chunk.empty() || quantiles() == 1 ? chunk : beside_quantile(1, chunk);
-    out_.open({all_->result, all_->output_shape, chunks, name, in_.get()}, false);
+    out_.open({all_->result, all_->output_shape, chunks, name, in_.get(), {}, c_.codec}, false);
     together_ = indices_ && share_file(indices_->place(), out_.place());
-    if (indices_) indices_->open({Dtype::i64, all_->output_shape, chunks, name, nullptr}, together_);
+    if (indices_) indices_->open({Dtype::i64, all_->output_shape, chunks, name, nullptr, {}, c_.codec}, together_);
     together(team_, [&] { buffers_ = pooler_->allocate(blocks_->most_inputs(), blocks_->most_outputs()); });
   }
 
@@ -357,6 +363,7 @@ bool goes_in_blocks(const PoolCommand& c, const Team& team) {
 }
 
 int run_pool_in_blocks(const PoolCommand& c, Team& team, ReadWhole read_whole) {
+  check_codec(c);
   keep_memory_low();
   Progress progress("oriel pool", c.progress && team.rank() == 0);
   progress.set("reading " + c.in);

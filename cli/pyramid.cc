@@ -260,7 +260,8 @@ int run_pyramid(const PyramidCommand& c) {
                .chunk = plan.chunks[l],
                .problem = {},
                .like = l == 0 ? in.get() : nullptr,
-               .axes = axes});
+               .axes = axes,
+               .codec = c.codec});
   }
   InputFile source(c, input, std::move(in));
   Watcher watcher{progress};

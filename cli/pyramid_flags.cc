@@ -71,6 +71,8 @@ void add_pyramid(CLI::App& app, PyramidTyped& t) {
   p.add_option("--unit", c.unit, "of z, y and x, e.g. micrometer (default: IN's)")->type_name("UNIT");
   p.add_option("--chunk", c.chunk, "extents of chunks (default: 64 along z, y and x; 256 along y and x of images)")
       ->type_name("N[xN...]");
+  p.add_option("--codec", t.codec, "compression of chunks: none, gzip:N, zstd:N, blosc:NAME:N (default: zstd:1)")
+      ->type_name("CODEC");
   p.add_option("--dtype", t.dtype, "expected dtype of IN (required for bf16)")
       ->type_name("DTYPE")
       ->check(CLI::IsMember(dtype_names()));
@@ -102,6 +104,7 @@ PyramidCommand finish_pyramid(PyramidTyped& t) {
   }
   c.edge = t.edge == "trim" ? Edge::trim : Edge::partial;
   if (!t.source.empty()) c.source = t.source == "base" ? LevelSource::base : LevelSource::previous;
+  if (!t.codec.empty()) c.codec = io::parse_compression("--codec", t.codec);
   if (!t.dtype.empty()) c.dtype = parse_dtype(t.dtype);
   if (!t.memory.empty()) c.memory = parse_bytes("--memory", t.memory);
   return c;

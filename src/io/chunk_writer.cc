@@ -44,7 +44,7 @@ Extents part_place(const std::string& name) {
 }  // namespace
 
 ChunkWriter::ChunkWriter(std::string folder, std::string name, Grid grid, Store store)
-    : folder_(std::move(folder)), name_(std::move(name)), grid_(std::move(grid)), store_(std::move(store)) {}
+    : folder_(std::move(folder)), name_(std::move(name)), grid_(grid), store_(std::move(store)) {}
 
 void ChunkWriter::create(const std::string& folder, const std::string& name) {
   std::error_code error;

@@ -12,6 +12,7 @@
 #include <tuple>
 #include <vector>
 
+#include "io/chunk_cache.h"
 #include "io/hdf5_handle.h"
 #include "io/writer_lock.h"
 
@@ -214,15 +215,25 @@ class Hdf5Out : public VolumeOut {
   Handle file_, dataset_;  // the dataset is closed first
 };
 
+// create_hdf5_volume's caller knows no other compressor.
+bool is_compressed(const VolumeSpec& spec) { return spec.codec && spec.codec->kind == Compression::Kind::gzip; }
+
 Handle creation_list(const VolumeSpec& spec, const std::string& name) {
   Handle made(H5Pcreate(H5P_DATASET_CREATE), H5Pclose, name, "describe the dataset");
   const hid_t list = made.get();
   const std::vector<hsize_t> chunk = sizes_of(spec.chunk);
   const bool chunked = !chunk.empty() && element_count(spec.shape) > 0;
+  const bool compressed = chunked && is_compressed(spec);
   // Times would make the bytes differ from one run to the next.
-  if (H5Pset_obj_track_times(list, false) < 0 || H5Pset_alloc_time(list, H5D_ALLOC_TIME_EARLY) < 0 ||
-      H5Pset_fill_time(list, H5D_FILL_TIME_NEVER) < 0 ||
+  if (H5Pset_obj_track_times(list, false) < 0 ||
+      H5Pset_alloc_time(list, compressed ? H5D_ALLOC_TIME_INCR : H5D_ALLOC_TIME_EARLY) < 0 ||
+      H5Pset_fill_time(list, compressed ? H5D_FILL_TIME_ALLOC : H5D_FILL_TIME_NEVER) < 0 ||
       (chunked && H5Pset_chunk(list, static_cast<int>(chunk.size()), chunk.data()) < 0))
+    fail_hdf5(name, "describe the dataset");
+  if (!compressed) return made;
+  if (H5Zfilter_avail(H5Z_FILTER_DEFLATE) <= 0)
+    throw Error(fmt::format("{}: this HDF5 library cannot compress; allowed: --codec none", name));
+  if (H5Pset_shuffle(list) < 0 || H5Pset_deflate(list, static_cast<unsigned>(spec.codec->level)) < 0)
     fail_hdf5(name, "describe the dataset");
   return made;
 }
@@ -304,6 +315,24 @@ void create_hdf5_volume(const std::string& place, const Hdf5Path& path, const Vo
     copy_attributes(like->dataset(), dataset.get(), name);
   if (!spec.problem.empty()) write_attribute(dataset.get(), "oriel_problem", spec.problem, name);
   if (!dataset.close() || !file.close()) fail_hdf5(name, "write");
+}
+
+void write_hdf5_volume(const std::string& place, const Hdf5Path& path, const VolumeSpec& spec, bool fresh,
+                       VolumeIn& values) {
+  create_hdf5_volume(place, path, spec, fresh);
+  const std::unique_ptr<VolumeOut> out = open_hdf5_output(place, path, spec, nullptr);
+  const Buffer buffer = allocate(spec.dtype, {element_count(spec.chunk)});
+  for_each_chunk(spec.chunk, Extents::filled(spec.shape.size(), 0), spec.shape, [&](const Extents& at) {
+    Extents begin, shape;
+    for (int d = 0; d < at.size(); ++d) {
+      begin.push_back(at[d] * spec.chunk[d]);
+      shape.push_back(std::min(spec.chunk[d], spec.shape[d] - begin[d]));
+    }
+    const Tensor box(buffer.view.data, spec.dtype, shape);
+    values.read(begin, box);
+    out->write(begin, box);
+  });
+  out->close();
 }
 
 std::unique_ptr<VolumeOut> open_hdf5_output(const std::string& place, const Hdf5Path& path, const VolumeSpec& spec,

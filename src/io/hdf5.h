@@ -36,6 +36,11 @@ void add_hdf5_dataset(const std::string& place, const Hdf5Path& path, const std:
 /// attributes of `spec.like` come along, but those that refer to other objects; `oriel_problem` says what was done.
 void create_hdf5_volume(const std::string& place, const Hdf5Path& path, const VolumeSpec& spec, bool fresh);
 
+/// create_hdf5_volume, whose chunks are then written one by one, each once, as compressed ones must be. `spec` has
+/// chunks.
+void write_hdf5_volume(const std::string& place, const Hdf5Path& path, const VolumeSpec& spec, bool fresh,
+                       VolumeIn& values);
+
 /// Makes a file access property list (an hid_t) one for ranks that open a file together.
 using UseRanks = void (*)(std::int64_t list);
 

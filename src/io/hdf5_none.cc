@@ -18,6 +18,7 @@ void check_hdf5_output(const std::string&, const Hdf5Path& path) { refuse(path);
 bool is_same_hdf5_dataset(const std::string&, const std::string& a, const std::string& b) { return a == b; }
 void add_hdf5_dataset(const std::string&, const Hdf5Path& path, const std::string&) { refuse(path); }
 void create_hdf5_volume(const std::string&, const Hdf5Path& path, const VolumeSpec&, bool) { refuse(path); }
+void write_hdf5_volume(const std::string&, const Hdf5Path& path, const VolumeSpec&, bool, VolumeIn&) { refuse(path); }
 std::unique_ptr<VolumeOut> open_hdf5_output(const std::string&, const Hdf5Path& path, const VolumeSpec&, UseRanks) {
   refuse(path);
 }

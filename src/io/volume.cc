@@ -55,6 +55,19 @@ std::string normal_hdf5_name(const std::string& dataset) {
   return name.empty() && !dataset.empty() ? "/" : name;
 }
 
+Extents default_chunk(const Extents& shape, Dtype dtype) {
+  constexpr index_t most = index_t{1} << 20;
+  Extents chunk;
+  for (const index_t n : shape) chunk.push_back(std::max<index_t>(n, 1));
+  for (;;) {
+    index_t left = most / size_bytes(dtype);
+    for (const index_t n : chunk) left /= n;
+    if (left > 0) return chunk;
+    index_t* const longest = std::max_element(chunk.begin(), chunk.end());
+    *longest = (*longest + 1) / 2;
+  }
+}
+
 void for_each_run(const Extents& shape, const Extents& order, const Extents& begin, const Extents& box,
                   const std::function<void(index_t, index_t, index_t)>& run) {
   if (element_count(box) == 0) return;

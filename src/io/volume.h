@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "io/array.h"
+#include "io/compression.h"
 
 namespace oriel::io {
 
@@ -49,6 +50,7 @@ struct VolumeSpec {
   std::string problem;       ///< the name of the problem that made it, kept as an attribute where the format has any
   VolumeIn* like = nullptr;  ///< whose attributes are taken over, where both formats have any
   std::vector<std::string> axes{};  ///< names, where the format has any; empty: those of `like`, or none
+  std::optional<Compression> codec{};  ///< of the chunks; nothing: what the format does by itself
 };
 
 /// A file and a dataset's path in it, `FILE.h5:/path` or `FILE.hdf5:/path`.
@@ -61,6 +63,9 @@ std::optional<Hdf5Path> split_hdf5_path(const std::string& path);
 
 /// A dataset's path without what may be left out: `/a//b/./` becomes `/a/b`. Empty for an empty one.
 std::string normal_hdf5_name(const std::string& dataset);
+
+/// Chunks of at most 1 MiB: the longest axis is halved until they are.
+Extents default_chunk(const Extents& shape, Dtype dtype);
 
 /// The longest runs of a box that lie together, both in a tensor of `shape` (dense in `order`) and in the box itself:
 /// calls run(element in the tensor, element in the box, count) for each.

@@ -150,7 +150,7 @@ def test_what_is_refused(refusal, tmp_path):
     write_png16(tmp_path / "d.png", np.zeros((8, 8, 3), "u2"))
     assert ".webp holds u8, but the result is u16" in refusal("pool", "d.png", "y.webp", "-k", 2)
     Image.fromarray(np.zeros((8, 8), "f4")).save(tmp_path / "f.tif")
-    assert "'y.png' cannot be written in parts, as HDF5, Zarr, NIfTI and TIFF volumes" in refusal("pool", "f.tif", "y.png", "-k", 2, code=2)
+    assert "'y.png' cannot be written in parts, as HDF5, Zarr, NIfTI, precomputed and TIFF volumes" in refusal("pool", "f.tif", "y.png", "-k", 2, code=2)
     Image.fromarray(picture("L")).save(tmp_path / "g.gif")
     assert "g.gif: not an image that Oriel reads; allowed: PNG, JPEG, TIFF, WebP" in refusal("pool", "g.gif", "y.png", "-k", 2)
 

@@ -101,6 +101,19 @@ def test_precomputed(oriel, ranks, volume, tmp_path, number):
         assert (tmp_path / "z.npy").read_bytes() == (tmp_path / "w.npy").read_bytes()
 
 
+@pytest.mark.parametrize("number", [2, 3])
+def test_codecs(oriel, ranks, volume, tmp_path, number):
+    """An HDF5 file whose chunks are compressed has the bytes that one process writes, as a Zarr array."""
+    options = ["--op", "max", "--kernel", "3", "--stride", "1", "--padding", "1", "--codec", "gzip:1"]
+    for out in ["y.h5:/a/y", "y.zarr"]:
+        oriel("pool", "x.h5:/data", "wanted" + out[1:], *options)
+        ranks(number, "pool", "x.h5:/data", out, *options)
+    assert (tmp_path / "y.h5").read_bytes() == (tmp_path / "wanted.h5").read_bytes()
+    assert files_of(tmp_path / "y.zarr") == files_of(tmp_path / "wanted.zarr")
+    with h5py.File(tmp_path / "y.h5") as file:
+        assert file["a/y"].compression == "gzip" and file["a/y"].shape == volume.shape
+
+
 def files_of(folder):
     return {path.relative_to(folder): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 

@@ -94,7 +94,7 @@ void decode_block(const Input& in, index_t channel, index_t header, const Extent
   const Word bits = first >> kTableBits;
   if (std::find(kBits.begin(), kBits.end(), bits) == kBits.end())
     in.fail(fmt::format("a block of {} bits for each voxel; allowed: 0, 1, 2, 4, 8, 16, 32", bits));
-  constexpr index_t label_words = sizeof(T) / sizeof(Word);
+  constexpr index_t label_words = sizeof(T) > sizeof(Word) ? 2 : 1;
   if (bits == 0) {
     const T label = in.label<T>(table);
     return for_each_voxel(chunk, block, b, [&](index_t at, index_t) { to[at] = label; });

@@ -152,12 +152,29 @@ Json bytes_json(index_t size, bool big_endian) {
   return bytes;
 }
 
+Json settings(const Codec& codec) {
+  switch (codec.kind) {
+    case Codec::Kind::gzip:
+      return {{"level", codec.level}};
+    case Codec::Kind::zstd:
+      return {{"level", codec.level}, {"checksum", codec.checksum}};
+    case Codec::Kind::blosc:
+      return {{"cname", codec.compressor},
+              {"clevel", codec.level},
+              {"shuffle", codec.shuffle == 0   ? "noshuffle"
+                          : codec.shuffle == 1 ? "shuffle"
+                                               : "bitshuffle"},
+              {"typesize", codec.element},
+              {"blocksize", codec.block}};
+    default:
+      throw Error(fmt::format("zarr: {} is not written", name(codec.kind)));
+  }
+}
+
 Json codecs_json(const Metadata& m) {
   Json codecs = Json::array({bytes_json(size_bytes(m.dtype), m.big_endian)});
-  for (const Codec& codec : m.codecs) {
-    if (codec.kind != Codec::Kind::zstd) throw Error(fmt::format("zarr: {} is not written", name(codec.kind)));
-    codecs.push_back({{"name", "zstd"}, {"configuration", {{"level", codec.level}, {"checksum", codec.checksum}}}});
-  }
+  for (const Codec& codec : m.codecs)
+    codecs.push_back({{"name", name(codec.kind)}, {"configuration", settings(codec)}});
   return codecs;
 }
 

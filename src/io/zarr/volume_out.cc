@@ -11,18 +11,24 @@ namespace oriel::io {
 namespace zarr {
 namespace {
 
-// Chunks of at most 1 MiB: the longest axis is halved until they are.
-Extents default_chunk(const Extents& shape, Dtype dtype) {
-  constexpr index_t most = index_t{1} << 20;
-  Extents chunk;
-  for (const index_t n : shape) chunk.push_back(std::max<index_t>(n, 1));
-  for (;;) {
-    index_t left = most / size_bytes(dtype);
-    for (const index_t n : chunk) left /= n;
-    if (left > 0) return chunk;
-    index_t* const longest = std::max_element(chunk.begin(), chunk.end());
-    *longest = (*longest + 1) / 2;
+std::vector<Codec> codecs_of(const VolumeSpec& spec) {
+  const Compression c = spec.codec.value_or(Compression{.kind = Compression::Kind::zstd, .level = 1});
+  const auto element = static_cast<std::size_t>(size_bytes(spec.dtype));
+  switch (c.kind) {
+    case Compression::Kind::none:
+      return {};
+    case Compression::Kind::gzip:
+      return {{.kind = Codec::Kind::gzip, .level = c.level}};
+    case Compression::Kind::zstd:
+      return {{.kind = Codec::Kind::zstd, .level = c.level}};
+    case Compression::Kind::blosc:
+      break;
   }
+  return {{.kind = Codec::Kind::blosc,
+           .level = c.level,
+           .compressor = c.compressor,
+           .shuffle = element > 1 ? 1 : 0,
+           .element = element}};
 }
 
 // The same in every process.
@@ -36,7 +42,7 @@ Metadata metadata_of(const VolumeSpec& spec) {
     m.order.push_back(d);
   }
   m.fill = Bytes(static_cast<std::size_t>(size_bytes(m.dtype)));
-  m.codecs = {{.kind = Codec::Kind::zstd, .level = 1}};
+  m.codecs = codecs_of(spec);
   if (const auto* const like = dynamic_cast<const ZarrIn*>(spec.like)) {
     m.attributes = like->metadata().attributes;
     if (like->metadata().shape.size() == m.shape.size()) m.dimension_names = like->metadata().dimension_names;
