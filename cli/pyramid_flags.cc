@@ -22,12 +22,28 @@ scale and translation say where the elements are. OUT is an OME-Zarr 0.5 image t
 
 constexpr int kMostLevels = 40;
 
+// What counts, and what wins.
+void add_values(CLI::App& p, PyramidTyped& t) {
+  StatisticOptions& s = t.statistic;
+  p.add_option("--ignore", s.ignore, "of modes: a value that wins only if no other is there")->type_name("N");
+  p.add_option("--ties", s.ties, "of modes: which of several most frequent values (default: lowest)")
+      ->type_name("RULE")
+      ->check(CLI::IsMember({"lowest", "highest", "first"}));
+  p.add_option("--nodata", s.nodata, "elements of this value are left out")->type_name("N");
+  p.add_option("--min-count", s.min_count, "with fewer valid elements in a window the result is --fill")
+      ->type_name("N");
+  p.add_option("--fill", s.fill, "result of windows with too few valid elements")->type_name("N");
+  p.add_option("--nan", t.nan, "propagate: a NaN makes its windows NaN; omit: NaNs are left out")
+      ->type_name("RULE")
+      ->check(CLI::IsMember({"propagate", "omit"}))
+      ->capture_default_str();
+}
+
 }  // namespace
 
 void add_pyramid(CLI::App& app, PyramidTyped& t) {
   CLI::App& p = *app.add_subcommand("pyramid", "Make the levels of resolution of a volume, as OME-Zarr");
   PyramidCommand& c = t.command;
-  StatisticOptions& s = t.statistic;
   p.add_option("IN", c.in, "volume to read")->type_name("")->required();
   p.add_option("OUT", c.out, "DIR.zarr to write; written whole or not at all")->type_name("")->required();
   p.add_option("--method", t.method, "what a level's elements are of those below (default: mean; of --labels mode)")
@@ -49,18 +65,7 @@ void add_pyramid(CLI::App& app, PyramidTyped& t) {
       ->check(CLI::IsMember({"base", "previous"}));
   p.add_option("--origin", c.origin, "place of the first element on a grid that windows start from")
       ->type_name("A[xA...]");
-  p.add_option("--ignore", s.ignore, "of modes: a value that wins only if no other is there")->type_name("N");
-  p.add_option("--ties", s.ties, "of modes: which of several most frequent values (default: lowest)")
-      ->type_name("RULE")
-      ->check(CLI::IsMember({"lowest", "highest", "first"}));
-  p.add_option("--nodata", s.nodata, "elements of this value are left out")->type_name("N");
-  p.add_option("--min-count", s.min_count, "with fewer valid elements in a window the result is --fill")
-      ->type_name("N");
-  p.add_option("--fill", s.fill, "result of windows with too few valid elements")->type_name("N");
-  p.add_option("--nan", t.nan, "propagate: a NaN makes its windows NaN; omit: NaNs are left out")
-      ->type_name("RULE")
-      ->check(CLI::IsMember({"propagate", "omit"}))
-      ->capture_default_str();
+  add_values(p, t);
   p.add_option("--axes", c.axes, "names of IN's axes, a letter each, e.g. tczyx (default: IN's, or the last of tczyx)")
       ->type_name("NAMES");
   p.add_option("--spacing", c.spacing,

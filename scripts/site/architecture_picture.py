@@ -37,6 +37,7 @@ WORDS = {
     "bench": ("benchmarks", "bench/"),
     "examples": ("examples", "examples/"),
     "distributed": ("distributed", "src/distributed/"),
+    "pyramid": ("pyramids", "src/pyramid/"),
     "nn": ("networks", "src/nn/"),
     "c": ("C interface", "src/c/"),
     "pool": ("forward, backward, unpool", "include/oriel/pool.h  src/pool.cc"),

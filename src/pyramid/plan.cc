@@ -43,6 +43,40 @@ bool LevelBox::empty() const {
   return std::any_of(shape.begin(), shape.end(), [](index_t n) { return n <= 0; });
 }
 
+ZOrder::ZOrder(const Extents& grid) : grid_(grid) {
+  for (const index_t n : grid) {
+    bits_.push_back(bits_for(n));
+    bits_in_all_ += bits_for(n);
+  }
+}
+
+std::optional<Extents> ZOrder::place(index_t number) const {
+  Extents at = Extents::filled(grid_.size(), 0);
+  int taken = 0;
+  for (int bit = 0; taken < bits_in_all_; ++bit) {
+    for (int d = grid_.size() - 1; d >= 0; --d) {
+      if (bit >= bits_[d]) continue;
+      at[d] |= ((number >> taken) & 1) << bit;
+      ++taken;
+    }
+  }
+  for (int d = 0; d < grid_.size(); ++d) {
+    if (at[d] >= grid_[d]) return std::nullopt;
+  }
+  return at;
+}
+
+index_t ZOrder::number(const Extents& place) const {
+  index_t number = 0;
+  int taken = 0;
+  for (int bit = 0; taken < bits_in_all_; ++bit) {
+    for (int d = grid_.size() - 1; d >= 0; --d) {
+      if (bit < bits_[d]) number |= ((place[d] >> bit) & 1) << taken++;
+    }
+  }
+  return number;
+}
+
 Tiling::Tiling(const Pyramid& pyramid, Dtype dtype, const Extents& shape, const PyramidOptions& options) {
   plan_.levels = pyramid_levels(pyramid, dtype, shape);
   const int rank = shape.size();
@@ -146,8 +180,6 @@ void Tiling::choose_tile(const PyramidOptions& options) {
 
 void Tiling::lay_out() {
   grid_ = {};
-  bits_ = {};
-  bits_in_all_ = 0;
   plan_.tile = {};
   plan_.tiles = 1;
   for (int d = 0; d < unit_.size(); ++d) {
@@ -160,40 +192,12 @@ void Tiling::lay_out() {
       count = std::max(count, ceil_div(end - first * ratio, tile_extent(l, d)));
     }
     grid_.push_back(count);
-    bits_.push_back(bits_for(count));
-    bits_in_all_ += bits_for(count);
     plan_.tiles *= count;
     plan_.tile.push_back(std::min(tile_extent(0, d), levels()[0].shape[d]));
   }
-  if (bits_in_all_ > 60) refuse("shape", "must be of at most 2^60 tiles", to_string(levels()[0].shape));
+  order_ = ZOrder(grid_);
+  if (order_.bits() > 60) refuse("shape", "must be of at most 2^60 tiles", to_string(levels()[0].shape));
   plan_.threads = static_cast<int>(std::min<index_t>(plan_.threads, plan_.tiles));
-}
-
-std::optional<Extents> Tiling::tile(index_t place) const {
-  Extents at = Extents::filled(grid_.size(), 0);
-  int taken = 0;
-  for (int bit = 0; taken < bits_in_all_; ++bit) {
-    for (int d = grid_.size() - 1; d >= 0; --d) {
-      if (bit >= bits_[d]) continue;
-      at[d] |= ((place >> taken) & 1) << bit;
-      ++taken;
-    }
-  }
-  for (int d = 0; d < grid_.size(); ++d) {
-    if (at[d] >= grid_[d]) return std::nullopt;
-  }
-  return at;
-}
-
-index_t Tiling::place_of(const Extents& tile) const {
-  index_t place = 0;
-  int taken = 0;
-  for (int bit = 0; taken < bits_in_all_; ++bit) {
-    for (int d = grid_.size() - 1; d >= 0; --d) {
-      if (bit < bits_[d]) place |= ((tile[d] >> bit) & 1) << taken++;
-    }
-  }
-  return place;
 }
 
 LevelBox Tiling::box(const Extents& tile, int level) const {
@@ -264,8 +268,8 @@ index_t Tiling::open_bytes(int level) const {
       last.push_back((end + shift) / tile_extent(level, d));
     }
     if (!(first == last)) {
-      events.emplace_back(place_of(first), bytes);
-      events.emplace_back(place_of(last) + plan_.threads, -bytes);
+      events.emplace_back(order_.number(first), bytes);
+      events.emplace_back(order_.number(last) + plan_.threads, -bytes);
     }
     for (int d = chunk.size() - 1; d >= 0 && ++at[d] == chunks[d]; --d) at[d] = 0;
   }

@@ -13,6 +13,24 @@ struct LevelBox {
   bool empty() const;
 };
 
+/// The numbers of places in a grid, in Z order: places that are close have numbers that are close. Some numbers are of
+/// no place, as the grid is no power of two.
+class ZOrder {
+ public:
+  ZOrder() = default;
+  explicit ZOrder(const Extents& grid);
+
+  int bits() const { return bits_in_all_; }
+  /// The place with a number below 2^bits; nothing if that is outside of the grid.
+  std::optional<Extents> place(index_t number) const;
+  index_t number(const Extents& place) const;
+
+ private:
+  Extents grid_;
+  Extents bits_;  // of a place's number along each axis
+  int bits_in_all_ = 0;
+};
+
 /// A division of all levels into boxes, tiles, that belong together: what a tile has of a level is made of what it has
 /// of the level before. Tiles are gone through in Z order, so that a chunk that several tiles make a part of becomes
 /// whole soon.
@@ -27,8 +45,8 @@ class Tiling {
   /// The first level that the sink gets.
   int first() const { return first_; }
   /// Places in Z order; some of them are outside of the volume and have no tile.
-  index_t places() const { return index_t{1} << bits_in_all_; }
-  std::optional<Extents> tile(index_t place) const;
+  index_t places() const { return index_t{1} << order_.bits(); }
+  std::optional<Extents> tile(index_t place) const { return order_.place(place); }
   /// What a tile has of a level; what all tiles have is the level.
   LevelBox box(const Extents& tile, int level) const;
   /// The windows that make `to` of level j from `from` of level i < j.
@@ -44,7 +62,6 @@ class Tiling {
   void set_memory(const PyramidOptions& options);
   index_t tile_bytes() const;
   index_t open_bytes(int level) const;
-  index_t place_of(const Extents& tile) const;
   index_t tile_extent(int level, int axis) const;
   index_t begin_of_level(int level, int axis) const;  // on the grid that windows start from
 
@@ -54,8 +71,7 @@ class Tiling {
   int first_ = 1, top_ = 0;
   Extents unit_;  // elements of level top_ in a tile
   Extents grid_;  // tiles along each axis
-  Extents bits_;  // of a tile's number along each axis
-  int bits_in_all_ = 0;
+  ZOrder order_;
 };
 
 }  // namespace oriel::detail
