@@ -41,13 +41,13 @@ struct PoolCommand {
 struct PyramidCommand {
   std::string in, out;
   Pool pool;
-  bool labels = false;  // elements are numbers of segments
+  bool labels = false;                                                  // elements are numbers of segments
   std::string factor, chunk, axes, spacing, translation, unit, origin;  // as typed; empty: not given
   int levels = 0;                                                       // 0: until the coarsest fits into a chunk
   Edge edge = Edge::partial;
   std::optional<LevelSource> source;
   std::optional<io::Compression> codec;  // of chunks
-  std::optional<Dtype> dtype;  // what the input must hold
+  std::optional<Dtype> dtype;            // what the input must hold
   int threads = 0;
   index_t memory = 0;  // bytes that the process may hold; 0: 1 GiB
   bool progress = false;
@@ -124,8 +124,8 @@ struct TextCommand {
   std::string text;
 };
 
-using Command = std::variant<TextCommand, PoolCommand, PyramidCommand, CheckCommand, ExplainCommand, BenchCommand, ScaleCommand,
-                             TileCommand, InfoCommand>;
+using Command = std::variant<TextCommand, PoolCommand, PyramidCommand, CheckCommand, ExplainCommand, BenchCommand,
+                             ScaleCommand, TileCommand, InfoCommand>;
 
 /// The arguments after the program's name as a command. Throws UsageError. Reads and writes no files.
 Command parse_command(const std::vector<std::string>& arguments);

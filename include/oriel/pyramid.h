@@ -108,7 +108,8 @@ struct PyramidReport {
 
 /// Makes all levels of the pyramid. Level 0 is read once, box by box, and no level is kept: chunks go to the sink as
 /// they become whole. Results do not depend on threads, chunks or memory. What the source or the sink throws ends the
-/// call and reaches the caller. `done`, if given, is called with the number of tiles that are done, and of all. Throws Error.
+/// call and reaches the caller. `done`, if given, is called with the number of tiles that are done, and of all. Throws
+/// Error.
 ORIEL_API PyramidReport build_pyramid(const Pyramid& pyramid, Dtype dtype, const Extents& shape, PyramidSource& source,
                                       PyramidSink& sink, const PyramidOptions& options = {},
                                       void (*done)(void* context, index_t tiles, index_t of) = nullptr,

@@ -49,7 +49,7 @@ struct VolumeSpec {
   Extents chunk;             ///< blocks that the file is made of; empty: one piece
   std::string problem;       ///< the name of the problem that made it, kept as an attribute where the format has any
   VolumeIn* like = nullptr;  ///< whose attributes are taken over, where both formats have any
-  std::vector<std::string> axes{};  ///< names, where the format has any; empty: those of `like`, or none
+  std::vector<std::string> axes{};     ///< names, where the format has any; empty: those of `like`, or none
   std::optional<Compression> codec{};  ///< of the chunks; nothing: what the format does by itself
 };
 

@@ -115,7 +115,7 @@ def test_command_lines(refusal, x, options, wanted):
 @pytest.mark.parametrize(
     "arguments, wanted",
     [
-        (["pol"], "oriel: 'pol' is not a subcommand; allowed: pool, check, explain, bench, scale, tile, info, completion"),
+        (["pol"], "oriel: 'pol' is not a subcommand; allowed: pool, pyramid, check, explain, bench, scale, tile, info, completion"),
         (["--bogus"], "oriel: "),
         (["pool"], "oriel pool: "),
         (["explain"], "oriel explain: "),
