@@ -14,6 +14,7 @@ ROOT = Path(__file__).resolve().parents[2]
 INCLUDE = ROOT / "include" / "oriel"
 HEADERS = {
     "Pools": ["pool.h", "problem.h", "reduce.h", "executor.h"],
+    "Resolution pyramids": ["pyramid.h"],
     "Tensors, types and windows": ["tensor.h", "types.h", "window.h", "footprint.h", "version.h"],
     "Distributed tensors": ["distributed.h", "distributed/local_pool.h", "distributed/transport.h", "distributed/mpi.h"],
     "Networks": ["nn/unet.h", "nn/weights.h"],

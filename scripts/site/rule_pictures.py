@@ -10,6 +10,7 @@ from pathlib import Path
 import method_pictures
 import order_pictures
 import geometry_pictures
+import pyramid_pictures
 import science_pictures
 from example_rows import read_examples
 
@@ -39,6 +40,8 @@ PICTURES = {
     "rules/S18.svg": science_pictures.variances,
     "rules/S19.svg": science_pictures.others,
     "rules/S20.svg": science_pictures.footprints,
+    "rules/S21.svg": pyramid_pictures.levels,
+    "rules/S22.svg": pyramid_pictures.coordinates,
     "explain/fold.svg": method_pictures.fold,
     "explain/blocks.svg": method_pictures.blocks,
     "explain/doubling.svg": method_pictures.doubling,
