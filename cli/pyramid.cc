@@ -230,6 +230,7 @@ struct Watcher {
 }  // namespace
 
 int run_pyramid(const PyramidCommand& c) {
+  if (c.check) return check_pyramid(c);
   const Stopwatch watch;
   Progress progress("oriel pyramid", c.progress);
   check_output(c);
@@ -241,12 +242,21 @@ int run_pyramid(const PyramidCommand& c) {
   const index_t chunk_bytes = in->chunk.empty() ? 0 : element_count(in->chunk) * size_bytes(in->dtype);
   const index_t held = resident_bytes() + reserve_bytes(true, chunk_bytes);
   const index_t memory = c.memory > 0 ? c.memory : kDefaultMemory;
-  if (memory <= held) {
-    throw Error(fmt::format("--memory: {} is too little; allowed: more than {}, which the program takes itself",
-                            show_bytes(static_cast<double>(memory)), show_bytes(static_cast<double>(held))));
+  PyramidOptions options{.threads = c.threads > 0 ? c.threads : default_threads(),
+                         .with_base = true,
+                         .chunks = {chunk},
+                         .source_chunk = input.chunk,
+                         .memory = {}};
+  // Each thread decodes a chunk of IN and encodes one of a level: each is there as it is and compressed.
+  const index_t coded = 2 * (chunk_bytes + element_count(chunk) * size_bytes(result_dtype(c.pool, input.dtype)));
+  while (options.threads > 1 && held + options.threads * coded > memory / 2) --options.threads;
+  options.memory = memory - held - options.threads * coded;
+  if (options.memory <= 0) {
+    throw Error(fmt::format("--memory: {} is too little; allowed: more than {}, which the program and {} thread{} take",
+                            show_bytes(static_cast<double>(memory)),
+                            show_bytes(static_cast<double>(memory - options.memory)), options.threads,
+                            options.threads == 1 ? "" : "s"));
   }
-  const PyramidOptions options{
-      .threads = c.threads, .with_base = true, .chunks = {chunk}, .source_chunk = input.chunk, .memory = memory - held};
   const PyramidPlan plan = plan_pyramid(pyramid, input.dtype, input.shape, options);
   const io::ome::Multiscales image = describe(c, pyramid, input, plan);
 
