@@ -95,26 +95,35 @@ Extents space_factors(const PyramidInput& input, index_t factor) {
   return step;
 }
 
-// An axis of space halves if its elements are less than twice as far apart as the closest ones; the others wait.
-Extents automatic_step(const PyramidInput& input, const Extents& shape, const std::vector<double>& spacing) {
-  double least = INFINITY;
-  for (std::size_t d = 0; d < spacing.size(); ++d) {
-    if (input.axes[d].type == "space" && shape[static_cast<int>(d)] > 1) least = std::min(least, std::fabs(spacing[d]));
-  }
-  Extents step;
-  for (std::size_t d = 0; d < spacing.size(); ++d) {
-    const bool halves =
-        input.axes[d].type == "space" && shape[static_cast<int>(d)] > 1 && std::fabs(spacing[d]) < 2 * least;
-    step.push_back(halves ? 2 : 1);
-  }
-  return step;
-}
-
 bool is_small(const PyramidInput& input, const Extents& shape, const Extents& chunk) {
   for (int d = 0; d < shape.size(); ++d) {
     if (input.axes[static_cast<std::size_t>(d)].type == "space" && shape[d] > chunk[d]) return false;
   }
   return true;
+}
+
+// The factors that were named, the last of them again and again.
+std::vector<Extents> given_factors(const PyramidCommand& c, const PyramidInput& input,
+                                   const std::vector<Extents>& given, const Extents& chunk) {
+  constexpr std::size_t most = 40;
+  const std::size_t wanted = c.levels > 0 ? static_cast<std::size_t>(c.levels) : given.size() > 1 ? given.size() : most;
+  const bool until_small = c.levels == 0 && given.size() < 2;
+  Extents shape = input.shape;
+  std::vector<Extents> factors;
+  while (factors.size() < wanted && !(until_small && is_small(input, shape, chunk))) {
+    const Extents step = given[std::min(factors.size(), given.size() - 1)];
+    if (step.size() != shape.size()) {
+      throw Error(
+          fmt::format("--factor: {} has {} numbers; allowed: 1, for the axes of space, or {}, one for each axis",
+                      detail::quoted(c.factor), step.size(), shape.size()));
+    }
+    factors.push_back(step);
+    for (int d = 0; d < shape.size(); ++d) {
+      if (step[d] < 1) throw Error(fmt::format("--factor: must be >= 1, but is {}", detail::quoted(c.factor)));
+      shape[d] = c.edge == Edge::trim ? shape[d] / step[d] : ceil_div(shape[d], step[d]);
+    }
+  }
+  return factors;
 }
 
 }  // namespace
@@ -185,26 +194,18 @@ Pyramid make_pyramid(const PyramidCommand& c, const PyramidInput& input) {
       given.push_back(numbers.size() == 1 ? space_factors(input, numbers[0]) : numbers);
     }
   }
-  constexpr std::size_t most = 40;
-  const std::size_t wanted = c.levels > 0 ? static_cast<std::size_t>(c.levels) : given.size() > 1 ? given.size() : most;
-  const bool until_small = c.levels == 0 && given.size() < 2;
-  Extents shape = input.shape;
-  std::vector<double> spacing = input.coordinates.scale;
-  while (pyramid.factors.size() < wanted && !(until_small && is_small(input, shape, chunk))) {
-    const std::size_t l = pyramid.factors.size();
-    const Extents step = given.empty() ? automatic_step(input, shape, spacing) : given[std::min(l, given.size() - 1)];
-    if (step.size() != shape.size()) {
-      throw Error(
-          fmt::format("--factor: {} has {} numbers; allowed: 1, for the axes of space, or {}, one for each axis",
-                      detail::quoted(c.factor), step.size(), shape.size()));
+  if (given.empty()) {
+    Extents space;
+    for (int d = 0; d < input.shape.size(); ++d) {
+      if (input.axes[static_cast<std::size_t>(d)].type == "space") space.push_back(d);
     }
-    if (std::all_of(step.begin(), step.end(), [](index_t f) { return f == 1; }) && given.empty()) break;
-    pyramid.factors.push_back(step);
-    for (int d = 0; d < shape.size(); ++d) {
-      if (step[d] < 1) throw Error(fmt::format("--factor: must be >= 1, but is {}", detail::quoted(c.factor)));
-      shape[d] = c.edge == Edge::trim ? shape[d] / step[d] : ceil_div(shape[d], step[d]);
-      spacing[static_cast<std::size_t>(d)] *= static_cast<double>(step[d]);
+    const Extents most = c.levels == 0 ? chunk : Extents::filled(input.shape.size(), 1);
+    pyramid.factors = pyramid_factors(input.shape, input.coordinates.scale, space, most);
+    if (c.levels > 0 && pyramid.factors.size() > static_cast<std::size_t>(c.levels)) {
+      pyramid.factors.resize(static_cast<std::size_t>(c.levels));
     }
+  } else {
+    pyramid.factors = given_factors(c, input, given, chunk);
   }
   if (pyramid.factors.empty()) {
     throw Error(fmt::format("--levels: IN, {}, fits into one chunk, {}; allowed: a number of levels, or smaller chunks",
