@@ -41,9 +41,9 @@ struct PoolCommand {
 struct PyramidCommand {
   std::string in, out;
   Pool pool;
-  bool labels = false;                                                  // elements are numbers of segments
-  std::string factor, chunk, axes, spacing, translation, unit, origin;  // as typed; empty: not given
-  int levels = 0;                                                       // 0: until the coarsest fits into a chunk
+  bool labels = false;                                                         // elements are numbers of segments
+  std::string factor, chunk, shard, axes, spacing, translation, unit, origin;  // as typed; empty: not given
+  int levels = 0;  // 0: until the coarsest fits into a chunk
   Edge edge = Edge::partial;
   std::optional<LevelSource> source;
   std::optional<io::Compression> codec;  // of chunks

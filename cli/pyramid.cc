@@ -109,14 +109,16 @@ class OutputGroup : public PyramidSink {
     specs_.back().like = nullptr;
     arrays_.push_back(io::open_zarr_output(array, path_, spec));
   }
-  // Whole chunks only: each is a file.
+  // Whole chunks only: each is a file, or a part of a shard.
   void write(int level, const Extents& begin, const ConstTensor& chunk) override {
     arrays_[static_cast<std::size_t>(level)]->write(begin, chunk);
   }
   void write_uniform(int level, const Extents& begin, const Extents& shape, const void* element, Dtype dtype) override {
     const auto* const bytes = static_cast<const std::byte*>(element);
-    const bool zero = std::all_of(bytes, bytes + size_bytes(dtype), [](std::byte b) { return b == std::byte{0}; });
-    if (!zero) PyramidSink::write_uniform(level, begin, shape, element, dtype);  // zeros are what is not there
+    if (std::all_of(bytes, bytes + size_bytes(dtype), [](std::byte b) { return b == std::byte{0}; }))
+      arrays_[static_cast<std::size_t>(level)]->leave_out(begin, shape);
+    else
+      PyramidSink::write_uniform(level, begin, shape, element, dtype);
   }
   void complete() {
     for (std::size_t l = 0; l < arrays_.size(); ++l) {
@@ -239,6 +241,7 @@ int run_pyramid(const PyramidCommand& c) {
   const PyramidInput input = describe_input(c, *in);
   const Pyramid pyramid = make_pyramid(c, input);
   const Extents chunk = pyramid_chunk(c, input);
+  pyramid_shard(c, input);  // before anything is made
   const index_t chunk_bytes = in->chunk.empty() ? 0 : element_count(in->chunk) * size_bytes(in->dtype);
   const index_t held = resident_bytes() + reserve_bytes(true, chunk_bytes);
   const index_t memory = c.memory > 0 ? c.memory : kDefaultMemory;
@@ -271,7 +274,8 @@ int run_pyramid(const PyramidCommand& c) {
                .problem = {},
                .like = l == 0 ? in.get() : nullptr,
                .axes = axes,
-               .codec = c.codec});
+               .codec = c.codec,
+               .shard = pyramid_shard(c, input)});
   }
   InputFile source(c, input, std::move(in));
   Watcher watcher{progress};

@@ -83,6 +83,7 @@ void add_pyramid(CLI::App& app, PyramidTyped& t) {
   p.add_option("--unit", c.unit, "of z, y and x, e.g. micrometer (default: IN's)")->type_name("UNIT");
   p.add_option("--chunk", c.chunk, "extents of chunks (default: 64 along z, y and x; 256 along y and x of images)")
       ->type_name("N[xN...]");
+  p.add_option("--shard", c.shard, "extents of shards, files of several chunks (default: none)")->type_name("N[xN...]");
   p.add_option("--codec", t.codec, "compression of chunks: none, gzip:N, zstd:N, blosc:NAME:N (default: zstd:1)")
       ->type_name("CODEC");
   p.add_option("--dtype", t.dtype, "expected dtype of IN (required for bf16)")

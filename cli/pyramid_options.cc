@@ -95,6 +95,24 @@ Extents space_factors(const PyramidInput& input, index_t factor) {
   return step;
 }
 
+// Extents for each axis, or one for the axes of space.
+Extents extents_option(const char* option, const std::string& text, const PyramidInput& input) {
+  const Extents given = parse_numbers(option, text, 'x');
+  Extents all = given;
+  if (given.size() == 1) {
+    all = {};
+    for (const io::ome::Axis& axis : input.axes) all.push_back(axis.type == "space" ? given[0] : 1);
+  }
+  if (all.size() != input.shape.size()) {
+    throw Error(fmt::format("{}: {} has {} numbers; allowed: 1, for the axes of space, or {}, one for each axis",
+                            option, detail::quoted(text), given.size(), input.shape.size()));
+  }
+  for (const index_t n : all) {
+    if (n < 1) throw Error(fmt::format("{}: must be >= 1, but is {}", option, detail::quoted(text)));
+  }
+  return all;
+}
+
 bool is_small(const PyramidInput& input, const Extents& shape, const Extents& chunk) {
   for (int d = 0; d < shape.size(); ++d) {
     if (input.axes[static_cast<std::size_t>(d)].type == "space" && shape[d] > chunk[d]) return false;
@@ -157,30 +175,27 @@ PyramidInput describe_input(const PyramidCommand& c, const io::VolumeIn& in) {
 }
 
 Extents pyramid_chunk(const PyramidCommand& c, const PyramidInput& input) {
-  Extents chunk;
-  if (!c.chunk.empty()) {
-    const Extents given = parse_numbers("--chunk", c.chunk, 'x');
-    const bool one = given.size() == 1;
-    for (std::size_t d = 0; d < input.axes.size(); ++d) {
-      const bool space = input.axes[d].type == "space";
-      if (one) chunk.push_back(space ? given[0] : 1);
-    }
-    if (!one) chunk = given;
-    if (chunk.size() != input.shape.size()) {
-      throw Error(fmt::format("--chunk: {} has {} numbers; allowed: 1, for the axes of space, or {}, one for each axis",
-                              detail::quoted(c.chunk), given.size(), input.shape.size()));
-    }
-    for (const index_t n : chunk) {
-      if (n < 1) throw Error(fmt::format("--chunk: must be >= 1, but is {}", detail::quoted(c.chunk)));
-    }
-    return chunk;
-  }
+  if (!c.chunk.empty()) return extents_option("--chunk", c.chunk, input);
   const auto space = std::count_if(input.axes.begin(), input.axes.end(),
                                    [](const io::ome::Axis& axis) { return axis.type == "space"; });
+  Extents chunk;
   for (const io::ome::Axis& axis : input.axes) {
     chunk.push_back(axis.type != "space" ? 1 : space == 2 ? kPlaneChunk : kSpaceChunk);
   }
   return chunk;
+}
+
+Extents pyramid_shard(const PyramidCommand& c, const PyramidInput& input) {
+  if (c.shard.empty()) return {};
+  Extents shard = extents_option("--shard", c.shard, input);
+  const Extents chunk = pyramid_chunk(c, input);
+  for (int d = 0; d < shard.size(); ++d) {
+    if (shard[d] % chunk[d] != 0) {
+      throw Error(
+          fmt::format("--shard: {} along axis {}; allowed: multiples of the chunk's {}", shard[d], d, chunk[d]));
+    }
+  }
+  return shard;
 }
 
 Pyramid make_pyramid(const PyramidCommand& c, const PyramidInput& input) {

@@ -178,6 +178,22 @@ def test_the_same_bytes_for_any_number_of_threads_and_any_memory(oriel, tmp_path
     assert len(found) == 1
 
 
+def test_shards_have_the_same_bytes_for_any_number_of_threads(oriel, tmp_path, volume):
+    volume[20:60] = 0  # chunks of nothing but zeros are left out
+    np.save(tmp_path / "x.npy", volume)
+    found = set()
+    for threads in "1", "2", "3", "4":
+        oriel("pyramid", "x.npy", "y.zarr", "--chunk", "8", "--shard", "24x32x16", "-t", threads)
+        found.add(digest(tmp_path / "y.zarr"))
+    assert len(found) == 1
+    array = zarr.open_array(str(tmp_path / "y.zarr/0"), mode="r")
+    assert array.shards == (24, 32, 16) and array.chunks == (8, 8, 8) and (array[...] == volume).all()
+    assert (level(tmp_path / "y.zarr", 2) == mean_by(volume, (4, 4, 4))).all()
+    spec = {"driver": "zarr3", "kvstore": {"driver": "file", "path": str(tmp_path / "y.zarr/1")}}
+    assert (tensorstore.open(spec).result().read().result() == mean_by(volume, (2, 2, 2))).all()
+    assert len([p for p in (tmp_path / "y.zarr/0").rglob("*") if p.is_file()]) < 3 * 3 * 5 + 2
+
+
 def test_large_sparse_volumes_take_little_memory_and_time(oriel, tmp_path):
     """64 GiB of which nearly all chunks are missing: nothing is made of those."""
     array = zarr.create_array(str(tmp_path / "x.zarr"), shape=(4096, 4096, 4096), chunks=(64, 64, 64), dtype="u1",
@@ -244,6 +260,7 @@ def test_wrong_names(refusal, tmp_path, volume, words, text):
     (["--spacing", "-1"], "--spacing: must be > 0, but has -1"),
     (["--labels", "--method", "mean"], "--labels: cannot be combined with --method mean; allowed: mode"),
     (["--ignore", "0"], "ignore"),
+    (["--shard", "100"], "--shard: 100 along axis 0; allowed: multiples of the chunk's 64"),
     (["--memory", "1MiB"], "--memory: 1.05 MB is too little; allowed: more than"),
 ])  # fmt: skip
 def test_wrong_options(oriel, tmp_path, volume, words, text):
