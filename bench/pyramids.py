@@ -64,6 +64,8 @@ def make_volume(folder, n):
     z, y, x = np.ogrid[:n, :n, :n]
     values = (2000 + 800 * np.sin(z / 19) * np.cos(y / 23) * np.sin(x / 29)).astype("f4")
     values = (values + rng.normal(0, 12, values.shape)).astype("u2")
+    labels = np.kron(rng.integers(1, 5000, (-(-n // 20),) * 3), np.ones((20,) * 3, int))[:n, :n, :n].astype("u4")
+    zarr.create_array(str(folder / "labels.zarr"), shape=labels.shape, dtype="u4", chunks=(CHUNK,) * 3, compressors=None)[...] = labels
     array = zarr.create_array(str(folder / "x.zarr"), shape=values.shape, dtype="u2", chunks=(CHUNK,) * 3, compressors=None)
     array[...] = values
     return values
@@ -108,8 +110,8 @@ def main():
             took = call()
             times.setdefault(name, []).append(took if took is not None else time.perf_counter() - begin)
 
-        def oriel(codec, *more):
-            command = [given.oriel, "pyramid", folder / "x.zarr", target, "--levels", str(LEVELS), "--factor", "2", "--codec", codec,
+        def oriel(codec, *more, name="x.zarr"):
+            command = [given.oriel, "pyramid", folder / name, target, "--levels", str(LEVELS), "--factor", "2", "--codec", codec,
                        "-t", str(given.threads), "--json", *more]  # fmt: skip
             report = json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
             memory[codec] = report["peak_memory"]
@@ -124,7 +126,8 @@ def main():
             run("Oriel, raw", lambda: oriel("none"))
             run("Oriel, zstd:1", lambda: oriel("zstd:1"))
             run("zstd alone", lambda: compression_seconds(values, given.threads))
-            run("Oriel, labels raw", lambda: oriel("none", "--labels"))
+            run("Oriel, modes, uint32", lambda: oriel("none", "--labels", name="labels.zarr"))
+            run("Oriel, means, uint32", lambda: oriel("none", name="labels.zarr"))
             for name in peers:
                 run(f"{name}, raw" if name == "TensorStore" else name, lambda name=name: peer(name, "none"))
             if "TensorStore" in peers:

@@ -14,7 +14,7 @@ constexpr const char* kExamples = R"(Examples:
   oriel pyramid em.h5:/raw em.zarr --spacing 30,8,8 --unit nanometer    halves y and x until z is as coarse, then all
   oriel pyramid seg.zarr/0 seg_pyramid.zarr --labels --ignore 0         most frequent label, of background only if alone
   oriel pyramid t1.nii.gz t1.zarr --levels 3 --chunk 32                 spacing and unit are the file's
-  oriel pyramid dem.tif:all dem.zarr --method max --factor 1x2x2 --levels 4
+  oriel pyramid dem.npy dem.zarr --method max --nodata -9999 --factor 2 --levels 4
   oriel pyramid --check image.zarr                                      what others made: which method, what is wrong
 
 Level 0 is copied, every other level is the pool of level 0, read once: nothing is rounded twice, edges are kept, and
