@@ -37,16 +37,18 @@ struct PoolCommand {
   bool quiet = false;
 };
 
-/// `oriel pyramid`: makes the levels of resolution of a volume.
+/// `oriel pyramid`: makes the levels of resolution of a volume, or checks those of an image.
 struct PyramidCommand {
   std::string in, out;
   Pool pool;
-  bool labels = false;                                                  // elements are numbers of segments
-  std::string factor, chunk, axes, spacing, translation, unit, origin;  // as typed; empty: not given
-  int levels = 0;                                                       // 0: until the coarsest fits into a chunk
+  bool labels = false;                                                         // elements are numbers of segments
+  std::string factor, chunk, shard, axes, spacing, translation, unit, origin;  // as typed; empty: not given
+  int levels = 0;  // 0: until the coarsest fits into a chunk
   Edge edge = Edge::partial;
   std::optional<LevelSource> source;
   std::optional<io::Compression> codec;  // of chunks
+  bool check = false;                    // looks at the levels of IN instead
+  index_t sample = 1000;                 // elements of each level that --check recomputes
   std::optional<Dtype> dtype;            // what the input must hold
   int threads = 0;
   index_t memory = 0;  // bytes that the process may hold; 0: 1 GiB
@@ -134,6 +136,8 @@ Command parse_command(const std::vector<std::string>& arguments);
 // the input.
 int run_pool(const PoolCommand& command);
 int run_pyramid(const PyramidCommand& command);
+/// `oriel pyramid --check`.
+int check_pyramid(const PyramidCommand& command);
 int run_check(const CheckCommand& command);
 int run_explain(const ExplainCommand& command);
 int run_bench(const BenchCommand& command);

@@ -109,14 +109,16 @@ class OutputGroup : public PyramidSink {
     specs_.back().like = nullptr;
     arrays_.push_back(io::open_zarr_output(array, path_, spec));
   }
-  // Whole chunks only: each is a file.
+  // Whole chunks only: each is a file, or a part of a shard.
   void write(int level, const Extents& begin, const ConstTensor& chunk) override {
     arrays_[static_cast<std::size_t>(level)]->write(begin, chunk);
   }
   void write_uniform(int level, const Extents& begin, const Extents& shape, const void* element, Dtype dtype) override {
     const auto* const bytes = static_cast<const std::byte*>(element);
-    const bool zero = std::all_of(bytes, bytes + size_bytes(dtype), [](std::byte b) { return b == std::byte{0}; });
-    if (!zero) PyramidSink::write_uniform(level, begin, shape, element, dtype);  // zeros are what is not there
+    if (std::all_of(bytes, bytes + size_bytes(dtype), [](std::byte b) { return b == std::byte{0}; }))
+      arrays_[static_cast<std::size_t>(level)]->leave_out(begin, shape);
+    else
+      PyramidSink::write_uniform(level, begin, shape, element, dtype);
   }
   void complete() {
     for (std::size_t l = 0; l < arrays_.size(); ++l) {
@@ -230,6 +232,7 @@ struct Watcher {
 }  // namespace
 
 int run_pyramid(const PyramidCommand& c) {
+  if (c.check) return check_pyramid(c);
   const Stopwatch watch;
   Progress progress("oriel pyramid", c.progress);
   check_output(c);
@@ -238,15 +241,25 @@ int run_pyramid(const PyramidCommand& c) {
   const PyramidInput input = describe_input(c, *in);
   const Pyramid pyramid = make_pyramid(c, input);
   const Extents chunk = pyramid_chunk(c, input);
+  pyramid_shard(c, input);  // before anything is made
   const index_t chunk_bytes = in->chunk.empty() ? 0 : element_count(in->chunk) * size_bytes(in->dtype);
   const index_t held = resident_bytes() + reserve_bytes(true, chunk_bytes);
   const index_t memory = c.memory > 0 ? c.memory : kDefaultMemory;
-  if (memory <= held) {
-    throw Error(fmt::format("--memory: {} is too little; allowed: more than {}, which the program takes itself",
-                            show_bytes(static_cast<double>(memory)), show_bytes(static_cast<double>(held))));
+  PyramidOptions options{.threads = c.threads > 0 ? c.threads : default_threads(),
+                         .with_base = true,
+                         .chunks = {chunk},
+                         .source_chunk = input.chunk,
+                         .memory = {}};
+  // Each thread decodes a chunk of IN and encodes one of a level: each is there as it is and compressed.
+  const index_t coded = 2 * (chunk_bytes + element_count(chunk) * size_bytes(result_dtype(c.pool, input.dtype)));
+  while (options.threads > 1 && held + options.threads * coded > memory / 2) --options.threads;
+  options.memory = memory - held - options.threads * coded;
+  if (options.memory <= 0) {
+    throw Error(fmt::format("--memory: {} is too little; allowed: more than {}, which the program and {} thread{} take",
+                            show_bytes(static_cast<double>(memory)),
+                            show_bytes(static_cast<double>(memory - options.memory)), options.threads,
+                            options.threads == 1 ? "" : "s"));
   }
-  const PyramidOptions options{
-      .threads = c.threads, .with_base = true, .chunks = {chunk}, .source_chunk = input.chunk, .memory = memory - held};
   const PyramidPlan plan = plan_pyramid(pyramid, input.dtype, input.shape, options);
   const io::ome::Multiscales image = describe(c, pyramid, input, plan);
 
@@ -261,7 +274,8 @@ int run_pyramid(const PyramidCommand& c) {
                .problem = {},
                .like = l == 0 ? in.get() : nullptr,
                .axes = axes,
-               .codec = c.codec});
+               .codec = c.codec,
+               .shard = pyramid_shard(c, input)});
   }
   InputFile source(c, input, std::move(in));
   Watcher watcher{progress};

@@ -14,7 +14,8 @@ constexpr const char* kExamples = R"(Examples:
   oriel pyramid em.h5:/raw em.zarr --spacing 30,8,8 --unit nanometer    halves y and x until z is as coarse, then all
   oriel pyramid seg.zarr/0 seg_pyramid.zarr --labels --ignore 0         most frequent label, of background only if alone
   oriel pyramid t1.nii.gz t1.zarr --levels 3 --chunk 32                 spacing and unit are the file's
-  oriel pyramid dem.tif:all dem.zarr --method max --factor 1x2x2 --levels 4
+  oriel pyramid dem.npy dem.zarr --method max --nodata -9999 --factor 2 --levels 4
+  oriel pyramid --check image.zarr                                      what others made: which method, what is wrong
 
 Level 0 is copied, every other level is the pool of level 0, read once: nothing is rounded twice, edges are kept, and
 scale and translation say where the elements are. OUT is an OME-Zarr 0.5 image that appears whole or not at all.
@@ -45,7 +46,13 @@ void add_pyramid(CLI::App& app, PyramidTyped& t) {
   CLI::App& p = *app.add_subcommand("pyramid", "Make the levels of resolution of a volume, as OME-Zarr");
   PyramidCommand& c = t.command;
   p.add_option("IN", c.in, "volume to read")->type_name("")->required();
-  p.add_option("OUT", c.out, "DIR.zarr to write; written whole or not at all")->type_name("")->required();
+  p.add_option("OUT", c.out, "DIR.zarr to write; written whole or not at all")->type_name("");
+  p.add_flag("--check", c.check,
+             "recompute elements of the OME-Zarr image IN instead, and say what is wrong with its levels");
+  p.add_option("--sample", c.sample, "--check: elements of each level to recompute")
+      ->type_name("N")
+      ->check(CLI::Range(index_t{2}, index_t{1} << 40))
+      ->capture_default_str();
   p.add_option("--method", t.method, "what a level's elements are of those below (default: mean; of --labels mode)")
       ->type_name("METHOD")
       ->check(CLI::IsMember({"mean", "max", "min", "mode", "median", "first", "sum", "any", "all", "var", "std"}));
@@ -76,6 +83,7 @@ void add_pyramid(CLI::App& app, PyramidTyped& t) {
   p.add_option("--unit", c.unit, "of z, y and x, e.g. micrometer (default: IN's)")->type_name("UNIT");
   p.add_option("--chunk", c.chunk, "extents of chunks (default: 64 along z, y and x; 256 along y and x of images)")
       ->type_name("N[xN...]");
+  p.add_option("--shard", c.shard, "extents of shards, files of several chunks (default: none)")->type_name("N[xN...]");
   p.add_option("--codec", t.codec, "compression of chunks: none, gzip:N, zstd:N, blosc:NAME:N (default: zstd:1)")
       ->type_name("CODEC");
   p.add_option("--dtype", t.dtype, "expected dtype of IN (required for bf16)")
@@ -93,6 +101,9 @@ void add_pyramid(CLI::App& app, PyramidTyped& t) {
 
 PyramidCommand finish_pyramid(PyramidTyped& t) {
   PyramidCommand& c = t.command;
+  if (c.check && !c.out.empty())
+    throw Error(fmt::format("--check: writes nothing, but OUT is {}", detail::quoted(c.out)));
+  if (!c.check && c.out.empty()) throw Error("OUT is required");
   if (c.labels && !t.method.empty() && t.method != "mode") {
     throw Error(fmt::format("--labels: cannot be combined with --method {}; allowed: mode", t.method));
   }

@@ -95,19 +95,22 @@ Extents space_factors(const PyramidInput& input, index_t factor) {
   return step;
 }
 
-// An axis of space halves if its elements are less than twice as far apart as the closest ones; the others wait.
-Extents automatic_step(const PyramidInput& input, const Extents& shape, const std::vector<double>& spacing) {
-  double least = INFINITY;
-  for (std::size_t d = 0; d < spacing.size(); ++d) {
-    if (input.axes[d].type == "space" && shape[static_cast<int>(d)] > 1) least = std::min(least, std::fabs(spacing[d]));
+// Extents for each axis, or one for the axes of space.
+Extents extents_option(const char* option, const std::string& text, const PyramidInput& input) {
+  const Extents given = parse_numbers(option, text, 'x');
+  Extents all = given;
+  if (given.size() == 1) {
+    all = {};
+    for (const io::ome::Axis& axis : input.axes) all.push_back(axis.type == "space" ? given[0] : 1);
   }
-  Extents step;
-  for (std::size_t d = 0; d < spacing.size(); ++d) {
-    const bool halves =
-        input.axes[d].type == "space" && shape[static_cast<int>(d)] > 1 && std::fabs(spacing[d]) < 2 * least;
-    step.push_back(halves ? 2 : 1);
+  if (all.size() != input.shape.size()) {
+    throw Error(fmt::format("{}: {} has {} numbers; allowed: 1, for the axes of space, or {}, one for each axis",
+                            option, detail::quoted(text), given.size(), input.shape.size()));
   }
-  return step;
+  for (const index_t n : all) {
+    if (n < 1) throw Error(fmt::format("{}: must be >= 1, but is {}", option, detail::quoted(text)));
+  }
+  return all;
 }
 
 bool is_small(const PyramidInput& input, const Extents& shape, const Extents& chunk) {
@@ -115,6 +118,30 @@ bool is_small(const PyramidInput& input, const Extents& shape, const Extents& ch
     if (input.axes[static_cast<std::size_t>(d)].type == "space" && shape[d] > chunk[d]) return false;
   }
   return true;
+}
+
+// The factors that were named, the last of them again and again.
+std::vector<Extents> given_factors(const PyramidCommand& c, const PyramidInput& input,
+                                   const std::vector<Extents>& given, const Extents& chunk) {
+  constexpr std::size_t most = 40;
+  const std::size_t wanted = c.levels > 0 ? static_cast<std::size_t>(c.levels) : given.size() > 1 ? given.size() : most;
+  const bool until_small = c.levels == 0 && given.size() < 2;
+  Extents shape = input.shape;
+  std::vector<Extents> factors;
+  while (factors.size() < wanted && !(until_small && is_small(input, shape, chunk))) {
+    const Extents step = given[std::min(factors.size(), given.size() - 1)];
+    if (step.size() != shape.size()) {
+      throw Error(
+          fmt::format("--factor: {} has {} numbers; allowed: 1, for the axes of space, or {}, one for each axis",
+                      detail::quoted(c.factor), step.size(), shape.size()));
+    }
+    factors.push_back(step);
+    for (int d = 0; d < shape.size(); ++d) {
+      if (step[d] < 1) throw Error(fmt::format("--factor: must be >= 1, but is {}", detail::quoted(c.factor)));
+      shape[d] = c.edge == Edge::trim ? shape[d] / step[d] : ceil_div(shape[d], step[d]);
+    }
+  }
+  return factors;
 }
 
 }  // namespace
@@ -148,30 +175,27 @@ PyramidInput describe_input(const PyramidCommand& c, const io::VolumeIn& in) {
 }
 
 Extents pyramid_chunk(const PyramidCommand& c, const PyramidInput& input) {
-  Extents chunk;
-  if (!c.chunk.empty()) {
-    const Extents given = parse_numbers("--chunk", c.chunk, 'x');
-    const bool one = given.size() == 1;
-    for (std::size_t d = 0; d < input.axes.size(); ++d) {
-      const bool space = input.axes[d].type == "space";
-      if (one) chunk.push_back(space ? given[0] : 1);
-    }
-    if (!one) chunk = given;
-    if (chunk.size() != input.shape.size()) {
-      throw Error(fmt::format("--chunk: {} has {} numbers; allowed: 1, for the axes of space, or {}, one for each axis",
-                              detail::quoted(c.chunk), given.size(), input.shape.size()));
-    }
-    for (const index_t n : chunk) {
-      if (n < 1) throw Error(fmt::format("--chunk: must be >= 1, but is {}", detail::quoted(c.chunk)));
-    }
-    return chunk;
-  }
+  if (!c.chunk.empty()) return extents_option("--chunk", c.chunk, input);
   const auto space = std::count_if(input.axes.begin(), input.axes.end(),
                                    [](const io::ome::Axis& axis) { return axis.type == "space"; });
+  Extents chunk;
   for (const io::ome::Axis& axis : input.axes) {
     chunk.push_back(axis.type != "space" ? 1 : space == 2 ? kPlaneChunk : kSpaceChunk);
   }
   return chunk;
+}
+
+Extents pyramid_shard(const PyramidCommand& c, const PyramidInput& input) {
+  if (c.shard.empty()) return {};
+  Extents shard = extents_option("--shard", c.shard, input);
+  const Extents chunk = pyramid_chunk(c, input);
+  for (int d = 0; d < shard.size(); ++d) {
+    if (shard[d] % chunk[d] != 0) {
+      throw Error(
+          fmt::format("--shard: {} along axis {}; allowed: multiples of the chunk's {}", shard[d], d, chunk[d]));
+    }
+  }
+  return shard;
 }
 
 Pyramid make_pyramid(const PyramidCommand& c, const PyramidInput& input) {
@@ -185,26 +209,18 @@ Pyramid make_pyramid(const PyramidCommand& c, const PyramidInput& input) {
       given.push_back(numbers.size() == 1 ? space_factors(input, numbers[0]) : numbers);
     }
   }
-  constexpr std::size_t most = 40;
-  const std::size_t wanted = c.levels > 0 ? static_cast<std::size_t>(c.levels) : given.size() > 1 ? given.size() : most;
-  const bool until_small = c.levels == 0 && given.size() < 2;
-  Extents shape = input.shape;
-  std::vector<double> spacing = input.coordinates.scale;
-  while (pyramid.factors.size() < wanted && !(until_small && is_small(input, shape, chunk))) {
-    const std::size_t l = pyramid.factors.size();
-    const Extents step = given.empty() ? automatic_step(input, shape, spacing) : given[std::min(l, given.size() - 1)];
-    if (step.size() != shape.size()) {
-      throw Error(
-          fmt::format("--factor: {} has {} numbers; allowed: 1, for the axes of space, or {}, one for each axis",
-                      detail::quoted(c.factor), step.size(), shape.size()));
+  if (given.empty()) {
+    Extents space;
+    for (int d = 0; d < input.shape.size(); ++d) {
+      if (input.axes[static_cast<std::size_t>(d)].type == "space") space.push_back(d);
     }
-    if (std::all_of(step.begin(), step.end(), [](index_t f) { return f == 1; }) && given.empty()) break;
-    pyramid.factors.push_back(step);
-    for (int d = 0; d < shape.size(); ++d) {
-      if (step[d] < 1) throw Error(fmt::format("--factor: must be >= 1, but is {}", detail::quoted(c.factor)));
-      shape[d] = c.edge == Edge::trim ? shape[d] / step[d] : ceil_div(shape[d], step[d]);
-      spacing[static_cast<std::size_t>(d)] *= static_cast<double>(step[d]);
+    const Extents most = c.levels == 0 ? chunk : Extents::filled(input.shape.size(), 1);
+    pyramid.factors = pyramid_factors(input.shape, input.coordinates.scale, space, most);
+    if (c.levels > 0 && pyramid.factors.size() > static_cast<std::size_t>(c.levels)) {
+      pyramid.factors.resize(static_cast<std::size_t>(c.levels));
     }
+  } else {
+    pyramid.factors = given_factors(c, input, given, chunk);
   }
   if (pyramid.factors.empty()) {
     throw Error(fmt::format("--levels: IN, {}, fits into one chunk, {}; allowed: a number of levels, or smaller chunks",

@@ -26,6 +26,8 @@ PyramidInput describe_input(const PyramidCommand& command, const io::VolumeIn& i
 /// The pyramid that the options describe for a volume. Throws Error naming the option.
 Pyramid make_pyramid(const PyramidCommand& command, const PyramidInput& input);
 
+/// Extents of the shards of every level; empty: none. Throws Error naming the option.
+Extents pyramid_shard(const PyramidCommand& command, const PyramidInput& input);
 /// Extents of the chunks of every level.
 Extents pyramid_chunk(const PyramidCommand& command, const PyramidInput& input);
 

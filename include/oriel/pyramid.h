@@ -41,9 +41,12 @@ struct PyramidLevel {
 /// that has several results.
 ORIEL_API std::vector<PyramidLevel> pyramid_levels(const Pyramid& pyramid, Dtype dtype, const Extents& shape);
 
-/// Factors that halve every axis of `axes` (empty: all) until no extent of these exceeds `most`: of an axis that is
-/// not that large any more the factor is 1. Example: halving({100, 64}, {}, 32) is {{2, 2}, {2, 1}}.
-ORIEL_API std::vector<Extents> halving(const Extents& shape, const Extents& axes, index_t most);
+/// Factors that halve the axes of `axes` (empty: all) until no extent of these exceeds that of `most`. At every level
+/// those axes are halved whose elements are less than twice as far apart as the closest ones, `spacing` apart at level
+/// 0 (empty: all alike), and that have more than one. Example: pyramid_factors({40, 200, 200}, {3, 1, 1}, {}, {64, 64,
+/// 64}) is {{1, 2, 2}, {2, 2, 2}}.
+ORIEL_API std::vector<Extents> pyramid_factors(const Extents& shape, const std::vector<double>& spacing,
+                                               const Extents& axes, const Extents& most);
 
 /// Where the elements of a level are (S22): element i of an axis lies at scale * i + translation.
 struct LevelCoordinates {

@@ -74,6 +74,7 @@ from oriel.gradients import (
 )
 from oriel.pool import Pool
 from oriel.pools import avg_pool, lp_pool, max_pool, max_unpool, min_pool, sum_pool
+from oriel.pyramids import Pyramid, pyramid
 from oriel.statistic_gradients import (
     centre_pool_backward,
     first_pool_backward,
@@ -117,7 +118,7 @@ from oriel.windows import reduce_window
 __version__ = _core.version
 
 __all__ = [
-    "Pool", "active_target", "adaptive_avg_pool", "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d",
+    "Pool", "Pyramid", "active_target", "adaptive_avg_pool", "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d",
     "adaptive_lp_pool", "adaptive_max_pool", "adaptive_max_pool1d", "adaptive_max_pool2d", "adaptive_max_pool3d",
     "adaptive_min_pool", "adaptive_sum_pool", "all_pool", "any_pool", "avg_pool", "avg_pool1d", "avg_pool2d",
     "avg_pool3d", "avg_pool_backward", "ball", "block_reduce", "centre_pool", "centre_pool_backward", "count_pool",
@@ -128,7 +129,7 @@ __all__ = [
     "max_pool_backward", "max_unpool", "max_unpool1d", "max_unpool2d", "max_unpool3d", "maximum_filter", "median_pool",
     "median_pool_backward", "midrange_pool", "midrange_pool_backward", "min_pool", "min_pool1d", "min_pool2d",
     "min_pool3d", "min_pool_backward", "minimum_filter", "mode_pool", "nunique_pool", "octagon", "octahedron",
-    "pool_backward", "prod_pool", "prod_pool_backward", "quantile_pool", "quantile_pool_backward", "range_pool",
+    "pool_backward", "prod_pool", "prod_pool_backward", "pyramid", "quantile_pool", "quantile_pool_backward", "range_pool",
     "range_pool_backward", "reduce_window", "rms_pool", "rms_pool_backward", "set_target", "set_threads", "soft_pool",
     "soft_pool_backward", "std_pool", "std_pool_backward", "sum_pool", "sum_pool1d", "sum_pool2d", "sum_pool3d",
     "sum_pool_backward", "supported_targets", "threads", "uniform_filter", "var_pool", "var_pool_backward",

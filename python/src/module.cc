@@ -19,6 +19,7 @@
 #include "oriel/version.h"
 #include "pool_words.h"
 #include "processor.h"
+#include "pyramid.h"
 #include "ranks.h"
 #include "result.h"
 #include "statistic.h"
@@ -422,6 +423,7 @@ NB_MODULE(_core, m) {
   oriel::python::bind_functions(m);
   oriel::python::bind_eager(m);
   oriel::python::bind_statistic(m, &oriel::python::options);
+  oriel::python::bind_pyramid(m);
   oriel::python::bind_ranks(m, &oriel::python::options);
   oriel::python::bind_tile(m);
 }

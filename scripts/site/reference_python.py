@@ -42,6 +42,7 @@ GROUPS = {
         ("Pools over the last one, two or three axes", r"(max|min|avg|sum|lp)_pool[123]d"),
         ("Adaptive and global pools", r"(adaptive|global)_.*"),
         ("Gradients and unpooling", r".*_backward|max_unpool.*"),
+        ("Resolution pyramids", r"[pP]yramid"),
         ("As in SciPy, scikit-image and JAX", r".*_filter|block_reduce|downscale_local_mean|reduce_window"),
         ("Threads and instruction sets", r".*threads|.*target|.*targets"),
     ),

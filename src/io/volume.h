@@ -38,6 +38,8 @@ class VolumeOut {
   virtual ~VolumeOut() = default;
   /// Writes `from`, dense in C order, as the box that begins at `begin`. Throws Error.
   virtual void write(const Extents& begin, const ConstTensor& from) = 0;
+  /// Instead of writing a box, if it holds nothing but zeros.
+  virtual void leave_out(const Extents& begin, const Extents& box) { (void)begin, (void)box; }
   /// Brings everything to the disk and closes the file. Throws Error.
   virtual void close() = 0;
 };
@@ -51,6 +53,7 @@ struct VolumeSpec {
   VolumeIn* like = nullptr;  ///< whose attributes are taken over, where both formats have any
   std::vector<std::string> axes{};     ///< names, where the format has any; empty: those of `like`, or none
   std::optional<Compression> codec{};  ///< of the chunks; nothing: what the format does by itself
+  Extents shard{};  ///< of Zarr: extents of what lies in one file, multiples of the chunk; empty: a chunk
 };
 
 /// A file and a dataset's path in it, `FILE.h5:/path` or `FILE.hdf5:/path`.

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "oriel/pyramid.h"
 #include "pyramid/rules.h"
@@ -139,22 +140,46 @@ void check_options(const Pyramid& pyramid, Dtype dtype, index_t taps) {
 
 }  // namespace detail
 
-std::vector<Extents> halving(const Extents& shape, const Extents& axes, index_t most) {
-  if (most < 1) refuse("most", "must be >= 1", fmt::format("is {}", most));
-  Extents now = shape, chosen = Extents::filled(shape.size(), axes.empty() ? 1 : 0);
+std::vector<Extents> pyramid_factors(const Extents& shape, const std::vector<double>& spacing, const Extents& axes,
+                                     const Extents& most) {
+  const int rank = shape.size();
+  if (most.size() != rank) refuse("most", fmt::format("must have {} values", rank), fmt::format("has {}", most.size()));
+  if (!spacing.empty() && static_cast<int>(spacing.size()) != rank) {
+    refuse("spacing", fmt::format("must have {} values", rank), fmt::format("has {}", spacing.size()));
+  }
+  Extents chosen = Extents::filled(rank, axes.empty() ? 1 : 0);
   for (const index_t a : axes) {
-    const index_t axis = a < 0 ? a + shape.size() : a;
-    if (axis < 0 || axis >= shape.size()) {
-      refuse("axes", fmt::format("must be {} to {}", -shape.size(), shape.size() - 1), fmt::format("has {}", a));
+    const index_t axis = a < 0 ? a + rank : a;
+    if (axis < 0 || axis >= rank) {
+      refuse("axes", fmt::format("must be {} to {}", -rank, rank - 1), fmt::format("has {}", a));
     }
     chosen[static_cast<int>(axis)] = 1;
   }
+  std::vector<double> apart = spacing.empty() ? std::vector<double>(static_cast<std::size_t>(rank), 1) : spacing;
+  for (int d = 0; d < rank; ++d) {
+    if (most[d] < 1) refuse("most", "must be >= 1", fmt::format("axis {} has {}", d, most[d]));
+    if (!(apart[static_cast<std::size_t>(d)] > 0)) {
+      refuse("spacing", "must be > 0", fmt::format("axis {} has {}", d, apart[static_cast<std::size_t>(d)]));
+    }
+  }
+  Extents now = shape;
   std::vector<Extents> factors;
   for (;;) {
+    bool large = false;
+    double least = std::numeric_limits<double>::infinity();
+    for (int d = 0; d < rank; ++d) {
+      if (chosen[d] == 0 || now[d] <= 1) continue;
+      large = large || now[d] > most[d];
+      least = std::min(least, apart[static_cast<std::size_t>(d)]);
+    }
+    if (!large) return factors;
     Extents step;
-    for (int d = 0; d < shape.size(); ++d) step.push_back(chosen[d] != 0 && now[d] > most ? 2 : 1);
-    if (std::all_of(step.begin(), step.end(), [](index_t f) { return f == 1; })) return factors;
-    for (int d = 0; d < shape.size(); ++d) now[d] = ceil_div(now[d], step[d]);
+    for (int d = 0; d < rank; ++d) {
+      const bool halves = chosen[d] != 0 && now[d] > 1 && apart[static_cast<std::size_t>(d)] < 2 * least;
+      step.push_back(halves ? 2 : 1);
+      now[d] = ceil_div(now[d], step[d]);
+      apart[static_cast<std::size_t>(d)] *= static_cast<double>(step[d]);
+    }
     factors.push_back(step);
   }
 }

@@ -178,6 +178,22 @@ def test_the_same_bytes_for_any_number_of_threads_and_any_memory(oriel, tmp_path
     assert len(found) == 1
 
 
+def test_shards_have_the_same_bytes_for_any_number_of_threads(oriel, tmp_path, volume):
+    volume[20:60] = 0  # chunks of nothing but zeros are left out
+    np.save(tmp_path / "x.npy", volume)
+    found = set()
+    for threads in "1", "2", "3", "4":
+        oriel("pyramid", "x.npy", "y.zarr", "--chunk", "8", "--shard", "24x32x16", "-t", threads)
+        found.add(digest(tmp_path / "y.zarr"))
+    assert len(found) == 1
+    array = zarr.open_array(str(tmp_path / "y.zarr/0"), mode="r")
+    assert array.shards == (24, 32, 16) and array.chunks == (8, 8, 8) and (array[...] == volume).all()
+    assert (level(tmp_path / "y.zarr", 2) == mean_by(volume, (4, 4, 4))).all()
+    spec = {"driver": "zarr3", "kvstore": {"driver": "file", "path": str(tmp_path / "y.zarr/1")}}
+    assert (tensorstore.open(spec).result().read().result() == mean_by(volume, (2, 2, 2))).all()
+    assert len([p for p in (tmp_path / "y.zarr/0").rglob("*") if p.is_file()]) < 3 * 3 * 5 + 2
+
+
 def test_large_sparse_volumes_take_little_memory_and_time(oriel, tmp_path):
     """64 GiB of which nearly all chunks are missing: nothing is made of those."""
     array = zarr.create_array(str(tmp_path / "x.zarr"), shape=(4096, 4096, 4096), chunks=(64, 64, 64), dtype="u1",
@@ -244,6 +260,7 @@ def test_wrong_names(refusal, tmp_path, volume, words, text):
     (["--spacing", "-1"], "--spacing: must be > 0, but has -1"),
     (["--labels", "--method", "mean"], "--labels: cannot be combined with --method mean; allowed: mode"),
     (["--ignore", "0"], "ignore"),
+    (["--shard", "100"], "--shard: 100 along axis 0; allowed: multiples of the chunk's 64"),
     (["--memory", "1MiB"], "--memory: 1.05 MB is too little; allowed: more than"),
 ])  # fmt: skip
 def test_wrong_options(oriel, tmp_path, volume, words, text):
@@ -271,6 +288,81 @@ def test_damaged_metadata_are_named(refusal, oriel, tmp_path, volume, damage):
     oriel("pyramid", "x.npy", "y.zarr", "--chunk", "16")
     (tmp_path / "y.zarr/zarr.json").write_text(damage)
     assert "y.zarr/zarr.json" in refusal("pyramid", "y.zarr", "z.zarr")
+
+
+def write_image(path, levels, scales, translations):
+    """An OME-Zarr 0.4 image as others write it."""
+    group = zarr.create_group(str(path), zarr_format=2)
+    datasets = []
+    for number, (values, scale, translation) in enumerate(zip(levels, scales, translations)):
+        group.create_array(str(number), shape=values.shape, dtype=values.dtype, chunks=(16, 16, 16))[...] = values
+        transformations = [{"type": "scale", "scale": scale}]
+        transformations += [{"type": "translation", "translation": translation}] if translation else []
+        datasets.append({"path": str(number), "coordinateTransformations": transformations})
+    axes = [{"name": name, "type": "space"} for name in "zyx"]
+    group.attrs["multiscales"] = [{"version": "0.4", "axes": axes, "datasets": datasets}]
+
+
+def check(folder, name, code, *words):
+    done = subprocess.run([COMMAND, "pyramid", "--check", name, "--json", *words], cwd=folder, capture_output=True, text=True)
+    assert done.returncode == code, done.stdout + done.stderr
+    return json.loads(done.stdout)
+
+
+@pytest.mark.parametrize(("method", "name"), [("mean", "mean"), ("max", "max"), ("min", "min"), ("mode", "mode"), ("first", "first")])
+def test_what_is_written_passes_the_check(oriel, tmp_path, volume, method, name):
+    np.save(tmp_path / "x.npy", volume // 6000 if method == "mode" else volume)
+    oriel("pyramid", "x.npy", "y.zarr", "--method", method, "--chunk", "16", "--spacing", "2,1,1", "--translation", "5,6,7")
+    found = check(tmp_path, "y.zarr", 0)
+    assert found["good"] and found["version"] == "0.5"
+    assert [one["method"] for one in found["levels"][1:]] == [f"{name} of level 0"] * (len(found["levels"]) - 1)
+    assert [one["factor"] for one in found["levels"][:3]] == [[1, 1, 1], [1, 2, 2], [2, 4, 4]]
+
+
+def test_the_check_names_methods_of_others(tmp_path, volume):
+    """Table 0.1: means that are cut off, values that are rounded twice, decimation."""
+    x = volume[:64, :80, :64]
+    block = lambda a: a.reshape(a.shape[0] // 2, 2, a.shape[1] // 2, 2, a.shape[2] // 2, 2).astype("i8")
+    cut = lambda a: (block(a).sum((1, 3, 5)) // 8).astype("u2")
+    twice = lambda a: np.rint(block(a).mean((1, 3, 5))).astype("u2")
+    shift = [[0, 0, 0], [0.5] * 3, [1.5] * 3]
+    for make, first, second in (
+        (cut, "mean, cut off instead of rounded of level 0", "mean, cut off instead of rounded of the level before"),
+        (twice, "mean of level 0", "mean of the level before"),
+        (lambda a: a[1::2, 1::2, 1::2], "centre of level 0", "centre of the level before"),
+    ):
+        shutil.rmtree(tmp_path / "y.zarr", ignore_errors=True)
+        write_image(tmp_path / "y.zarr", [x, make(x), make(make(x))], [[1] * 3, [2] * 3, [4] * 3], shift)
+        found = check(tmp_path, "y.zarr", 0)
+        assert [one["method"] for one in found["levels"][1:]] == [first, second]
+
+
+def test_the_check_names_what_is_wrong(tmp_path, volume):
+    """Dropped ends, scales that are ratios of shapes, translations that are left out, values of another image."""
+    x = volume[:64, :81, :66]
+    half = mean_by(x, (2, 2, 2)).astype("u2")
+    write_image(tmp_path / "y.zarr", [x, half[:, :40], half[:, :20, ::2]], [[1] * 3, [2, 81 / 40, 2], [4, 4, 4]], [None, None, [1.5] * 3])
+    faults = [one["faults"] for one in check(tmp_path, "y.zarr", 1)["levels"]]
+    assert faults[0] == []
+    assert faults[1] == [
+        "scale: 2.025 along y; it should be 2, 2 times that of level 0",
+        "shape: 40 along y; it should be 41: the last 1 of 81 elements is in no window",
+        "translation: 0 along z; it should be 0.5", "translation: 0 along y; it should be 0.5", "translation: 0 along x; it should be 0.5",
+    ]  # fmt: skip
+    assert faults[2][0] == "scale: 4 along z; it should be 2, 2 times that of level 0"
+    shutil.rmtree(tmp_path / "y.zarr")
+    write_image(tmp_path / "y.zarr", [x, half // 2], [[1] * 3, [2] * 3], [[0] * 3, [0.5] * 3])
+    (only,) = check(tmp_path, "y.zarr", 1)["levels"][1]["faults"]
+    assert only.startswith("values: no method fits; the nearest, ")
+    shutil.rmtree(tmp_path / "y.zarr")
+    write_image(tmp_path / "y.zarr", [x, half[:, :, :20]], [[1] * 3, [2] * 3], [[0] * 3, [0.5] * 3])
+    assert check(tmp_path, "y.zarr", 1)["levels"][1]["faults"] == ["shape: 20 along x: no factor makes that of 66"]
+
+
+def test_the_check_reads_images_only(refusal, tmp_path, volume):
+    assert "not an OME-Zarr image" in refusal("pyramid", "--check", "x.npy")
+    assert "--check: writes nothing, but OUT is 'y.zarr'" in refusal("pyramid", "--check", "x.npy", "y.zarr", code=2)
+    assert "OUT is required" in refusal("pyramid", "x.npy", code=2)
 
 
 def test_progress_has_the_time_that_is_left(tmp_path, volume):

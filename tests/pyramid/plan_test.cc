@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "oriel/pyramid.h"
+#include "support.h"
 
 namespace oriel::test {
 namespace {
@@ -28,16 +29,23 @@ TEST(PyramidPlan, S22_AnOriginMovesTheFirstWindow) {
   EXPECT_EQ(level_coordinates(Op::avg, level, {}), (LevelCoordinates{.scale = {4}, .translation = {-0.5}}));
 }
 
-TEST(PyramidPlan, HalvingStopsWhereAnAxisIsSmall) {
-  EXPECT_EQ(halving({100, 64}, {}, 32), (std::vector<Extents>{{2, 2}, {2, 1}}));
-  EXPECT_EQ(halving({3, 100, 100}, {-2, -1}, 64), (std::vector<Extents>{{1, 2, 2}}));
-  EXPECT_TRUE(halving({64, 64}, {}, 64).empty());
+TEST(PyramidPlan, FactorsMakeElementsCubesAndStopWhereLevelsAreSmall) {
+  EXPECT_EQ(pyramid_factors({100, 64}, {}, {}, {32, 32}), (std::vector<Extents>{{2, 2}, {2, 2}}));
+  EXPECT_EQ(pyramid_factors({3, 100, 100}, {}, {-2, -1}, {1, 64, 64}), (std::vector<Extents>{{1, 2, 2}}));
+  EXPECT_EQ(pyramid_factors({40, 200, 200}, {3, 1, 1}, {}, {64, 64, 64}), (std::vector<Extents>{{1, 2, 2}, {2, 2, 2}}));
+  EXPECT_EQ(pyramid_factors({1, 200}, {1, 1}, {}, {64, 64}), (std::vector<Extents>{{1, 2}, {1, 2}}));
+  EXPECT_TRUE(pyramid_factors({64, 64}, {}, {}, {64, 64}).empty());
+  EXPECT_EQ(error_of([] {
+              pyramid_factors({8, 8}, {1, 0}, {}, {4, 4});
+            }),
+            "pyramid: spacing must be > 0, but axis 1 has 0");
+  EXPECT_EQ(error_of([] { pyramid_factors({8, 8}, {}, {2}, {4, 4}); }), "pyramid: axes must be -2 to 1, but has 2");
 }
 
 // A terabyte is planned without looking at it, and with little memory.
 TEST(PyramidPlan, LargeVolumesNeedLittleMemory) {
   const Extents shape{8192, 8192, 8192};
-  const Pyramid p{.pool = {.op = Op::avg}, .factors = halving(shape, {}, 64)};
+  const Pyramid p{.pool = {.op = Op::avg}, .factors = pyramid_factors(shape, {}, {}, {64, 64, 64})};
   EXPECT_EQ(p.factors.size(), 7U);
   const PyramidPlan plan =
       plan_pyramid(p, Dtype::u16, shape, {.threads = 4, .chunks = {{64, 64, 64}}, .source_chunk = {64, 64, 64}});

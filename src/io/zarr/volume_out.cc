@@ -3,6 +3,7 @@
 #include "byte_order.h"
 #include "io/chunk_writer.h"
 #include "io/zarr/json.h"
+#include "io/zarr/sharded_out.h"
 #include "io/zarr/store.h"
 #include "io/zarr/volume.h"
 #include "io/zarr/volume_in.h"
@@ -43,6 +44,11 @@ Metadata metadata_of(const VolumeSpec& spec) {
   }
   m.fill = Bytes(static_cast<std::size_t>(size_bytes(m.dtype)));
   m.codecs = codecs_of(spec);
+  if (!spec.shard.empty()) {
+    m.sharding.emplace();
+    m.sharding->chunk = m.grid;
+    m.grid = spec.shard;
+  }
   if (const auto* const like = dynamic_cast<const ZarrIn*>(spec.like)) {
     m.attributes = like->metadata().attributes;
     if (like->metadata().shape.size() == m.shape.size()) m.dimension_names = like->metadata().dimension_names;
@@ -90,14 +96,16 @@ class ZarrOut : public VolumeOut {
 void create_zarr_volume(const std::string& place, const std::string& path, const VolumeSpec& spec) {
   const std::string text = zarr::to_zarr_json(zarr::metadata_of(spec), spec.problem);
   zarr::write_file(place + "/zarr.json", std::as_bytes(std::span(text)), path);
-  ChunkWriter::create(place, path);
+  if (spec.shard.empty()) ChunkWriter::create(place, path);
 }
 
 std::unique_ptr<VolumeOut> open_zarr_output(const std::string& place, const std::string& path, const VolumeSpec& spec) {
+  if (!spec.shard.empty()) return std::make_unique<zarr::ShardedOut>(place, path, zarr::metadata_of(spec));
   return std::make_unique<zarr::ZarrOut>(place, path, spec);
 }
 
 void complete_zarr_volume(const std::string& place, const std::string& path, const VolumeSpec& spec) {
+  if (!spec.shard.empty()) return;  // its chunks come whole
   const zarr::ZarrOut out(place, path, spec);
   out.complete();
 }

@@ -1,0 +1,224 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "cli/json.h"
+#include "cli/options.h"
+#include "cli/progress.h"
+#include "cli/pyramid_samples.h"
+#include "io/ome/multiscales.h"
+#include "io/zarr/volume.h"
+#include "quoted.h"
+
+namespace oriel::cli {
+namespace {
+
+// What was found of a level.
+struct Finding {
+  std::string path;
+  Dtype dtype = Dtype::f32;
+  Extents shape, factor;
+  std::string method;                // that fits all samples, and of which level; empty: none
+  index_t fitting = 0, samples = 0;  // of the method that fits most
+  std::vector<std::string> faults;
+};
+
+struct Source {
+  std::unique_ptr<io::VolumeIn> array;
+  io::ome::Level level;
+};
+
+class LevelChecker {
+ public:
+  LevelChecker(const PyramidCommand& c, Progress& progress) : c_(c), progress_(progress) {
+    const auto image = io::ome::read_multiscales(c.in);
+    if (!image) {
+      throw Error(
+          fmt::format("{}: not an OME-Zarr image; allowed: a folder whose metadata have multiscales, 0.4 or 0.5",
+                      detail::printable(c.in)));
+    }
+    image_ = *image;
+    for (const io::ome::Level& level : image_.levels) {
+      sources_.push_back({io::open_zarr_volume(c.in + "/" + level.path, std::nullopt), level});
+      if (sources_.back().array->shape.size() != static_cast<int>(image_.axes.size())) {
+        throw Error(fmt::format("{}/{}: {} axes, but the image has {}", detail::printable(c.in),
+                                detail::printable(level.path), sources_.back().array->shape.size(),
+                                image_.axes.size()));
+      }
+    }
+  }
+
+  std::vector<Finding> check() {
+    std::vector<Finding> findings;
+    for (std::size_t l = 0; l < sources_.size(); ++l) {
+      progress_.set(fmt::format("level {} of {}", l, sources_.size() - 1));
+      findings.push_back(check_level(l));
+    }
+    return findings;
+  }
+  const io::ome::Multiscales& image() const { return image_; }
+
+ private:
+  Finding check_level(std::size_t l) {
+    const Source& here = sources_[l];
+    Finding f{.path = here.level.path,
+              .dtype = here.array->dtype,
+              .shape = here.array->shape,
+              .factor = {},
+              .method = {},
+              .faults = {}};
+    f.factor = Extents::filled(f.shape.size(), 1);
+    if (l == 0) return f;
+    bool known = true;
+    for (int d = 0; d < f.shape.size(); ++d) known = find_factor(l, d, f) && known;
+    if (here.array->dtype != sources_[0].array->dtype) {
+      f.faults.push_back(
+          fmt::format("dtype: {}, but level 0 is of {}", name(here.array->dtype), name(sources_[0].array->dtype)));
+    }
+    if (!known) return f;
+    find_method(l, f);
+    check_translation(l, f);
+    return f;
+  }
+
+  std::string axis_name(int d) const { return detail::printable(image_.axes[static_cast<std::size_t>(d)].name); }
+
+  // The factor along an axis, by the scale or else by the shape; false: no factor makes such a level.
+  bool find_factor(std::size_t l, int d, Finding& f) const {
+    const auto axis = static_cast<std::size_t>(d);
+    const index_t n = sources_[0].array->shape[d], have = f.shape[d];
+    const double ratio = sources_[l].level.scale[axis] / sources_[0].level.scale[axis];
+    const auto makes = [&](index_t factor) {
+      return factor >= 1 && (ceil_div(n, factor) == have || n / factor == have);
+    };
+    const double whole = std::nearbyint(ratio);
+    const bool is_whole = std::fabs(ratio - whole) <= 1e-9 * ratio && whole >= 1 && whole < 1e15;
+    index_t factor = is_whole ? static_cast<index_t>(whole) : 0;
+    if (!makes(factor)) {
+      const double by_shape = static_cast<double>(n) / static_cast<double>(std::max<index_t>(have, 1));
+      factor = static_cast<index_t>(std::nearbyint(by_shape));
+      for (const index_t other : {factor - 1, factor + 1}) {
+        if (!makes(factor) && makes(other)) factor = other;
+      }
+      if (!makes(factor)) {
+        f.faults.push_back(fmt::format("shape: {} along {}: no factor makes that of {}", have, axis_name(d), n));
+        return false;
+      }
+      f.faults.push_back(fmt::format("scale: {} along {}; it should be {}, {} times that of level 0",
+                                     sources_[l].level.scale[axis], axis_name(d),
+                                     sources_[0].level.scale[axis] * static_cast<double>(factor), factor));
+    }
+    f.factor[d] = factor;
+    if (const index_t rest = n - have * factor; rest > 0) {
+      f.faults.push_back(fmt::format("shape: {} along {}; it should be {}: the last {} of {} elements {} in no window",
+                                     have, axis_name(d), ceil_div(n, factor), rest, n, rest == 1 ? "is" : "are"));
+    }
+    return true;
+  }
+
+  // The first method that fits all samples, of level 0 or else of the level before.
+  void find_method(std::size_t l, Finding& f) {
+    struct Candidate {
+      std::string text;
+      index_t fitting, seen;
+    };
+    std::optional<Candidate> best;
+    const auto consider = [&](io::VolumeIn& below, const Extents& factor, const std::string& of) {
+      const MethodVotes votes = sample_methods(below, *sources_[l].array, factor, c_.sample);
+      for (std::size_t m = 0; m < kLevelMethods.size(); ++m) {
+        const double share = static_cast<double>(votes.fitting[m]) / static_cast<double>(votes.seen);
+        if (!best || share > static_cast<double>(best->fitting) / static_cast<double>(best->seen)) {
+          best = Candidate{std::string(kLevelMethods[m]) + " of " + of, votes.fitting[m], votes.seen};
+        }
+      }
+    };
+    consider(*sources_[0].array, f.factor, "level 0");
+    if (l > 1 && best->fitting < best->seen) {
+      Extents step;
+      for (int d = 0; d < f.factor.size(); ++d) {
+        const index_t n = sources_[l - 1].array->shape[d];
+        step.push_back(std::max<index_t>(
+            1, static_cast<index_t>(std::nearbyint(static_cast<double>(n) / static_cast<double>(f.shape[d])))));
+        if (ceil_div(n, step[d]) != f.shape[d] && n / step[d] != f.shape[d]) return set_method(*best, f);
+      }
+      consider(*sources_[l - 1].array, step, "the level before");
+    }
+    set_method(*best, f);
+  }
+
+  template <class Candidate>
+  static void set_method(const Candidate& best, Finding& f) {
+    f.fitting = best.fitting;
+    f.samples = best.seen;
+    if (best.fitting == best.seen) {
+      f.method = best.text;
+    } else {
+      f.faults.push_back(fmt::format("values: no method fits; the nearest, {}, fits {} of {} elements", best.text,
+                                     best.fitting, best.seen));
+    }
+  }
+
+  void check_translation(std::size_t l, Finding& f) const {
+    const bool first = f.method.starts_with("first");
+    for (int d = 0; d < f.factor.size(); ++d) {
+      const auto axis = static_cast<std::size_t>(d);
+      const double scale = sources_[0].level.scale[axis];
+      const double shift = first ? 0 : scale * static_cast<double>(f.factor[d] - 1) / 2;
+      const double should = sources_[0].level.translation[axis] + shift, is = sources_[l].level.translation[axis];
+      if (std::fabs(is - should) <= 1e-6 * scale) continue;
+      f.faults.push_back(fmt::format("translation: {} along {}; it should be {}", is, axis_name(d), should));
+    }
+  }
+
+  const PyramidCommand& c_;
+  Progress& progress_;
+  io::ome::Multiscales image_;
+  std::vector<Source> sources_;
+};
+
+Json to_json(const PyramidCommand& c, const io::ome::Multiscales& image, const std::vector<Finding>& findings,
+             bool good) {
+  Json levels = Json::array();
+  for (const Finding& f : findings) {
+    Json level{{"path", f.path}, {"dtype", name(f.dtype)}, {"shape", json_of(f.shape)}, {"factor", json_of(f.factor)}};
+    if (f.samples > 0) {
+      level["method"] = f.method.empty() ? Json(nullptr) : Json(f.method);
+      level["fitting"] = f.fitting;
+      level["samples"] = f.samples;
+    }
+    level["faults"] = f.faults;
+    levels.push_back(std::move(level));
+  }
+  return {{"image", c.in}, {"version", image.version}, {"good", good}, {"levels", levels}};
+}
+
+}  // namespace
+
+int check_pyramid(const PyramidCommand& c) {
+  Progress progress("oriel pyramid", c.progress);
+  LevelChecker checker(c, progress);
+  const std::vector<Finding> findings = checker.check();
+  const bool good = std::all_of(findings.begin(), findings.end(), [](const Finding& f) { return f.faults.empty(); });
+  if (c.json) {
+    progress.say(json_text(to_json(c, checker.image(), findings, good)));
+  } else if (!c.quiet) {
+    std::string text = fmt::format("{}: OME-Zarr {}, {} levels above level 0\n", detail::printable(c.in),
+                                   checker.image().version, findings.size() - 1);
+    for (std::size_t l = 0; l < findings.size(); ++l) {
+      const Finding& f = findings[l];
+      text += fmt::format("level {}: {} {}", l, name(f.dtype), to_string(f.shape));
+      if (l > 0) text += fmt::format(", factor {}", to_string(f.factor));
+      if (!f.method.empty()) text += fmt::format(", {} ({} elements)", f.method, f.samples);
+      text += f.faults.empty() ? (l > 0 ? ": good\n" : "\n") : "\n";
+      for (const std::string& fault : f.faults) text += "  " + fault + "\n";
+    }
+    progress.say(text);
+  }
+  return good ? kExitDone : kExitFailure;
+}
+
+}  // namespace oriel::cli
