@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "oriel/problem.h"
@@ -76,6 +77,22 @@ class PyramidSink {
   virtual void write(int level, const Extents& begin, const ConstTensor& chunk) = 0;
   /// A chunk that holds one value only, because it is made of what the source said is uniform. The default writes it.
   virtual void write_uniform(int level, const Extents& begin, const Extents& shape, const void* element, Dtype dtype);
+  /// A box of a chunk that several ranks make together (PyramidOptions::ranks); none has all of it. The default throws.
+  virtual void write_part(int level, const Extents& begin, const ConstTensor& box);
+};
+
+/// Processes that make one pyramid together: all call build_pyramid with the same arguments, and each reads a part of
+/// level 0 that no other reads.
+class PyramidRanks {
+ public:
+  virtual ~PyramidRanks() = default;
+  virtual int rank() const = 0;
+  virtual int size() const = 0;
+  /// Called once by every rank: if one says that it failed (a text that is not empty), throws on all.
+  virtual void agree(const std::string& failure) = 0;
+  /// Called by every rank, if levels are larger steps than a process reads at once: rank 0 gets the bitwise or of what
+  /// all have.
+  virtual void unite(void* bytes, index_t count) = 0;
 };
 
 struct PyramidOptions {
@@ -84,7 +101,8 @@ struct PyramidOptions {
   std::vector<Extents> chunks{};  ///< of each level that the sink gets, or one for all; empty: 64 along the last three
                                   ///< axes, 1 along others
   Extents source_chunk{};         ///< of level 0: boxes that are read hold whole ones if that needs little memory
-  index_t memory = 0;             ///< largest number of bytes of buffers; 0: no bound
+  index_t memory = 0;             ///< largest number of bytes of buffers, of each rank; 0: no bound
+  PyramidRanks* ranks = nullptr;  ///< null: this process makes all
 };
 
 /// How a pyramid will be made.
@@ -102,7 +120,7 @@ struct PyramidPlan {
 ORIEL_API PyramidPlan plan_pyramid(const Pyramid& pyramid, Dtype dtype, const Extents& shape,
                                    const PyramidOptions& options = {});
 
-/// What happened.
+/// What happened, in this process.
 struct PyramidReport {
   index_t tiles_read = 0, tiles_uniform = 0;
   index_t chunks_written = 0, chunks_uniform = 0;

@@ -49,10 +49,13 @@ class Builder {
       : pyramid_(pyramid),
         tiling_(pyramid_, dtype, shape, options),
         maker_(pyramid_, tiling_),
-        board_(tiling_.plan(), sink),
+        ranks_(options.ranks != nullptr && options.ranks->size() > 1 ? options.ranks : nullptr),
+        run_(tiling_.run(ranks_ != nullptr ? ranks_->rank() : 0, ranks_ != nullptr ? ranks_->size() : 1)),
+        board_(tiling_.plan(), sink, ranks_ != nullptr),
         source_(source),
         threads_(options.threads),
-        skips_(keeps_uniform(pyramid.pool, dtype)) {
+        skips_(keeps_uniform(pyramid.pool, dtype)),
+        next_(run_.begin) {
     const bool continues = tiling_.top() + 1 < static_cast<int>(tiling_.levels().size());
     if (continues) prepare_rest();
   }
@@ -68,8 +71,9 @@ class Builder {
       parallel_loop(0, threads, 1, [&](index_t begin, index_t end) {
         for (index_t i = begin; i < end; ++i) work(1);
       });
+    if (ranks_ != nullptr) share();
     if (fault_) std::rethrow_exception(fault_);
-    make_rest();
+    if (ranks_ == nullptr || ranks_->rank() == 0) make_rest();
     if (board_.left() != 0) throw Error(fmt::format("pyramid: {} chunks have not become whole", board_.left()));
     return {.tiles_read = read_,
             .tiles_uniform = uniform_,
@@ -84,7 +88,7 @@ class Builder {
       Scratch scratch;
       while (!stop_) {
         const index_t place = next_++;
-        if (place >= tiling_.places()) break;
+        if (place >= run_.end) break;
         if (const auto tile = tiling_.tile(place)) make(*tile, scratch, threads);
       }
       scratch_bytes_ += scratch.bytes();
@@ -122,8 +126,31 @@ class Builder {
     }
     if (done_ != nullptr) {
       const std::lock_guard lock(mutex_);
-      done_(context_, ++made_, tiling_.plan().tiles);
+      done_(context_, ++made_, run_.tiles);
     }
+  }
+
+  static std::string text_of(const std::exception_ptr& fault) {
+    try {
+      std::rethrow_exception(fault);
+    } catch (const std::exception& e) {
+      return e.what();
+    } catch (...) {
+      return "an unknown exception";
+    }
+  }
+
+  // What other ranks have the rest of.
+  void share() {
+    if (!fault_) {
+      try {
+        board_.give_parts();
+      } catch (...) {
+        fault_ = std::current_exception();
+      }
+    }
+    ranks_->agree(fault_ ? text_of(fault_) : "");
+    for_each_rest([&](void* bytes, index_t count) { ranks_->unite(bytes, count); });
   }
 
   // Levels above those of tiles are made of what all tiles have left.
@@ -131,6 +158,15 @@ class Builder {
     const Extents& shape = tiling_.levels()[static_cast<std::size_t>(tiling_.top())].shape;
     rest_.value = rest_scratch_.tensor(maker_.value_dtype(tiling_.top()), shape);
     if (maker_.has_counts()) rest_.counts = rest_scratch_.tensor(Dtype::i64, shape);
+    if (ranks_ == nullptr) return;  // every element will be set
+    for_each_rest([](void* bytes, index_t count) { std::memset(bytes, 0, static_cast<std::size_t>(count)); });
+  }
+
+  template <class Use>
+  void for_each_rest(const Use& use) const {
+    for (const ConstTensor& t : {rest_.value, rest_.counts}) {
+      if (t.data != nullptr) use(const_cast<void*>(t.data), element_count(t.shape) * size_bytes(t.dtype));
+    }
   }
 
   void keep(const Carry& carry, const LevelBox& box) {
@@ -164,6 +200,8 @@ class Builder {
   const Pyramid pyramid_;
   const Tiling tiling_;
   const LevelMaker maker_;
+  PyramidRanks* const ranks_;  // null: this process is alone
+  const Tiling::Run run_;
   ChunkBoard board_;
   PyramidSource& source_;
   const int threads_;  // 0: all
@@ -172,7 +210,7 @@ class Builder {
   void* context_ = nullptr;
   Scratch rest_scratch_;
   Carry rest_;
-  std::atomic<index_t> next_{0}, read_{0}, uniform_{0}, scratch_bytes_{0};
+  std::atomic<index_t> next_, read_{0}, uniform_{0}, scratch_bytes_{0};
   std::atomic<bool> stop_{false};
   std::mutex mutex_;
   index_t made_ = 0;

@@ -16,6 +16,10 @@ void PyramidSink::write_uniform(int level, const Extents& begin, const Extents& 
   write(level, begin, chunk);
 }
 
+void PyramidSink::write_part(int, const Extents&, const ConstTensor&) {
+  throw Error("pyramid: this sink takes whole chunks, but several ranks share some; allowed: one that has write_part");
+}
+
 namespace detail {
 namespace {
 
@@ -123,6 +127,7 @@ void ChunkBoard::add(int level, const Part& part, const ConstTensor* values, con
     const auto [found, is_new] = chunks.try_emplace(part.key);
     chunk = &found->second;
     if (is_new) chunk->left = element_count(part.chunk_shape);
+    if (shared_) chunk->parts.push_back({part.in_chunk, part.shape});
     if (element != nullptr && chunk->data.empty() &&
         (chunk->element.empty() || std::memcmp(chunk->element.data(), element, size) == 0)) {
       const auto* const first = static_cast<const std::byte*>(element);
@@ -159,6 +164,40 @@ void ChunkBoard::give(int level, const Part& part, Open chunk) {
   const std::lock_guard lock(mutex_);
   hold(-static_cast<index_t>(chunk.data.size()));
   ++(uniform ? uniform_ : written_);
+}
+
+ChunkBoard::Part ChunkBoard::whole_chunk(int level, index_t key) const {
+  const Extents& chunk = plan_.chunks[static_cast<std::size_t>(level)];
+  const Extents& whole = plan_.levels[static_cast<std::size_t>(level)].shape;
+  Part part;
+  part.key = key;
+  part.chunk_begin = part.chunk_shape = part.in_chunk = part.in_box = Extents::filled(chunk.size(), 0);
+  for (int d = chunk.size() - 1; d >= 0; --d) {
+    const index_t count = ceil_div(whole[d], chunk[d]);
+    part.chunk_begin[d] = key % count * chunk[d];
+    part.chunk_shape[d] = std::min(chunk[d], whole[d] - part.chunk_begin[d]);
+    key /= count;
+  }
+  part.shape = part.chunk_shape;
+  return part;
+}
+
+void ChunkBoard::give_parts() {
+  for (std::size_t l = 0; l < open_.size(); ++l) {
+    const int level = static_cast<int>(l);
+    for (auto& [key, chunk] : open_[l]) {
+      const Part whole = whole_chunk(level, key);
+      if (chunk.data.empty()) make_data(level, whole, chunk);
+      const Tensor all = chunk_tensor(level, whole, chunk);
+      for (const LevelBox& box : chunk.parts) {
+        Extents begin = box.begin;
+        for (int d = 0; d < begin.size(); ++d) begin[d] += whole.chunk_begin[d];
+        sink_.write_part(level, begin, view(all, box.begin, box.shape));
+      }
+      hold(-static_cast<index_t>(chunk.data.size()));
+    }
+    open_[l].clear();
+  }
 }
 
 index_t ChunkBoard::left() const {

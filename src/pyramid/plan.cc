@@ -77,6 +77,33 @@ index_t ZOrder::number(const Extents& place) const {
   return number;
 }
 
+// The numbers below fall into blocks, one for each bit of `number` that is set: those that have its bits above that
+// one, 0 there, and anything below. The places of a block are a box.
+index_t ZOrder::places_before(index_t number) const {
+  std::vector<int> axis_of, shift_of;  // of each bit, the lowest first
+  for (int bit = 0; static_cast<int>(axis_of.size()) < bits_in_all_; ++bit) {
+    for (int d = grid_.size() - 1; d >= 0; --d) {
+      if (bit >= bits_[d]) continue;
+      axis_of.push_back(d);
+      shift_of.push_back(bit);
+    }
+  }
+  if (number >> bits_in_all_ != 0) return element_count(grid_);
+  Extents begin = Extents::filled(grid_.size(), 0), extent = Extents::filled(grid_.size(), 1);
+  for (int d = 0; d < grid_.size(); ++d) extent[d] = index_t{1} << bits_[d];
+  index_t count = 0;
+  for (int b = bits_in_all_ - 1; b >= 0; --b) {
+    const int d = axis_of[static_cast<std::size_t>(b)];
+    extent[d] /= 2;
+    if (((number >> b) & 1) == 0) continue;
+    index_t places = 1;
+    for (int e = 0; e < grid_.size(); ++e) places *= std::clamp<index_t>(grid_[e] - begin[e], 0, extent[e]);
+    count += places;
+    begin[d] += index_t{1} << shift_of[static_cast<std::size_t>(b)];
+  }
+  return count;
+}
+
 Tiling::Tiling(const Pyramid& pyramid, Dtype dtype, const Extents& shape, const PyramidOptions& options) {
   plan_.levels = pyramid_levels(pyramid, dtype, shape);
   const int rank = shape.size();
@@ -200,6 +227,24 @@ void Tiling::lay_out() {
   plan_.threads = static_cast<int>(std::min<index_t>(plan_.threads, plan_.tiles));
 }
 
+Tiling::Run Tiling::run(int rank, int ranks) const {
+  // The first place that has so many tiles before it.
+  const auto place_after = [&](index_t tiles) {
+    index_t least = 0, most = places();
+    while (least < most) {
+      const index_t middle = least + (most - least) / 2;
+      if (order_.places_before(middle) < tiles)
+        least = middle + 1;
+      else
+        most = middle;
+    }
+    return least;
+  };
+  const auto share = [&](index_t r) { return plan_.tiles / ranks * r + plan_.tiles % ranks * r / ranks; };
+  const index_t begin = share(rank), end = share(rank + 1);
+  return {.begin = place_after(begin), .end = place_after(end), .tiles = end - begin};
+}
+
 LevelBox Tiling::box(const Extents& tile, int level) const {
   LevelBox box;
   const PyramidLevel& here = levels()[static_cast<std::size_t>(level)];
@@ -282,6 +327,8 @@ index_t Tiling::open_bytes(int level) const {
 void Tiling::set_memory(const PyramidOptions& options) {
   index_t open = 0;
   for (int l = first_; l <= top_; ++l) open += open_bytes(l);
+  // What a rank has of chunks that began with another stays until its end, beside those that become whole.
+  if (options.ranks != nullptr && options.ranks->size() > 1) open *= 2;
   const int last = static_cast<int>(levels().size()) - 1;
   if (top_ < last) open += element_count(levels()[static_cast<std::size_t>(top_)].shape) * 2 * carry_bytes_;
   const auto total = [&] { return open + plan_.threads * tile_bytes(); };
