@@ -40,6 +40,7 @@ struct PoolCommand {
 /// `oriel pyramid`: makes the levels of resolution of a volume, or checks those of an image.
 struct PyramidCommand {
   std::string in, out;
+  std::string version = "0.5";  // of OME-Zarr
   Pool pool;
   bool labels = false;                                                         // elements are numbers of segments
   std::string factor, chunk, shard, axes, spacing, translation, unit, origin;  // as typed; empty: not given
@@ -52,6 +53,7 @@ struct PyramidCommand {
   std::optional<Dtype> dtype;            // what the input must hold
   int threads = 0;
   index_t memory = 0;  // bytes that the process may hold; 0: 1 GiB
+  double deadline = kDefaultDeadline;  // seconds that ranks wait for each other
   bool progress = false;
   bool json = false;
   bool quiet = false;

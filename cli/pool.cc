@@ -82,7 +82,7 @@ Problem make_pool_problem(const PoolCommand& command, const io::Array& x) {
 }  // namespace
 
 int run_pool(const PoolCommand& c) {
-  Team alone;
+  Team alone("oriel pool");
   if (goes_in_blocks(c, alone)) return run_pool_in_blocks(c, alone, io::read_array);
   check_codec(c);
   const std::string ending = ending_of(c.out, c.format);

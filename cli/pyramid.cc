@@ -3,22 +3,19 @@
 #include <algorithm>
 #include <filesystem>
 #include <memory>
-#include <mutex>
-#include <nlohmann/json.hpp>
-#include <vector>
 
 #include "cli/held_memory.h"
-#include "cli/json.h"
 #include "cli/options.h"
 #include "cli/progress.h"
 #include "cli/pyramid_options.h"
+#include "cli/pyramid_ranks.h"
+#include "cli/pyramid_report.h"
+#include "cli/pyramid_source.h"
 #include "cli/quantities.h"
 #include "cli/stopwatch.h"
-#include "io/hdf5.h"
-#include "io/output_folder.h"
-#include "io/volume_formats.h"
+#include "io/levels.h"
+#include "io/unfinished.h"
 #include "io/zarr/store.h"
-#include "io/zarr/volume.h"
 #include "oriel/pool.h"
 #include "quoted.h"
 
@@ -27,127 +24,21 @@ namespace {
 
 constexpr index_t kDefaultMemory = index_t{1} << 30;
 
-std::unique_ptr<io::VolumeIn> open_input(const PyramidCommand& c) {
-  std::string path = c.in;
-  if (const auto image = io::ome::read_multiscales(path)) path += "/" + image->levels[0].path;  // level 0 of a group
-  if (const auto hdf5 = io::split_hdf5_path(path)) return io::open_hdf5_volume(*hdf5, c.dtype);
-  if (const io::VolumeFormat* const format = io::volume_format_of(path)) return format->open(path, c.dtype);
-  throw UsageError("oriel pyramid", fmt::format("IN: {} cannot be read in parts; allowed: {}", detail::quoted(c.in),
-                                                io::volume_endings()));
-}
-
-// A file that is read by several threads: each has it open for itself, but one whose library or whose compression goes
-// through it in order is shared.
-class InputFile : public PyramidSource {
- public:
-  InputFile(const PyramidCommand& c, const PyramidInput& input, std::unique_ptr<io::VolumeIn> first)
-      : command_(c), turned_(input.turned), is_shared_(shares(c.in)) {
-    free_.push_back(std::move(first));
-  }
-
-  void read(const Extents& begin, const Tensor& to) override {
-    use([&](io::VolumeIn& in) {
-      if (turned_)
-        in.read(turn(begin), Tensor(to.data, to.dtype, turn(to.shape), turn(to.pitch)));
-      else
-        in.read(begin, to);
-    });
-  }
-  bool is_uniform(const Extents& begin, const Extents& shape, void* element) override {
-    bool uniform = false;
-    use([&](io::VolumeIn& in) {
-      uniform = turned_ ? in.is_uniform(turn(begin), turn(shape), element) : in.is_uniform(begin, shape, element);
-    });
-    return uniform;
-  }
-
- private:
-  static bool shares(const std::string& path) { return io::split_hdf5_path(path) || path.ends_with(".gz"); }
-
-  static Extents turn(const Extents& extents) {
-    Extents turned;
-    for (int d = extents.size() - 1; d >= 0; --d) turned.push_back(extents[d]);
-    return turned;
-  }
-
-  template <class Use>
-  void use(const Use& use_it) {
-    if (is_shared_) {
-      const std::lock_guard lock(mutex_);
-      return use_it(*free_.front());
-    }
-    std::unique_ptr<io::VolumeIn> in;
-    {
-      const std::lock_guard lock(mutex_);
-      if (!free_.empty()) {
-        in = std::move(free_.back());
-        free_.pop_back();
-      }
-    }
-    if (!in) in = open_input(command_);
-    use_it(*in);
-    const std::lock_guard lock(mutex_);
-    free_.push_back(std::move(in));
-  }
-
-  const PyramidCommand& command_;
-  const bool turned_, is_shared_;
-  std::mutex mutex_;
-  std::vector<std::unique_ptr<io::VolumeIn>> free_;
-};
-
-// The arrays of a group.
-class OutputGroup : public PyramidSink {
- public:
-  OutputGroup(const std::string& place, const std::string& path) : place_(place), path_(path) {}
-
-  void add(const io::VolumeSpec& spec) {
-    const std::string array = place_ + "/" + std::to_string(specs_.size());
-    io::zarr::make_folder(array, path_);
-    io::create_zarr_volume(array, path_, spec);
-    specs_.push_back(spec);
-    specs_.back().like = nullptr;
-    arrays_.push_back(io::open_zarr_output(array, path_, spec));
-  }
-  // Whole chunks only: each is a file, or a part of a shard.
-  void write(int level, const Extents& begin, const ConstTensor& chunk) override {
-    arrays_[static_cast<std::size_t>(level)]->write(begin, chunk);
-  }
-  void write_uniform(int level, const Extents& begin, const Extents& shape, const void* element, Dtype dtype) override {
-    const auto* const bytes = static_cast<const std::byte*>(element);
-    if (std::all_of(bytes, bytes + size_bytes(dtype), [](std::byte b) { return b == std::byte{0}; }))
-      arrays_[static_cast<std::size_t>(level)]->leave_out(begin, shape);
-    else
-      PyramidSink::write_uniform(level, begin, shape, element, dtype);
-  }
-  void complete() {
-    for (std::size_t l = 0; l < arrays_.size(); ++l) {
-      arrays_[l]->close();
-      io::complete_zarr_volume(place_ + "/" + std::to_string(l), path_, specs_[l]);
-    }
-  }
-
- private:
-  std::string place_, path_;
-  std::vector<io::VolumeSpec> specs_;
-  std::vector<std::unique_ptr<io::VolumeOut>> arrays_;
-};
-
-bool is_image(const std::string& path) { return io::ome::read_multiscales(path).has_value(); }
-
-void check_output(const PyramidCommand& c) {
+const io::LevelsFormat& output_format(const PyramidCommand& c) {
   namespace fs = std::filesystem;
-  const std::string name = io::zarr::without_slashes(c.out);
-  if (!name.ends_with(".zarr")) {
-    throw UsageError("oriel pyramid",
-                     fmt::format("OUT: {}; allowed: a name that ends in .zarr", detail::quoted(c.out)));
+  const io::LevelsFormat* const format = io::levels_format_of(c.out);
+  if (format == nullptr) {
+    throw UsageError("oriel pyramid", fmt::format("OUT: {}; allowed: a name that ends in {}", detail::quoted(c.out),
+                                                  io::levels_endings()));
   }
   std::error_code none;
-  const fs::path out = fs::weakly_canonical(name, none), in = fs::weakly_canonical(c.in, none);
+  const fs::path out = fs::weakly_canonical(io::zarr::without_slashes(c.out), none),
+                 in = fs::weakly_canonical(c.in, none);
   if (std::mismatch(out.begin(), out.end(), in.begin(), in.end()).first == out.end()) {
     throw UsageError("oriel pyramid", fmt::format("OUT: {} holds IN, {}; allowed: a folder without it",
                                                   detail::quoted(c.out), detail::quoted(c.in)));
   }
+  return *format;
 }
 
 std::string method_name(const PyramidCommand& c) {
@@ -156,7 +47,7 @@ std::string method_name(const PyramidCommand& c) {
 
 io::ome::Multiscales describe(const PyramidCommand& c, const Pyramid& pyramid, const PyramidInput& input,
                               const PyramidPlan& plan) {
-  io::ome::Multiscales image{.version = "0.5",
+  io::ome::Multiscales image{.version = c.version,
                              .name = std::filesystem::path(io::zarr::without_slashes(c.out)).stem().string(),
                              .method = method_name(c),
                              .description = {},
@@ -173,49 +64,6 @@ io::ome::Multiscales describe(const PyramidCommand& c, const Pyramid& pyramid, c
   return image;
 }
 
-struct Report {
-  const PyramidCommand& command;
-  const PyramidPlan& plan;
-  const io::ome::Multiscales& image;
-  const PyramidReport& made;
-  double build = 0, all = 0;
-};
-
-void say(Progress& progress, const Report& r) {
-  const PyramidCommand& c = r.command;
-  if (c.json) {
-    Json levels = Json::array();
-    for (std::size_t l = 0; l < r.plan.levels.size(); ++l) {
-      levels.push_back({{"path", r.image.levels[l].path},
-                        {"dtype", name(r.plan.levels[l].dtype)},
-                        {"shape", json_of(r.plan.levels[l].shape)},
-                        {"chunk", json_of(r.plan.chunks[l])},
-                        {"scale", r.image.levels[l].scale},
-                        {"translation", r.image.levels[l].translation}});
-    }
-    return progress.say(json_text({{"in", c.in},
-                                   {"out", c.out},
-                                   {"method", r.image.method},
-                                   {"levels", levels},
-                                   {"tile", json_of(r.plan.tile)},
-                                   {"tiles", r.plan.tiles},
-                                   {"tiles_read", r.made.tiles_read},
-                                   {"tiles_uniform", r.made.tiles_uniform},
-                                   {"chunks_written", r.made.chunks_written},
-                                   {"chunks_uniform", r.made.chunks_uniform},
-                                   {"buffers", r.made.peak_memory},
-                                   {"peak_memory", peak_bytes()},
-                                   {"threads", r.plan.threads},
-                                   {"seconds", {{"levels", json_of(r.build)}, {"all", json_of(r.all)}}}}));
-  }
-  if (c.quiet) return;
-  const PyramidLevel &base = r.plan.levels.front(), &last = r.plan.levels.back();
-  progress.say(fmt::format("{}: {} {} -> {}: {} level{} by {}, the coarsest {} ({})\n", detail::printable(c.in),
-                           name(base.dtype), to_string(base.shape), detail::printable(c.out), r.plan.levels.size() - 1,
-                           r.plan.levels.size() == 2 ? "" : "s", r.image.method, to_string(last.shape),
-                           spent("made", r.build, r.all)));
-}
-
 // What `build_pyramid` says of its progress, with the time that is left.
 struct Watcher {
   Progress& progress;
@@ -229,66 +77,166 @@ struct Watcher {
   }
 };
 
+// The team as the library knows it.
+class Ranks : public PyramidRanks {
+ public:
+  explicit Ranks(Team& team) : team_(team) {}
+  int rank() const override { return team_.rank(); }
+  int size() const override { return team_.size(); }
+  void agree(const std::string& failure) override { team_.agree(failure); }
+  void unite(void* bytes, index_t count) override { team_.unite(bytes, count); }
+
+ private:
+  Team& team_;
+};
+
+// Everything that one call needs while it runs.
+class Run {
+ public:
+  Run(const PyramidCommand& c, Team& team) : c_(c), team_(team), ranks_(team) {}
+
+  void prepare() {
+    together(team_, [&] {
+      format_ = &output_format(c_);
+      in_ = open_pyramid_input(c_);
+      input_ = describe_input(c_, *in_);
+      pyramid_ = make_pyramid(c_, input_);
+      pyramid_shard(c_, input_);  // before anything is made
+    });
+    const index_t held = team_.greatest(resident_bytes() + reserve_bytes(true, chunk_bytes()));
+    const index_t threads = c_.threads > 0 ? c_.threads : std::max(default_threads() / team_.local_size(), 1);
+    together(team_, [&] {
+      set_options(held, static_cast<int>(threads));
+      plan_ = plan_pyramid(pyramid_, input_.dtype, input_.shape, options_);
+    });
+    spec_.image = describe(c_, pyramid_, input_, plan_);
+    for (std::size_t l = 0; l < plan_.levels.size(); ++l) spec_.levels.push_back(level_spec(l));
+  }
+
+  // Rank 0 makes the files, then all open them.
+  void open() {
+    together(team_, [&] {
+      if (team_.rank() != 0) return;
+      file_ = format_->make_output(c_.out);
+      format_->create(file_->place(), c_.out, spec_);
+    });
+    const std::string place = team_.from_first(file_ ? file_->place() : "");
+    if (team_.rank() != 0) watched_ = std::make_unique<io::WatchedFile>(place);
+    together(team_, [&] { levels_ = format_->open(place, c_.out, spec_); });
+    for (io::VolumeSpec& level : spec_.levels) level.like = nullptr;
+  }
+
+  void build(Progress& progress) {
+    Watcher watcher{progress};
+    Stopwatch watch;
+    team_.expect(element_count(input_.shape) * size_bytes(input_.dtype) / team_.size() * 2);
+    together(team_, [&] {
+      PyramidFile source(c_, input_, std::move(in_));
+      made_ = build_pyramid(pyramid_, input_.dtype, input_.shape, source, *levels_, options_, &Watcher::done, &watcher);
+    });
+    seconds_ = watch.in_all();
+  }
+
+  void finish(Progress& progress) {
+    progress.set("flushing it to the disk");
+    together(team_, [&] { levels_->close(); });
+    together(team_, [&] {
+      if (!file_) return;
+      format_->complete(file_->place(), c_.out, spec_);
+      file_->commit();
+    });
+  }
+
+  void report(Progress& progress) {
+    const PyramidReport all{.tiles_read = team_.sum(made_.tiles_read),
+                            .tiles_uniform = team_.sum(made_.tiles_uniform),
+                            .chunks_written = team_.sum(made_.chunks_written),
+                            .chunks_uniform = team_.sum(made_.chunks_uniform),
+                            .peak_memory = team_.greatest(made_.peak_memory)};
+    const index_t peak = team_.greatest(peak_bytes());
+    if (team_.rank() != 0) return;
+    say(progress, {.command = c_,
+                   .plan = plan_,
+                   .image = spec_.image,
+                   .made = all,
+                   .ranks = team_.size(),
+                   .peak = peak,
+                   .build = seconds_,
+                   .all = watch_.in_all()});
+  }
+
+ private:
+  index_t chunk_bytes() const { return in_->chunk.empty() ? 0 : element_count(in_->chunk) * size_bytes(in_->dtype); }
+
+  // The same for all ranks.
+  void set_options(index_t held, int threads) {
+    const Extents chunk = pyramid_chunk(c_, input_);
+    const index_t memory = c_.memory > 0 ? c_.memory : kDefaultMemory;
+    // Each thread decodes a chunk of IN and encodes one of a level: each is there as it is and compressed.
+    const index_t coded = 2 * (chunk_bytes() + element_count(chunk) * size_bytes(result_dtype(c_.pool, input_.dtype)));
+    while (threads > 1 && held + threads * coded > memory / 2) --threads;
+    options_ = {.threads = threads,
+                .with_base = true,
+                .chunks = {chunk},
+                .source_chunk = input_.chunk,
+                .memory = memory - held - threads * coded,
+                .ranks = team_.size() > 1 ? &ranks_ : nullptr};
+    if (options_.memory <= 0) {
+      throw Error(
+          fmt::format("--memory: {} is too little; allowed: more than {}, which the program and {} thread{} take",
+                      show_bytes(static_cast<double>(memory)),
+                      show_bytes(static_cast<double>(memory - options_.memory)), threads, threads == 1 ? "" : "s"));
+    }
+  }
+
+  io::VolumeSpec level_spec(std::size_t level) const {
+    io::VolumeSpec spec{.dtype = plan_.levels[level].dtype,
+                        .shape = plan_.levels[level].shape,
+                        .chunk = plan_.chunks[level],
+                        .problem = {},
+                        .like = level == 0 ? in_.get() : nullptr,
+                        .axes = {},
+                        .codec = c_.codec,
+                        .shard = pyramid_shard(c_, input_),
+                        .zarr_version = c_.version == "0.4" ? 2 : 3};
+    for (const io::ome::Axis& axis : input_.axes) spec.axes.push_back(axis.name);
+    return spec;
+  }
+
+  const PyramidCommand& c_;
+  Team& team_;
+  Ranks ranks_;
+  const io::LevelsFormat* format_ = nullptr;
+  std::unique_ptr<io::VolumeIn> in_;
+  PyramidInput input_;
+  Pyramid pyramid_;
+  PyramidOptions options_;
+  PyramidPlan plan_;
+  io::LevelsSpec spec_;
+  std::unique_ptr<io::Output> file_;  // of rank 0
+  std::unique_ptr<io::WatchedFile> watched_;
+  std::unique_ptr<io::LevelsOut> levels_;
+  PyramidReport made_;
+  double seconds_ = 0;
+  Stopwatch watch_;  // of the whole call
+};
+
 }  // namespace
 
 int run_pyramid(const PyramidCommand& c) {
-  if (c.check) return check_pyramid(c);
-  const Stopwatch watch;
-  Progress progress("oriel pyramid", c.progress);
-  check_output(c);
-  keep_memory_low();
-  std::unique_ptr<io::VolumeIn> in = open_input(c);
-  const PyramidInput input = describe_input(c, *in);
-  const Pyramid pyramid = make_pyramid(c, input);
-  const Extents chunk = pyramid_chunk(c, input);
-  pyramid_shard(c, input);  // before anything is made
-  const index_t chunk_bytes = in->chunk.empty() ? 0 : element_count(in->chunk) * size_bytes(in->dtype);
-  const index_t held = resident_bytes() + reserve_bytes(true, chunk_bytes);
-  const index_t memory = c.memory > 0 ? c.memory : kDefaultMemory;
-  PyramidOptions options{.threads = c.threads > 0 ? c.threads : default_threads(),
-                         .with_base = true,
-                         .chunks = {chunk},
-                         .source_chunk = input.chunk,
-                         .memory = {}};
-  // Each thread decodes a chunk of IN and encodes one of a level: each is there as it is and compressed.
-  const index_t coded = 2 * (chunk_bytes + element_count(chunk) * size_bytes(result_dtype(c.pool, input.dtype)));
-  while (options.threads > 1 && held + options.threads * coded > memory / 2) --options.threads;
-  options.memory = memory - held - options.threads * coded;
-  if (options.memory <= 0) {
-    throw Error(fmt::format("--memory: {} is too little; allowed: more than {}, which the program and {} thread{} take",
-                            show_bytes(static_cast<double>(memory)),
-                            show_bytes(static_cast<double>(memory - options.memory)), options.threads,
-                            options.threads == 1 ? "" : "s"));
-  }
-  const PyramidPlan plan = plan_pyramid(pyramid, input.dtype, input.shape, options);
-  const io::ome::Multiscales image = describe(c, pyramid, input, plan);
+  Team alone("oriel pyramid");
+  return c.check ? check_pyramid(c) : run_pyramid_by(c, alone);
+}
 
-  io::OutputFolder out(c.out, "an OME-Zarr image", &is_image);
-  OutputGroup group(out.place(), c.out);
-  std::vector<std::string> axes;
-  for (const io::ome::Axis& axis : input.axes) axes.push_back(axis.name);
-  for (std::size_t l = 0; l < plan.levels.size(); ++l) {
-    group.add({.dtype = plan.levels[l].dtype,
-               .shape = plan.levels[l].shape,
-               .chunk = plan.chunks[l],
-               .problem = {},
-               .like = l == 0 ? in.get() : nullptr,
-               .axes = axes,
-               .codec = c.codec,
-               .shard = pyramid_shard(c, input)});
-  }
-  InputFile source(c, input, std::move(in));
-  Watcher watcher{progress};
-  Stopwatch building;
-  const PyramidReport made =
-      build_pyramid(pyramid, input.dtype, input.shape, source, group, options, &Watcher::done, &watcher);
-  const double build = building.in_all();
-  progress.set("flushing it to the disk");
-  group.complete();
-  const std::string text = io::ome::to_group_json(image);
-  io::zarr::write_file(out.place() + "/zarr.json", std::as_bytes(std::span(text)), c.out);
-  out.commit();
-  say(progress, {.command = c, .plan = plan, .image = image, .made = made, .build = build, .all = watch.in_all()});
+int run_pyramid_by(const PyramidCommand& c, Team& team) {
+  Progress progress("oriel pyramid", c.progress && team.rank() == 0);
+  keep_memory_low();
+  Run run(c, team);
+  run.prepare();
+  run.open();
+  run.build(progress);
+  run.finish(progress);
+  run.report(progress);
   return kExitDone;
 }
 

@@ -18,7 +18,7 @@ constexpr const char* kExamples = R"(Examples:
   oriel pyramid --check image.zarr                                      what others made: which method, what is wrong
 
 Level 0 is copied, every other level is the pool of level 0, read once: nothing is rounded twice, edges are kept, and
-scale and translation say where the elements are. OUT is an OME-Zarr 0.5 image that appears whole or not at all.
+scale and translation say where the elements are. OUT is an OME-Zarr image that appears whole or not at all.
 )";
 
 constexpr int kMostLevels = 40;
@@ -86,6 +86,10 @@ void add_pyramid(CLI::App& app, PyramidTyped& t) {
   p.add_option("--shard", c.shard, "extents of shards, files of several chunks (default: none)")->type_name("N[xN...]");
   p.add_option("--codec", t.codec, "compression of chunks: none, gzip:N, zstd:N, blosc:NAME:N (default: zstd:1)")
       ->type_name("CODEC");
+  p.add_option("--ome", c.version, "version of OME-Zarr: 0.5 (Zarr 3), 0.4 (Zarr 2)")
+      ->type_name("VERSION")
+      ->check(CLI::IsMember({"0.4", "0.5"}))
+      ->capture_default_str();
   p.add_option("--dtype", t.dtype, "expected dtype of IN (required for bf16)")
       ->type_name("DTYPE")
       ->check(CLI::IsMember(dtype_names()));
@@ -93,6 +97,10 @@ void add_pyramid(CLI::App& app, PyramidTyped& t) {
       ->check(CLI::Range(1, 4096))
       ->type_name("N");
   p.add_option("--memory", t.memory, "memory of the process, e.g. 512MiB (default: 1GiB)")->type_name("BYTES");
+  p.add_option("--deadline", t.deadline,
+               "under mpirun: how long ranks wait for one that does not respond, beside what reading and writing takes "
+               "(default: 600 s)")
+      ->type_name("SECONDS");
   p.add_flag("--progress", c.progress, "show progress on standard error even if that is not a terminal");
   p.add_flag("--json", c.json, "print a report as JSON on standard output");
   p.add_flag("-q,--quiet", c.quiet, "print nothing but errors");
@@ -123,6 +131,9 @@ PyramidCommand finish_pyramid(PyramidTyped& t) {
   if (!t.codec.empty()) c.codec = io::parse_compression("--codec", t.codec);
   if (!t.dtype.empty()) c.dtype = parse_dtype(t.dtype);
   if (!t.memory.empty()) c.memory = parse_bytes("--memory", t.memory);
+  if (!t.deadline.empty()) c.deadline = parse_seconds("--deadline", t.deadline);
+  if (!(c.deadline > 0)) throw Error(fmt::format("--deadline: must be > 0 s, but is {}", detail::quoted(t.deadline)));
+  if (!c.shard.empty() && c.version == "0.4") throw Error("--shard: OME-Zarr 0.4 has none; allowed: --ome 0.5");
   return c;
 }
 

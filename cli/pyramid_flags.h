@@ -12,7 +12,7 @@ namespace oriel::cli {
 struct PyramidTyped {
   PyramidCommand command;
   StatisticOptions statistic;
-  std::string method, levels = "auto", edge = "partial", source, dtype, memory, codec, nan = "propagate";
+  std::string method, levels = "auto", edge = "partial", source, dtype, memory, deadline, codec, nan = "propagate";
 };
 
 void add_pyramid(CLI::App& app, PyramidTyped& typed);

@@ -1,5 +1,5 @@
-// What `oriel pool` becomes when mpirun starts it: the same command on several ranks. One program for each MPI;
-// `oriel` runs the right one in its own place (ranks_start.cc).
+// What `oriel pool` and `oriel pyramid` become when mpirun starts them: the same command on several ranks. One program
+// for each MPI; `oriel` runs the right one in its own place (ranks_start.cc).
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <mpi.h>
@@ -16,6 +16,7 @@
 
 #include "cli/options.h"
 #include "cli/pool_blocks.h"
+#include "cli/pyramid_ranks.h"
 #include "cli/ranks_deadline.h"
 #include "cli/ranks_hdf5.h"
 #include "cli/signals.h"
@@ -27,9 +28,11 @@ namespace {
 using namespace oriel;
 using namespace oriel::cli;
 
+std::string command_name = "oriel pool";  // what errors begin with
+
 // Ends this rank, and with it mpirun and all others.
 [[noreturn]] void end_all(const std::string& text) {
-  fmt::print(stderr, "oriel pool: {}\n", text);
+  fmt::print(stderr, "{}: {}\n", command_name, text);
   std::fflush(stderr);
   io::remove_unfinished_outputs();
   int began = 0, ended = 0;
@@ -44,7 +47,7 @@ using namespace oriel::cli;
   const std::string text =
       fmt::format("a rank makes no progress while {}: it is stopped or hangs (see --deadline)\n", what);
   io::remove_unfinished_outputs();
-  fmt::print(stderr, "oriel pool: {}", text);
+  fmt::print(stderr, "{}: {}", command_name, text);
   std::fflush(stderr);
   ::_exit(kExitFailure);
 }
@@ -58,7 +61,7 @@ int tasks_of_launcher() {
 
 class MpiTeam : public Team {
  public:
-  explicit MpiTeam(Watchdog& watchdog) : watchdog_(watchdog) {
+  explicit MpiTeam(Watchdog& watchdog) : Team(command_name), watchdog_(watchdog) {
     MPI_Comm_rank(MPI_COMM_WORLD, &rank_);
     MPI_Comm_size(MPI_COMM_WORLD, &size_);
     MPI_Comm local = MPI_COMM_NULL;
@@ -86,6 +89,17 @@ class MpiTeam : public Team {
   index_t sum(index_t mine) override {
     meet();
     return reduce(mine, MPI_SUM);
+  }
+  void unite(void* bytes, index_t count) override {
+    meet();
+    const std::shared_ptr<void> watched = watch("bringing levels together");
+    constexpr index_t most = index_t{1} << 30;
+    for (index_t at = 0; at < count; at += most) {
+      const int now = static_cast<int>(std::min(most, count - at));
+      auto* const mine = static_cast<char*>(bytes) + at;
+      MPI_Reduce(rank_ == 0 ? MPI_IN_PLACE : mine, rank_ == 0 ? mine : nullptr, now, MPI_BYTE, MPI_BOR, 0,
+                 MPI_COMM_WORLD);
+    }
   }
   void set_deadline(double seconds) { deadline_ = seconds; }
   void expect(index_t bytes) override { allowance_ = static_cast<double>(bytes) / 1e7; }
@@ -177,7 +191,7 @@ class MpiTeam : public Team {
 
 // All ranks fail alike, so one speaks.
 int complain_once(const Team& team, const std::string& text, int code) {
-  return team.rank() == 0 ? complain("oriel pool", text, code) : code;
+  return team.rank() == 0 ? complain(command_name, text, code) : code;
 }
 
 int run(const std::vector<std::string>& words, MpiTeam& team) {
@@ -187,9 +201,13 @@ int run(const std::vector<std::string>& words, MpiTeam& team) {
       if (team.rank() == 0) fmt::print("{}", text->text);
       return kExitDone;
     }
-    const auto& command = std::get<PoolCommand>(parsed);
-    team.set_deadline(command.deadline);
-    return run_pool_in_blocks(command, team);
+    if (const auto* const pool = std::get_if<PoolCommand>(&parsed)) {
+      team.set_deadline(pool->deadline);
+      return run_pool_in_blocks(*pool, team);
+    }
+    const auto& pyramid = std::get<PyramidCommand>(parsed);
+    team.set_deadline(pyramid.deadline);
+    return run_pyramid_by(pyramid, team);
   } catch (const UsageError& e) {
     return complain_once(team, e.what(), kExitUsage);
   } catch (const std::bad_alloc&) {
@@ -203,6 +221,7 @@ int run(const std::vector<std::string>& words, MpiTeam& team) {
 
 int main(int argc, char** argv) {
   handle_signals();
+  if (argc > 1) command_name = std::string("oriel ") + argv[1];
   Watchdog watchdog(end_this);
   int level = 0;
   std::shared_ptr<void> watched = watchdog.watch(kDefaultDeadline, "MPI begins");
@@ -211,9 +230,9 @@ int main(int argc, char** argv) {
   watched.reset();
   if (team.size() == 1 && tasks_of_launcher() > 1) {
     fmt::print(stderr,
-               "oriel pool: the launcher started {} tasks, but MPI has one rank; allowed: a launcher of the same MPI "
+               "{}: the launcher started {} tasks, but MPI has one rank; allowed: a launcher of the same MPI "
                "(with SLURM: srun --mpi=pmi2 or pmix), or ORIEL_MPI=none, which lets each task do all of the work\n",
-               tasks_of_launcher());
+               command_name, tasks_of_launcher());
     MPI_Finalize();
     return kExitFailure;
   }

@@ -3,12 +3,15 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "cli/options.h"
 
@@ -43,11 +46,11 @@ Started who_started() {
 }
 
 // Each of srun's tasks would write the whole output.
-void refuse_lonely_tasks() {
+void refuse_lonely_tasks(const std::string& command) {
   const std::string tasks = variable("SLURM_STEP_NUM_TASKS");
   if (tasks.empty() || tasks == "1" || !variable("ORIEL_MPI").empty()) return;
   if (variable("SLURM_PROCID") != "0") std::exit(kExitFailure);  // one of them speaks
-  throw UsageError("oriel pool",
+  throw UsageError(command,
                    fmt::format("SLURM started {} tasks, but sets neither OMPI_COMM_WORLD_SIZE nor PMI_SIZE; allowed: "
                                "srun --mpi=pmi2 with MPICH, ORIEL_MPI=openmpi or mpich, or ORIEL_MPI=none, which lets "
                                "each task do all of the work",
@@ -57,16 +60,19 @@ void refuse_lonely_tasks() {
 }  // namespace
 
 void start_ranks(int argc, char** argv) {
-  if (argc < 2 || std::strcmp(argv[1], "pool") != 0) return;
+  if (argc < 2 || (std::strcmp(argv[1], "pool") != 0 && std::strcmp(argv[1], "pyramid") != 0)) return;
+  const std::vector<std::string_view> words(argv, argv + argc);
+  if (std::find(words.begin(), words.end(), "--check") != words.end()) return;  // which one process does
+  const std::string command = std::string("oriel ") + argv[1];
   const Started by = who_started();
-  if (by.mpi.empty()) return refuse_lonely_tasks();
+  if (by.mpi.empty()) return refuse_lonely_tasks(command);
   std::error_code none;
   const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", none);
   const std::filesystem::path program = self.parent_path().parent_path() / "libexec" / "oriel" / ("oriel-" + by.mpi);
   ::execv(program.c_str(), argv);
   if (!by.rank.empty() && by.rank != "0") std::exit(kExitFailure);  // one of them speaks
   throw UsageError(
-      "oriel pool",
+      command,
       fmt::format("mpirun of {} started {} ranks, but {} cannot run: {}; allowed: a build with that MPI's development "
                   "files (lib{}-dev), one rank, or ORIEL_MPI=none, which lets each rank do all of the work",
                   by.mpi, by.ranks.empty() ? "some" : by.ranks, program.string(), std::strerror(errno), by.mpi));

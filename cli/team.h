@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "cli/options.h"
 
@@ -12,7 +13,10 @@ namespace oriel::cli {
 /// Every rank makes the same calls in the same order.
 class Team {
  public:
+  /// `command`: what errors begin with, e.g. `oriel pool`.
+  explicit Team(std::string command) : command_(std::move(command)) {}
   virtual ~Team() = default;
+  const std::string& command() const { return command_; }
   virtual int rank() const { return 0; }
   virtual int size() const { return 1; }
   /// Ranks on this machine, which share its cores.
@@ -26,6 +30,8 @@ class Team {
   /// The greatest and the sum of what the ranks give.
   virtual index_t greatest(index_t mine) { return mine; }
   virtual index_t sum(index_t mine) { return mine; }
+  /// Gives rank 0 the bitwise or of the bytes of all.
+  virtual void unite(void*, index_t) {}
   /// A rank waits for the others as long as --deadline says, and a second more for each 10 MB of what one of them reads
   /// or writes before they next meet, which this says.
   virtual void expect(index_t) {}
@@ -35,6 +41,9 @@ class Team {
   /// Makes an HDF5 file access property list one for ranks that open a file together; null if there is one rank.
   using UseRanks = void (*)(std::int64_t list);
   virtual UseRanks use_ranks() const { return nullptr; }
+
+ private:
+  std::string command_;
 };
 
 /// Runs a step that other ranks run too; when it fails on any, all throw the same Error or UsageError.
@@ -55,7 +64,7 @@ void together(Team& team, const Step& step) {
     team.agree(failure);
   } catch (const Error& e) {
     const std::string text = e.what();
-    if (text.starts_with(usage)) throw UsageError("oriel pool", text.substr(1));
+    if (text.starts_with(usage)) throw UsageError(team.command(), text.substr(1));
     throw;
   }
 }

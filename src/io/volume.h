@@ -54,6 +54,7 @@ struct VolumeSpec {
   std::vector<std::string> axes{};     ///< names, where the format has any; empty: those of `like`, or none
   std::optional<Compression> codec{};  ///< of the chunks; nothing: what the format does by itself
   Extents shard{};  ///< of Zarr: extents of what lies in one file, multiples of the chunk; empty: a chunk
+  int zarr_version = 3;  ///< 2 has no shards
 };
 
 /// A file and a dataset's path in it, `FILE.h5:/path` or `FILE.hdf5:/path`.

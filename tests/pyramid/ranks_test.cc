@@ -209,7 +209,7 @@ TEST(PyramidRanks, AFailureIsThatOfAll) {
     }
   };
   const Pyramid pyramid{.pool = {.op = Op::avg}, .factors = {{2}, {2}}};
-  const PyramidOptions options{.threads = 1, .chunks = {{60}}, .memory = 120000};
+  const PyramidOptions options{.threads = 1, .chunks = {{60}}, .memory = 130000};
   Bad bad;
   for (const std::string& error : build(2, pyramid, Dtype::u8, {500, 500}, bad, bad, options))
     EXPECT_EQ(error, "cannot read");

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <span>
 
 #include "io/zarr/json.h"
 #include "io/zarr/metadata.h"
@@ -16,6 +17,7 @@
 namespace oriel::io::ome {
 namespace {
 
+using Ordered = nlohmann::ordered_json;
 using zarr::Json;
 using zarr::member;
 using zarr::refuse;
@@ -89,6 +91,25 @@ Multiscales parse(const Json& attributes, const std::string& outer_version, cons
   return image;
 }
 
+Ordered multiscale_json(const Multiscales& image) {
+  Ordered axes = Ordered::array(), datasets = Ordered::array();
+  for (const Axis& axis : image.axes) {
+    Ordered json{{"name", axis.name}};
+    if (!axis.type.empty()) json["type"] = axis.type;
+    if (!axis.unit.empty()) json["unit"] = axis.unit;
+    axes.push_back(std::move(json));
+  }
+  for (const Level& level : image.levels) {
+    datasets.push_back({{"path", level.path},
+                        {"coordinateTransformations",
+                         {Ordered{{"type", "scale"}, {"scale", level.scale}},
+                          Ordered{{"type", "translation"}, {"translation", level.translation}}}}});
+  }
+  Ordered json{{"name", image.name}, {"axes", axes}, {"datasets", datasets}, {"type", image.method}};
+  json["metadata"] = {{"description", image.description}, {"method", "oriel pyramid"}};
+  return json;
+}
+
 int rank_of(const std::string& type) { return type == "time" ? 0 : type == "space" ? 2 : 1; }
 
 }  // namespace
@@ -151,27 +172,22 @@ void check_axes(const std::vector<Axis>& axes, const std::string& path) {
   }
 }
 
-std::string to_group_json(const Multiscales& image) {
-  using Ordered = nlohmann::ordered_json;
-  Ordered axes = Ordered::array(), datasets = Ordered::array();
-  for (const Axis& axis : image.axes) {
-    Ordered json{{"name", axis.name}};
-    if (!axis.type.empty()) json["type"] = axis.type;
-    if (!axis.unit.empty()) json["unit"] = axis.unit;
-    axes.push_back(std::move(json));
+void write_group(const std::string& place, const std::string& path, const Multiscales& image) {
+  const auto write = [&](const char* file, const Ordered& json) {
+    const std::string text = json.dump(2) + "\n";
+    zarr::write_file(place + file, std::as_bytes(std::span(text)), path);
+  };
+  Ordered multiscale = multiscale_json(image);
+  if (image.version == "0.4") {
+    multiscale["version"] = image.version;
+    Ordered attributes{{"multiscales", Ordered::array({multiscale})}};
+    if (image.labels) attributes["image-label"] = Ordered{{"version", image.version}};
+    write("/.zgroup", {{"zarr_format", 2}});
+    return write("/.zattrs", attributes);
   }
-  for (const Level& level : image.levels) {
-    datasets.push_back({{"path", level.path},
-                        {"coordinateTransformations",
-                         {Ordered{{"type", "scale"}, {"scale", level.scale}},
-                          Ordered{{"type", "translation"}, {"translation", level.translation}}}}});
-  }
-  Ordered multiscale{{"name", image.name}, {"axes", axes}, {"datasets", datasets}, {"type", image.method}};
-  multiscale["metadata"] = {{"description", image.description}, {"method", "oriel pyramid"}};
-  Ordered ome{{"version", "0.5"}, {"multiscales", Ordered::array({multiscale})}};
-  if (image.labels) ome["image-label"] = Ordered{{"version", "0.5"}};
-  const Ordered group{{"zarr_format", 3}, {"node_type", "group"}, {"attributes", {{"ome", ome}}}};
-  return group.dump(2) + "\n";
+  Ordered ome{{"version", image.version}, {"multiscales", Ordered::array({multiscale})}};
+  if (image.labels) ome["image-label"] = Ordered{{"version", image.version}};
+  write("/zarr.json", {{"zarr_format", 3}, {"node_type", "group"}, {"attributes", {{"ome", ome}}}});
 }
 
 }  // namespace oriel::io::ome

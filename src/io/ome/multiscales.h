@@ -49,7 +49,8 @@ std::vector<Axis> usual_axes(int rank);
 /// before space, two or three of space.
 void check_axes(const std::vector<Axis>& axes, const std::string& path);
 
-/// The `zarr.json` of the group, of version 0.5.
-std::string to_group_json(const Multiscales& image);
+/// Writes the metadata of a group at `place`: its `zarr.json` for version 0.5, `.zgroup` and `.zattrs` for 0.4. Errors
+/// call it `path`.
+void write_group(const std::string& place, const std::string& path, const Multiscales& image);
 
 }  // namespace oriel::io::ome

@@ -171,6 +171,30 @@ Json settings(const Codec& codec) {
   }
 }
 
+// The same in the words of version 2.
+Json compressor_json(const Metadata& m) {
+  if (m.codecs.empty()) return {};
+  const Codec& codec = m.codecs.front();
+  Json json = settings(codec);
+  json["id"] = name(codec.kind);
+  if (codec.kind != Codec::Kind::blosc) return json;
+  json["shuffle"] = codec.shuffle;
+  json.erase("typesize");
+  return json;
+}
+
+Json fill_json(const Metadata& m) {  // zero in all bytes
+  return m.dtype == Dtype::boolean ? Json(false) : is_floating(m.dtype) ? Json(0.0) : Json(0);
+}
+
+Json attributes_json(const Metadata& m, const std::string& problem) {
+  Json attributes = m.attributes.empty() ? Json::object() : Json::parse(m.attributes);
+  if (!problem.empty()) attributes["oriel_problem"] = problem;
+  return attributes;
+}
+
+constexpr int kIndent = 2;
+
 Json codecs_json(const Metadata& m) {
   Json codecs = Json::array({bytes_json(size_bytes(m.dtype), m.big_endian)});
   for (const Codec& codec : m.codecs)
@@ -288,12 +312,29 @@ std::string to_zarr_json(const Metadata& m, const std::string& problem) {
             {"chunk_grid", {{"name", "regular"}, {"configuration", {{"chunk_shape", list(m.grid)}}}}},
             {"chunk_key_encoding", {{"name", "default"}, {"configuration", {{"separator", "/"}}}}},
             {"codecs", m.sharding ? Json::array({sharding_json(m)}) : codecs_json(m)}};
-  root["fill_value"] = m.dtype == Dtype::boolean ? Json(false) : is_floating(m.dtype) ? Json(0.0) : Json(0);
-  root["attributes"] = m.attributes.empty() ? Json::object() : Json::parse(m.attributes);
-  if (!problem.empty()) root["attributes"]["oriel_problem"] = problem;
+  root["fill_value"] = fill_json(m);
+  root["attributes"] = attributes_json(m, problem);
   if (!m.dimension_names.empty()) root["dimension_names"] = Json::parse(m.dimension_names);
-  constexpr int indent = 2;
-  return root.dump(indent) + "\n";
+  return root.dump(kIndent) + "\n";
+}
+
+std::string to_zarray(const Metadata& m) {
+  const Json root{{"zarr_format", 2},
+                  {"shape", list(m.shape)},
+                  {"chunks", list(m.grid)},
+                  {"dtype", typestr(m.dtype)},
+                  {"compressor", compressor_json(m)},
+                  {"fill_value", fill_json(m)},
+                  {"order", "C"},
+                  {"filters", nullptr},
+                  {"dimension_separator", std::string(1, m.separator)}};
+  return root.dump(kIndent) + "\n";
+}
+
+std::string to_zattrs(const Metadata& m, const std::string& problem) {
+  Json attributes = attributes_json(m, problem);
+  if (!m.dimension_names.empty()) attributes["_ARRAY_DIMENSIONS"] = Json::parse(m.dimension_names);
+  return attributes.dump(kIndent) + "\n";
 }
 
 }  // namespace oriel::io::zarr

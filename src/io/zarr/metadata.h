@@ -50,6 +50,9 @@ bool is_group(std::string_view text, const std::string& file);
 
 /// The `zarr.json` of it, with the attributes and `oriel_problem`.
 std::string to_zarr_json(const Metadata& metadata, const std::string& problem);
+/// The `.zarray` of it, of version 2, and the `.zattrs`.
+std::string to_zarray(const Metadata& metadata);
+std::string to_zattrs(const Metadata& metadata, const std::string& problem);
 
 /// The largest file of metadata that is read.
 inline constexpr std::size_t kMostMetadata = std::size_t{16} << 20;

@@ -3,13 +3,18 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
+#include <filesystem>
 #include <utility>
 
 #include "byte_order.h"
-#include "element_copy.h"
+#include "io/temporary_name.h"
+#include "io/zarr/store.h"
 
 namespace oriel::io::zarr {
 namespace {
+
+namespace fs = std::filesystem;
 
 bool is_zero(const Bytes& bytes) {
   return std::all_of(bytes.begin(), bytes.end(), [](std::byte b) { return b == std::byte{0}; });
@@ -26,15 +31,18 @@ index_t z_number(const Extents& at) {
   return number;
 }
 
-}  // namespace
+// Where shards lie that are not whole yet: in a folder for each process.
+constexpr const char* kBegun = "/.shards";
 
-ShardedOut::ShardedOut(std::string place, std::string name, Metadata metadata)
-    : place_(std::move(place)), name_(std::move(name)), metadata_(std::move(metadata)) {}
-
-ShardedOut::Where ShardedOut::where(const Extents& begin) const {
+// The chunk that begins at a place: its shard in the grid, and its number there.
+struct Where {
+  Extents shard;
+  index_t chunk = 0;
+};
+Where where(const Metadata& metadata, const Extents& begin) {
   Where w;
   for (int d = 0; d < begin.size(); ++d) {
-    const index_t chunks = metadata_.grid[d] / metadata_.chunk()[d], at = begin[d] / metadata_.chunk()[d];
+    const index_t chunks = metadata.grid[d] / metadata.chunk()[d], at = begin[d] / metadata.chunk()[d];
     w.shard.push_back(at / chunks);
     w.chunk = w.chunk * chunks + at % chunks;
   }
@@ -42,12 +50,12 @@ ShardedOut::Where ShardedOut::where(const Extents& begin) const {
 }
 
 // In Z order, without those that lie beyond the end of the array.
-std::vector<index_t> ShardedOut::order_in(const Extents& shard) const {
+std::vector<index_t> order_in(const Metadata& metadata, const Extents& shard) {
   Extents count, there, at = Extents::filled(shard.size(), 0);
   for (int d = 0; d < shard.size(); ++d) {
-    const index_t chunk = metadata_.chunk()[d];
-    count.push_back(metadata_.grid[d] / chunk);
-    const index_t left = metadata_.shape[d] - shard[d] * metadata_.grid[d];
+    const index_t chunk = metadata.chunk()[d];
+    count.push_back(metadata.grid[d] / chunk);
+    const index_t left = metadata.shape[d] - shard[d] * metadata.grid[d];
     there.push_back(std::min(count[d], (left + chunk - 1) / chunk));
   }
   std::vector<std::pair<index_t, index_t>> numbers;  // in Z order; in the shard
@@ -66,29 +74,96 @@ std::vector<index_t> ShardedOut::order_in(const Extents& shard) const {
   return order;
 }
 
-void ShardedOut::write(const Extents& begin, const ConstTensor& from) {
-  Bytes bytes(static_cast<std::size_t>(metadata_.chunk_bytes()));
-  const Tensor whole(bytes.data(), from.dtype, from.shape, dense_pitch(metadata_.chunk()));
-  oriel::detail::copy_elements(from, whole);
-  if (is_zero(bytes)) return take(begin, std::nullopt);  // the fill value
+// A chunk's elements, those beyond the end of the array zero; nothing for one that has nothing but the fill value.
+std::optional<Bytes> encoded(const Metadata& metadata, Bytes bytes, const std::string& name) {
+  if (is_zero(bytes)) return std::nullopt;
   if (oriel::detail::kBigEndian) {
-    const index_t element = size_bytes(metadata_.dtype);
-    oriel::detail::reverse_bytes(bytes.data(), metadata_.chunk_bytes() / element, element);
+    const index_t element = size_bytes(metadata.dtype);
+    oriel::detail::reverse_bytes(bytes.data(), metadata.chunk_bytes() / element, element);
   }
-  take(begin, encode(metadata_.codecs, std::move(bytes), name_));
+  return encode(metadata.codecs, std::move(bytes), name);
 }
+
+ChunkWriter::Grid grid_of(const Metadata& metadata) {
+  return {.dtype = metadata.dtype, .shape = metadata.shape, .chunk = metadata.chunk(), .order = metadata.order};
+}
+
+// The place in the grid of a file `c/2/0/1`.
+Extents place_of(const fs::path& key) {
+  Extents place;
+  for (const fs::path& part : key) {
+    const std::string text = part.string();
+    index_t number = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (error == std::errc() && end == text.data() + text.size()) place.push_back(number);
+  }
+  return place;
+}
+
+void give_name(const std::string& from, const std::string& to, const std::string& name) {
+  std::error_code error;
+  if (!fs::exists(from, error)) return;  // none of its chunks had a file
+  fs::create_directories(fs::path(to).parent_path(), error);
+  fs::rename(from, to, error);
+  if (error) throw Error(fmt::format("{}: cannot write: {}", name, error.message()));
+}
+
+// What is there of one shard: shards of single processes, and chunks that came in parts.
+struct Begun {
+  Extents shard;
+  std::vector<std::string> files;
+  std::map<index_t, Bytes> chunks;
+};
+
+void bring_together(const Begun& begun, const std::string& place, const std::string& name, const Metadata& metadata) {
+  struct Source {
+    StoreFile file;
+    ShardIndex index;
+  };
+  std::vector<Source> sources;
+  for (const std::string& path : begun.files) {
+    std::optional<StoreFile> file = StoreFile::open(path);
+    if (!file) throw Error(fmt::format("{}: a part of a shard, {}, is gone", name, path));
+    ShardIndex index = read_index(*file, *metadata.sharding, metadata.chunks_of_shard());
+    sources.push_back({std::move(*file), std::move(index)});
+  }
+  ShardWriter writer(place + "/" + metadata.key(begun.shard), name, metadata);
+  for (const index_t chunk : order_in(metadata, begun.shard)) {
+    if (const auto made = begun.chunks.find(chunk); made != begun.chunks.end()) writer.append(chunk, made->second);
+    for (const Source& source : sources) {
+      const ShardEntry& entry = source.index[static_cast<std::size_t>(chunk)];
+      if (entry.there()) writer.append(chunk, source.file.read(entry.begin, entry.count));
+    }
+  }
+  writer.close();
+}
+
+}  // namespace
+
+ShardedOut::ShardedOut(std::string place, std::string name, Metadata metadata)
+    : place_(std::move(place)),
+      name_(std::move(name)),
+      metadata_(std::move(metadata)),
+      own_(temporary_name(place_ + kBegun + "/process")),
+      parts_(place_, name_, grid_of(metadata_), [this](const Extents& at, Bytes elements) {
+        Extents begin = at;
+        for (int d = 0; d < at.size(); ++d) begin[d] *= metadata_.chunk()[d];
+        take(begin, encoded(metadata_, std::move(elements), name_));
+      }) {}
+
+void ShardedOut::write(const Extents& begin, const ConstTensor& from) { parts_.write(begin, from); }
 
 void ShardedOut::leave_out(const Extents& begin, const Extents&) { take(begin, std::nullopt); }
 
 void ShardedOut::take(const Extents& begin, std::optional<Bytes> encoded) {
-  const Where w = where(begin);
+  const Where w = where(metadata_, begin);
   const std::string key = metadata_.key(w.shard);
   const std::lock_guard lock(mutex_);
   const auto [found, is_new] = shards_.try_emplace(key);
   Shard& shard = found->second;
   if (is_new) {
-    shard.order = order_in(w.shard);
-    shard.file = std::make_unique<ShardWriter>(place_ + "/" + key, name_, metadata_);
+    shard.order = order_in(metadata_, w.shard);
+    shard.file = std::make_unique<ShardWriter>(own_ + "/" + key, name_, metadata_);
   }
   if (!shard.waiting.emplace(w.chunk, std::move(encoded)).second) {
     throw Error(fmt::format("{}: chunk {} of {} is written twice", name_, w.chunk, key));
@@ -102,11 +177,47 @@ void ShardedOut::take(const Extents& begin, std::optional<Bytes> encoded) {
   }
   shard.file->close();
   shards_.erase(found);
+  give_name(own_ + "/" + key, place_ + "/" + key, name_);
 }
 
 void ShardedOut::close() {
   const std::lock_guard lock(mutex_);
-  if (!shards_.empty()) throw Error(fmt::format("{}: {} shards lack chunks", name_, shards_.size()));
+  for (auto& [key, shard] : shards_) {  // other processes have the rest of these
+    for (const auto& [chunk, bytes] : shard.waiting) {
+      if (bytes) shard.file->append(chunk, *bytes);
+    }
+    shard.file->close();
+  }
+  shards_.clear();
+}
+
+void complete_shards(const std::string& place, const std::string& name, const Metadata& metadata) {
+  std::map<std::string, Begun> begun;
+  const auto of = [&](const Extents& shard) -> Begun& {
+    Begun& there = begun[metadata.key(shard)];
+    there.shard = shard;
+    return there;
+  };
+  const ChunkWriter parts(place, name, grid_of(metadata), [&](const Extents& at, Bytes elements) {
+    Extents begin = at;
+    for (int d = 0; d < at.size(); ++d) begin[d] *= metadata.chunk()[d];
+    const Where w = where(metadata, begin);
+    if (auto bytes = encoded(metadata, std::move(elements), name))
+      of(w.shard).chunks.emplace(w.chunk, *std::move(bytes));
+  });
+  parts.complete();
+  const fs::path folder = place + kBegun;
+  std::error_code none;
+  if (fs::exists(folder, none)) {
+    for (const auto& process : fs::directory_iterator(folder)) {
+      for (const auto& file : fs::recursive_directory_iterator(process.path())) {
+        if (!file.is_directory())
+          of(place_of(file.path().lexically_relative(process.path()))).files.push_back(file.path().string());
+      }
+    }
+  }
+  for (const auto& [key, shard] : begun) bring_together(shard, place, name, metadata);
+  fs::remove_all(folder, none);
 }
 
 }  // namespace oriel::io::zarr

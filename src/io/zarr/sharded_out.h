@@ -8,22 +8,24 @@
 #include <string>
 #include <vector>
 
+#include "io/chunk_writer.h"
 #include "io/volume.h"
 #include "io/zarr/metadata.h"
 #include "io/zarr/shard.h"
 
 namespace oriel::io::zarr {
 
-/// Writes whole chunks, which come in any order and from several threads, into shards whose bytes do not depend on
-/// that: chunks lie in a shard in Z order. One that comes before its turn waits in memory, compressed. A shard is done
-/// when all of its chunks that the array has were written or left out.
+/// Writes chunks, which come in any order and from several threads, into shards whose bytes do not depend on that:
+/// chunks lie in a shard in Z order. One that comes before its turn waits in memory, compressed. A shard is done when
+/// all of its chunks that the array has were written or left out. Of a shard that several processes write to, each
+/// writes one of its own, into a folder `.shards` of the array, and of a chunk that several make, the parts:
+/// complete_shards brings these together.
 class ShardedOut : public VolumeOut {
  public:
   ShardedOut(std::string place, std::string name, Metadata metadata);
 
   void write(const Extents& begin, const ConstTensor& from) override;
   void leave_out(const Extents& begin, const Extents& shape) override;
-  /// Throws Error if a shard lacks chunks.
   void close() override;
 
  private:
@@ -34,19 +36,17 @@ class ShardedOut : public VolumeOut {
     std::unique_ptr<ShardWriter> file;
   };
 
-  // The chunk that begins at a place: its shard in the grid, and its number there.
-  struct Where {
-    Extents shard;
-    index_t chunk = 0;
-  };
-  Where where(const Extents& begin) const;
-  std::vector<index_t> order_in(const Extents& shard) const;
   void take(const Extents& begin, std::optional<Bytes> encoded);
 
   std::string place_, name_;
   Metadata metadata_;
+  std::string own_;  // the folder of shards that this process has begun
+  ChunkWriter parts_;
   std::mutex mutex_;
   std::map<std::string, Shard> shards_;  // that have begun, by their keys
 };
+
+/// Makes the shards that several processes have parts of, in one process, when all have closed theirs.
+void complete_shards(const std::string& place, const std::string& name, const Metadata& metadata);
 
 }  // namespace oriel::io::zarr

@@ -105,6 +105,15 @@ Dtype parse_type_name(const Json& value, const std::string& file) {
   refuse(file, "data_type", value, "bool, int8 to int64, uint8 to uint64, float16, bfloat16, float32, float64");
 }
 
+std::string typestr(Dtype dtype) {
+  for (const TypeName& type : kTypes) {
+    if (type.dtype != dtype) continue;
+    const char* const order = dtype == Dtype::bf16 ? "" : size_bytes(dtype) == 1 ? "|" : "<";
+    return order + std::string(type.typestr);
+  }
+  throw Error(fmt::format("zarr: {} has no name", name(dtype)));
+}
+
 StoredType parse_typestr(const Json& value, const std::string& file) {
   const std::string text = value.is_string() ? value.get<std::string>() : "";
   if (text == "bfloat16") return {Dtype::bf16, false};

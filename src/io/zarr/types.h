@@ -13,11 +13,13 @@ namespace oriel::io::zarr {
 std::string type_name(Dtype dtype);
 Dtype parse_type_name(const Json& value, const std::string& file);
 
+/// `<f4` …, as in version 2.
+std::string typestr(Dtype dtype);
+
 struct StoredType {
   Dtype dtype = Dtype::f32;
   bool big_endian = false;
 };
-/// `<f4` …, as in version 2.
 StoredType parse_typestr(const Json& value, const std::string& file);
 
 /// One element in this machine's byte order. Null is zero.

@@ -17,7 +17,8 @@ bool is_zarr_array(const std::string& path);
 /// The array in a folder. Throws Error; for a group one that lists its arrays.
 std::unique_ptr<VolumeIn> open_zarr_volume(const std::string& path, std::optional<Dtype> asked);
 
-/// Writes the metadata of an array of version 3, its chunks compressed by zstd, into the folder at `place`.
+/// Writes the metadata of an array, its chunks compressed by zstd unless `spec` says otherwise, into the folder
+/// `place`.
 void create_zarr_volume(const std::string& place, const std::string& path, const VolumeSpec& spec);
 /// What create_zarr_volume made, to be written to by any number of processes.
 std::unique_ptr<VolumeOut> open_zarr_output(const std::string& place, const std::string& path, const VolumeSpec& spec);

@@ -35,6 +35,8 @@ std::vector<Codec> codecs_of(const VolumeSpec& spec) {
 // The same in every process.
 Metadata metadata_of(const VolumeSpec& spec) {
   Metadata m;
+  m.version = spec.zarr_version;
+  m.keys_begin_with_c = m.version == 3;
   m.dtype = spec.dtype;
   m.shape = spec.shape;
   m.grid = spec.chunk.empty() ? default_chunk(spec.shape, spec.dtype) : spec.chunk;
@@ -94,9 +96,17 @@ class ZarrOut : public VolumeOut {
 }  // namespace zarr
 
 void create_zarr_volume(const std::string& place, const std::string& path, const VolumeSpec& spec) {
-  const std::string text = zarr::to_zarr_json(zarr::metadata_of(spec), spec.problem);
-  zarr::write_file(place + "/zarr.json", std::as_bytes(std::span(text)), path);
-  if (spec.shard.empty()) ChunkWriter::create(place, path);
+  const zarr::Metadata metadata = zarr::metadata_of(spec);
+  const auto write = [&](const char* file, const std::string& text) {
+    zarr::write_file(place + file, std::as_bytes(std::span(text)), path);
+  };
+  if (metadata.version == 2) {
+    write("/.zarray", zarr::to_zarray(metadata));
+    write("/.zattrs", zarr::to_zattrs(metadata, spec.problem));
+  } else {
+    write("/zarr.json", zarr::to_zarr_json(metadata, spec.problem));
+  }
+  ChunkWriter::create(place, path);
 }
 
 std::unique_ptr<VolumeOut> open_zarr_output(const std::string& place, const std::string& path, const VolumeSpec& spec) {
@@ -105,7 +115,7 @@ std::unique_ptr<VolumeOut> open_zarr_output(const std::string& place, const std:
 }
 
 void complete_zarr_volume(const std::string& place, const std::string& path, const VolumeSpec& spec) {
-  if (!spec.shard.empty()) return;  // its chunks come whole
+  if (!spec.shard.empty()) return zarr::complete_shards(place, path, zarr::metadata_of(spec));
   const zarr::ZarrOut out(place, path, spec);
   out.complete();
 }

@@ -1,0 +1,76 @@
+#include "cli/pyramid_source.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "io/hdf5.h"
+#include "io/ome/multiscales.h"
+#include "io/volume_formats.h"
+#include "quoted.h"
+
+namespace oriel::cli {
+namespace {
+
+bool shares(const std::string& path) { return io::split_hdf5_path(path) || path.ends_with(".gz"); }
+
+Extents turn(const Extents& extents) {
+  Extents turned;
+  for (int d = extents.size() - 1; d >= 0; --d) turned.push_back(extents[d]);
+  return turned;
+}
+
+}  // namespace
+
+std::unique_ptr<io::VolumeIn> open_pyramid_input(const PyramidCommand& c) {
+  std::string path = c.in;
+  if (const auto image = io::ome::read_multiscales(path)) path += "/" + image->levels[0].path;  // level 0 of a group
+  if (const auto hdf5 = io::split_hdf5_path(path)) return io::open_hdf5_volume(*hdf5, c.dtype);
+  if (const io::VolumeFormat* const format = io::volume_format_of(path)) return format->open(path, c.dtype);
+  throw UsageError("oriel pyramid", fmt::format("IN: {} cannot be read in parts; allowed: {}", detail::quoted(c.in),
+                                                io::volume_endings()));
+}
+
+PyramidFile::PyramidFile(const PyramidCommand& command, const PyramidInput& input, std::unique_ptr<io::VolumeIn> first)
+    : command_(command), turned_(input.turned), is_shared_(shares(command.in)) {
+  free_.push_back(std::move(first));
+}
+
+template <class Use>
+void PyramidFile::use(const Use& use_it) {
+  if (is_shared_) {
+    const std::lock_guard lock(mutex_);
+    return use_it(*free_.front());
+  }
+  std::unique_ptr<io::VolumeIn> in;
+  {
+    const std::lock_guard lock(mutex_);
+    if (!free_.empty()) {
+      in = std::move(free_.back());
+      free_.pop_back();
+    }
+  }
+  if (!in) in = open_pyramid_input(command_);
+  use_it(*in);
+  const std::lock_guard lock(mutex_);
+  free_.push_back(std::move(in));
+}
+
+void PyramidFile::read(const Extents& begin, const Tensor& to) {
+  use([&](io::VolumeIn& in) {
+    if (turned_)
+      in.read(turn(begin), Tensor(to.data, to.dtype, turn(to.shape), turn(to.pitch)));
+    else
+      in.read(begin, to);
+  });
+}
+
+bool PyramidFile::is_uniform(const Extents& begin, const Extents& shape, void* element) {
+  bool uniform = false;
+  use([&](io::VolumeIn& in) {
+    uniform = turned_ ? in.is_uniform(turn(begin), turn(shape), element) : in.is_uniform(begin, shape, element);
+  });
+  return uniform;
+}
+
+}  // namespace oriel::cli

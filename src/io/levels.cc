@@ -1,0 +1,35 @@
+#include "io/levels.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <array>
+
+#include "io/ome/levels_out.h"
+
+namespace oriel::io {
+namespace {
+
+constexpr std::array<LevelsFormat, 1> kFormats{{{.ending = ".zarr",
+                                                 .is = &ome::is_levels_path,
+                                                 .make_output = &ome::make_levels_output,
+                                                 .create = &ome::create_levels,
+                                                 .open = &ome::open_levels,
+                                                 .complete = &ome::complete_levels}}};
+
+}  // namespace
+
+const LevelsFormat* levels_format_of(const std::string& path) {
+  for (const LevelsFormat& format : kFormats) {
+    if (format.is(path)) return &format;
+  }
+  return nullptr;
+}
+
+std::string levels_endings() {
+  std::vector<std::string_view> endings;
+  for (const LevelsFormat& format : kFormats) endings.push_back(format.ending);
+  return fmt::format("{}", fmt::join(endings, ", "));
+}
+
+}  // namespace oriel::io
