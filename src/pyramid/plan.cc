@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "oriel/pool.h"
 #include "pyramid/way.h"
@@ -115,9 +116,23 @@ Tiling::Tiling(const Pyramid& pyramid, Dtype dtype, const Extents& shape, const 
   choose_chunks(options);
   if (options.memory < 0) refuse("memory", "must be >= 0", fmt::format("is {}", options.memory));
   if (options.threads < 0) refuse("threads", "must be >= 0", fmt::format("is {}", options.threads));
-  plan_.threads = options.threads > 0 ? options.threads : default_threads();
-  choose_tile(options);
-  set_memory(options);
+  fit(options);
+}
+
+// Tiles as large as is usual, or smaller ones if the memory does not suffice.
+void Tiling::fit(const PyramidOptions& options) {
+  index_t least = std::numeric_limits<index_t>::max();
+  const int threads = options.threads > 0 ? options.threads : default_threads();
+  for (index_t share = options.memory > 0 ? options.memory / (2 * threads) : kLargestTile;; share /= 2) {
+    plan_.threads = threads;
+    choose_tile(options, share);
+    set_memory(options);
+    if (options.memory == 0 || plan_.memory <= options.memory) return;
+    least = std::min(least, plan_.memory);
+    if (std::all_of(unit_.begin(), unit_.end(), [](index_t n) { return n == 1; })) break;
+  }
+  refuse("memory", fmt::format("must be at least {} bytes for these levels and chunks", least),
+         fmt::format("is {}", options.memory));
 }
 
 void Tiling::choose_top(const Pyramid& pyramid) {
@@ -180,9 +195,8 @@ index_t Tiling::tile_bytes() const {
   return bytes;
 }
 
-void Tiling::choose_tile(const PyramidOptions& options) {
+void Tiling::choose_tile(const PyramidOptions& options, index_t share) {
   const Extents& shape = levels()[0].shape;
-  const index_t share = options.memory > 0 ? options.memory / (2 * plan_.threads) : kLargestTile;
   unit_ = Extents::filled(shape.size(), 1);
   const auto grow = [&](int axis, index_t most) {
     const Extents before = unit_;
@@ -334,10 +348,6 @@ void Tiling::set_memory(const PyramidOptions& options) {
   const auto total = [&] { return open + plan_.threads * tile_bytes(); };
   while (options.memory > 0 && total() > options.memory && plan_.threads > 1) --plan_.threads;
   plan_.memory = total();
-  if (options.memory > 0 && plan_.memory > options.memory) {
-    refuse("memory", fmt::format("must be at least {} bytes for these levels and chunks", plan_.memory),
-           fmt::format("is {}", options.memory));
-  }
 }
 
 }  // namespace detail

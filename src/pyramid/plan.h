@@ -64,7 +64,8 @@ class Tiling {
  private:
   void choose_top(const Pyramid& pyramid);
   void choose_chunks(const PyramidOptions& options);
-  void choose_tile(const PyramidOptions& options);
+  void fit(const PyramidOptions& options);
+  void choose_tile(const PyramidOptions& options, index_t share);
   void lay_out();
   void set_memory(const PyramidOptions& options);
   index_t tile_bytes() const;

@@ -57,5 +57,18 @@ TEST(PyramidPlan, LargeVolumesNeedLittleMemory) {
   EXPECT_LE(less.memory, index_t{32} << 20);
 }
 
+// What an error asks for is enough.
+TEST(PyramidPlan, TheLeastMemoryIsSaidOnce) {
+  for (const index_t chunk : {7, 60, 64}) {
+    const Pyramid p{.pool = {.op = Op::avg}, .factors = {{2}, {2}}};
+    PyramidOptions options{.threads = 1, .chunks = {{chunk}}, .memory = 1};
+    const std::string error = error_of([&] { plan_pyramid(p, Dtype::u8, {500, 500}, options); });
+    const std::string before = "pyramid: memory must be at least ";
+    ASSERT_TRUE(error.starts_with(before)) << error;
+    options.memory = std::stoll(error.substr(before.size()));
+    EXPECT_EQ(message([&] { plan_pyramid(p, Dtype::u8, {500, 500}, options); }), "(no error)");
+  }
+}
+
 }  // namespace
 }  // namespace oriel::test
