@@ -40,7 +40,12 @@ bool is_left_out(T value, const Problem& p) {
 
 }  // namespace
 
-TapMarks::TapMarks(const Problem& problem, const Elements& elements) : problem_(problem), elements_(elements) {}
+TapMarks::TapMarks(const Problem& problem, const Elements& elements) : problem_(problem), elements_(elements) {
+  // There is no first plane if an axis that is not pooled is empty.
+  for (ConstTensor* const t : {&elements_.x, &elements_.mask, &elements_.y}) {
+    if (t->given() && element_count(t->shape) == 0) *t = {};
+  }
+}
 
 bool TapMarks::may_leave_out() const {
   return elements_.mask.given() || problem_.mask || problem_.weights || looks_at_values(problem_);

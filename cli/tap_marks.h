@@ -56,7 +56,7 @@ class TapMarks {
   bool is_valid(const Extents& places) const;
 
   const Problem& problem_;
-  const Elements& elements_;
+  Elements elements_;  // those that have any
 };
 
 /// The drawing of a plane shows the last two pooled axes, the others at their window's middle tap: these places,

@@ -8,6 +8,7 @@ seconds=${1:-60}
 cmake --preset fuzz >/dev/null
 cmake --build --preset fuzz
 found=0
+rm -f build-fuzz/found.txt
 for source in fuzz/fuzz_*.cc; do
   [ -e "$source" ] || { echo "fuzz: no fuzz/fuzz_*.cc was found" >&2; exit 1; }
   name=$(basename "$source" .cc)
@@ -20,6 +21,9 @@ for source in fuzz/fuzz_*.cc; do
       -artifact_prefix="build-fuzz/findings/$name-" -print_final_stats=1 >"build-fuzz/$name.log" 2>&1; then
     tail -n 40 "build-fuzz/$name.log"
     echo "$name: FOUND something; the input is in build-fuzz/findings"
+    # In short, for whoever sees no more than the end of a long output.
+    grep -m 3 -E 'ERROR: |^ +#[01] ' "build-fuzz/$name.log" | cut -c 1-300 | sed "s/^/$name: /" >>build-fuzz/found.txt
+    grep '^Base64: ' "build-fuzz/$name.log" | cut -c 1-2000 | sed "s/^/$name: /" >>build-fuzz/found.txt
     found=1
     continue
   fi

@@ -56,6 +56,7 @@ step "done"
 # shellcheck disable=SC2086  # none is no word
 python3 scripts/test_summary.py build/results.xml build-asan-ubsan/results.xml build-tsan/results.xml $foreign || exit 1
 if [ -n "$failed" ]; then
+  [ ! -f build-fuzz/found.txt ] || cat build-fuzz/found.txt
   echo "failed:$failed"
   exit 1
 fi

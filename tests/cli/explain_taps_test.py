@@ -144,3 +144,14 @@ def test_the_strategy_of_a_gradient(oriel):
         assert plan["strategy"] == "gathered" and "gradient" in plan["why"] and plan["bytes_read"] >= 2 * 36
     masked = json.loads(text_of(oriel, "sum:f32:6x6:k2:mask:backward", "--strategy", "--json"))
     assert (masked["bytes_read"], masked["bytes_written"]) == (36 * 4 + 9 * 4 + 36, 36 * 4)
+
+
+@pytest.mark.parametrize("shape", [(0, 6, 6), (2, 0, 6, 6)])
+def test_files_without_elements(oriel, tmp_path, shape):
+    """There is no first plane whose elements could be looked at; the windows are drawn all the same."""
+    np.save(tmp_path / "x.npy", np.zeros(shape, "f4"))
+    np.save(tmp_path / "mask.npy", np.zeros(shape, "u1"))
+    name = f"avg:f32:{'x'.join(map(str, shape))}:k3x3s2p1"
+    for words in [[], ["--json"], ["--svg", "a.svg"]]:
+        done = oriel("explain", name, "--input", "x.npy", "--mask", "mask.npy", *words)
+        assert done.stdout

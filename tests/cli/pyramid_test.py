@@ -194,6 +194,26 @@ def test_shards_have_the_same_bytes_for_any_number_of_threads(oriel, tmp_path, v
     assert len([p for p in (tmp_path / "y.zarr/0").rglob("*") if p.is_file()]) < 3 * 3 * 5 + 2
 
 
+def test_ome_zarr_0_4_has_arrays_of_zarr_2(oriel, tmp_path, volume):
+    for codec in (None, "none", "gzip:3", "blosc:lz4:5"):
+        oriel("pyramid", "x.npy", "y.zarr", "--chunk", "16", "--ome", "0.4", "--unit", "nanometer", "--levels", "2",
+              *(["--codec", codec] if codec else []))
+        group = zarr.open_group(str(tmp_path / "y.zarr"), mode="r")
+        assert group.metadata.zarr_format == 2
+        assert (group["0"][...] == volume).all() and group["1"].metadata.zarr_format == 2
+        assert (group["2"][...] == mean_by(volume, (4, 4, 4))).all()
+        assert group["1"].attrs["_ARRAY_DIMENSIONS"] == ["z", "y", "x"]
+        spec = {"driver": "zarr", "kvstore": {"driver": "file", "path": str(tmp_path / "y.zarr/2")}}
+        assert (tensorstore.open(spec).result().read().result() == mean_by(volume, (4, 4, 4))).all()
+    valid = open_ome_zarr(zarr.open_group(str(tmp_path / "y.zarr"), mode="r"))
+    assert type(valid).__name__ == "Image" and "v04" in type(valid).__module__
+    assert valid.attributes.multiscales[0].datasets[1].coordinateTransformations[1].translation == [0.5, 0.5, 0.5]
+    assert check(tmp_path, "y.zarr", 0)["levels"][2]["method"] == "mean of level 0"
+    oriel("pyramid", "x.npy", "l.zarr", "--labels", "--chunk", "16", "--ome", "0.4")
+    labels = open_ome_zarr(zarr.open_group(str(tmp_path / "l.zarr"), mode="r"))
+    assert type(labels).__name__ == "ImageLabel" and "v04" in type(labels).__module__
+
+
 def test_large_sparse_volumes_take_little_memory_and_time(oriel, tmp_path):
     """64 GiB of which nearly all chunks are missing: nothing is made of those."""
     array = zarr.create_array(str(tmp_path / "x.zarr"), shape=(4096, 4096, 4096), chunks=(64, 64, 64), dtype="u1",

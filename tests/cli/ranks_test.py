@@ -1,4 +1,4 @@
-"""`mpirun -n N oriel pool` on each MPI that is there: the bytes of the files are those that one process writes."""
+"""`mpirun -n N oriel pool` and `oriel pyramid` on each MPI that is there: the bytes of the files are those that one process writes."""
 
 import fcntl
 import json
@@ -85,6 +85,37 @@ def test_zarr(oriel, ranks, volume, tmp_path, number):
         oriel("pool", "wanted.zarr", "w.npy", "--op", "max", "--kernel", "1")
         oriel("pool", "z.zarr", "z.npy", "--op", "max", "--kernel", "1")
         assert (tmp_path / "z.npy").read_bytes() == (tmp_path / "w.npy").read_bytes()
+
+
+@pytest.mark.parametrize("number", [2, 4])
+def test_pyramids(oriel, ranks, volume, tmp_path, number):
+    """Chunks and shards that several ranks make parts of are put together by the first, whatever the bound of memory."""
+    x = np.load(tmp_path / "x.npy")
+    x[20:35] = 0  # chunks of zeros are left out
+    np.save(tmp_path / "x.npy", x)
+    for options in [["--chunk", "16"], ["--chunk", "9x20x7", "--method", "max", "--origin", "3x1x2"],
+                    ["--chunk", "8", "--shard", "24x32x16"], ["--chunk", "16", "--ome", "0.4", "--levels", "2"],
+                    ["--chunk", "4", "--method", "mode", "--factor", "2,3"]]:
+        oriel("pyramid", "x.npy", "y.zarr", *options)
+        wanted = files_of(tmp_path / "y.zarr")
+        memory = "64MiB" if number == 4 else "1GiB"
+        report = json.loads(ranks(number, "pyramid", "x.npy", "y.zarr", *options, "--json", "--memory", memory).stdout)
+        assert report["ranks"] == number
+        assert files_of(tmp_path / "y.zarr") == wanted
+    assert sorted(os.listdir(tmp_path)) == ["x.h5", "x.npy", "y.zarr"]
+
+
+def test_a_pyramid_that_a_rank_cannot_read_fails_once(oriel, ranks, volume, tmp_path):
+    oriel("pyramid", "x.npy", "y.zarr", "--chunk", "8")
+    oriel("pyramid", "x.npy", "z.zarr", "--chunk", "8")
+    damaged = sorted((tmp_path / "y.zarr/0/c").rglob("*/*/*"))[-1]
+    damaged.write_bytes(b"no chunk")
+    before = files_of(tmp_path / "z.zarr")
+    done = ranks(2, "pyramid", "y.zarr", "z.zarr", "--chunk", "8", "--memory", "64MiB", code=1)
+    lines = [line for line in done.stderr.decode().splitlines() if line.startswith("oriel")]
+    assert len(lines) == 1 and lines[0].startswith("oriel pyramid: y.zarr/0/c/"), lines
+    assert files_of(tmp_path / "z.zarr") == before
+    assert "oriel pyramid: OUT: 'z.tar'" in ranks(2, "pyramid", "x.npy", "z.tar", code=2).stderr.decode()
 
 
 @pytest.mark.parametrize("number", [2, 3])

@@ -177,6 +177,7 @@ Json compressor_json(const Metadata& m) {
   const Codec& codec = m.codecs.front();
   Json json = settings(codec);
   json["id"] = name(codec.kind);
+  if (codec.kind == Codec::Kind::zstd) json.erase("checksum");  // which TensorStore refuses; there is none
   if (codec.kind != Codec::Kind::blosc) return json;
   json["shuffle"] = codec.shuffle;
   json.erase("typesize");
