@@ -42,7 +42,9 @@ struct PyramidCommand {
   std::string in, out;
   std::string version = "0.5";  // of OME-Zarr
   Pool pool;
-  bool labels = false;                                                         // elements are numbers of segments
+  bool labels = false;        // elements are numbers of segments
+  bool usual_method = false;  // none was asked for: modes of what says that it is labels, `any` of booleans, else means
+  bool in_place = false;      // adds levels to IN
   std::string factor, chunk, shard, axes, spacing, translation, unit, origin;  // as typed; empty: not given
   int levels = 0;  // 0: until the coarsest fits into a chunk
   Edge edge = Edge::partial;
@@ -52,7 +54,7 @@ struct PyramidCommand {
   index_t sample = 1000;                 // elements of each level that --check recomputes
   std::optional<Dtype> dtype;            // what the input must hold
   int threads = 0;
-  index_t memory = 0;  // bytes that the process may hold; 0: 1 GiB
+  index_t memory = 0;                  // bytes that the process may hold; 0: 1 GiB
   double deadline = kDefaultDeadline;  // seconds that ranks wait for each other
   bool progress = false;
   bool json = false;

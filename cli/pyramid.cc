@@ -14,6 +14,7 @@
 #include "cli/quantities.h"
 #include "cli/stopwatch.h"
 #include "io/levels.h"
+#include "io/ome/added_levels.h"
 #include "io/unfinished.h"
 #include "io/zarr/store.h"
 #include "oriel/pool.h"
@@ -26,6 +27,7 @@ constexpr index_t kDefaultMemory = index_t{1} << 30;
 
 const io::LevelsFormat& output_format(const PyramidCommand& c) {
   namespace fs = std::filesystem;
+  if (c.in_place) return io::ome::added_levels();
   const io::LevelsFormat* const format = io::levels_format_of(c.out);
   if (format == nullptr) {
     throw UsageError("oriel pyramid", fmt::format("OUT: {}; allowed: a name that ends in {}", detail::quoted(c.out),
@@ -93,13 +95,15 @@ class Ranks : public PyramidRanks {
 // Everything that one call needs while it runs.
 class Run {
  public:
-  Run(const PyramidCommand& c, Team& team) : c_(c), team_(team), ranks_(team) {}
+  Run(PyramidCommand c, Team& team) : c_(std::move(c)), team_(team), ranks_(team) {}
 
   void prepare() {
     together(team_, [&] {
       format_ = &output_format(c_);
+      if (c_.in_place) look_at_image();
       in_ = open_pyramid_input(c_);
       input_ = describe_input(c_, *in_);
+      choose_method();
       pyramid_ = make_pyramid(c_, input_);
       pyramid_shard(c_, input_);  // before anything is made
     });
@@ -110,6 +114,7 @@ class Run {
       plan_ = plan_pyramid(pyramid_, input_.dtype, input_.shape, options_);
     });
     spec_.image = describe(c_, pyramid_, input_, plan_);
+    if (image_) name_levels();
     for (std::size_t l = 0; l < plan_.levels.size(); ++l) spec_.levels.push_back(level_spec(l));
   }
 
@@ -168,6 +173,32 @@ class Run {
  private:
   index_t chunk_bytes() const { return in_->chunk.empty() ? 0 : element_count(in_->chunk) * size_bytes(in_->dtype); }
 
+  // What IN says that it is.
+  void choose_method() {
+    if (!c_.usual_method) return;
+    c_.labels = input_.labels;
+    if (c_.labels) c_.pool.op = Op::mode;
+    if (input_.dtype == Dtype::boolean) c_.pool.op = Op::any;
+  }
+
+  // An image that is there keeps its version, and its level 0.
+  void look_at_image() {
+    image_ = io::ome::read_multiscales(io::zarr::without_slashes(c_.in));
+    if (!image_) {
+      throw Error(
+          fmt::format("--in-place: {} is not an OME-Zarr image; allowed: a folder whose metadata have multiscales",
+                      detail::quoted(c_.in)));
+    }
+    c_.version = image_->version;
+    if (!c_.shard.empty() && c_.version == "0.4") throw Error("--shard: IN is OME-Zarr 0.4, which has none");
+  }
+  void name_levels() {
+    std::vector<io::ome::Level>& levels = spec_.image.levels;
+    levels.front().path = image_->levels.front().path;
+    const std::vector<std::string> paths = io::ome::free_level_paths(c_.in, *image_, levels.size() - 1);
+    for (std::size_t l = 1; l < levels.size(); ++l) levels[l].path = paths[l - 1];
+  }
+
   // The same for all ranks.
   void set_options(index_t held, int threads) {
     const Extents chunk = pyramid_chunk(c_, input_);
@@ -176,7 +207,7 @@ class Run {
     const index_t coded = 2 * (chunk_bytes() + element_count(chunk) * size_bytes(result_dtype(c_.pool, input_.dtype)));
     while (threads > 1 && held + threads * coded > memory / 2) --threads;
     options_ = {.threads = threads,
-                .with_base = true,
+                .with_base = !c_.in_place,
                 .chunks = {chunk},
                 .source_chunk = input_.chunk,
                 .memory = memory - held - threads * coded,
@@ -203,7 +234,7 @@ class Run {
     return spec;
   }
 
-  const PyramidCommand& c_;
+  PyramidCommand c_;
   Team& team_;
   Ranks ranks_;
   const io::LevelsFormat* format_ = nullptr;
@@ -212,6 +243,7 @@ class Run {
   Pyramid pyramid_;
   PyramidOptions options_;
   PyramidPlan plan_;
+  std::optional<io::ome::Multiscales> image_;  // that levels are added to
   io::LevelsSpec spec_;
   std::unique_ptr<io::Output> file_;  // of rank 0
   std::unique_ptr<io::WatchedFile> watched_;

@@ -15,6 +15,7 @@ constexpr const char* kExamples = R"(Examples:
   oriel pyramid seg.zarr/0 seg_pyramid.zarr --labels --ignore 0         most frequent label, of background only if alone
   oriel pyramid t1.nii.gz t1.zarr --levels 3 --chunk 32                 spacing and unit are the file's
   oriel pyramid dem.npy dem.zarr --method max --nodata -9999 --factor 2 --levels 4
+  oriel pyramid image.zarr --in-place                                   adds levels to an image that has level 0
   oriel pyramid --check image.zarr                                      what others made: which method, what is wrong
 
 Level 0 is copied, every other level is the pool of level 0, read once: nothing is rounded twice, edges are kept, and
@@ -47,13 +48,16 @@ void add_pyramid(CLI::App& app, PyramidTyped& t) {
   PyramidCommand& c = t.command;
   p.add_option("IN", c.in, "volume to read")->type_name("")->required();
   p.add_option("OUT", c.out, "DIR.zarr to write; written whole or not at all")->type_name("");
+  p.add_flag("--in-place", c.in_place,
+             "add levels to IN, an OME-Zarr image, instead of those that it has above level 0; no OUT");
   p.add_flag("--check", c.check,
              "recompute elements of the OME-Zarr image IN instead, and say what is wrong with its levels");
   p.add_option("--sample", c.sample, "--check: elements of each level to recompute")
       ->type_name("N")
       ->check(CLI::Range(index_t{2}, index_t{1} << 40))
       ->capture_default_str();
-  p.add_option("--method", t.method, "what a level's elements are of those below (default: mean; of --labels mode)")
+  p.add_option("--method", t.method,
+               "what a level's elements are of those below (default: mean; of labels mode, of booleans any)")
       ->type_name("METHOD")
       ->check(CLI::IsMember({"mean", "max", "min", "mode", "median", "first", "sum", "any", "all", "var", "std"}));
   p.add_flag("--labels", c.labels, "elements are numbers of segments: --method mode, and OME-Zarr's label metadata");
@@ -96,10 +100,9 @@ void add_pyramid(CLI::App& app, PyramidTyped& t) {
   p.add_option("-t,--threads", c.threads, "number of threads (default: all)")
       ->check(CLI::Range(1, 4096))
       ->type_name("N");
-  p.add_option("--memory", t.memory, "memory of the process, e.g. 512MiB (default: 1GiB)")->type_name("BYTES");
+  p.add_option("--memory", t.memory, "memory of each process, e.g. 512MiB (default: 1GiB)")->type_name("BYTES");
   p.add_option("--deadline", t.deadline,
-               "under mpirun: how long ranks wait for one that does not respond, beside what reading and writing takes "
-               "(default: 600 s)")
+               "under mpirun: stop if a rank makes the others wait longer than this in one step (default: 600s)")
       ->type_name("SECONDS");
   p.add_flag("--progress", c.progress, "show progress on standard error even if that is not a terminal");
   p.add_flag("--json", c.json, "print a report as JSON on standard output");
@@ -111,10 +114,16 @@ PyramidCommand finish_pyramid(PyramidTyped& t) {
   PyramidCommand& c = t.command;
   if (c.check && !c.out.empty())
     throw Error(fmt::format("--check: writes nothing, but OUT is {}", detail::quoted(c.out)));
+  if (c.in_place && c.check) throw Error("--in-place: cannot be combined with --check, which writes nothing");
+  if (c.in_place && !c.out.empty()) {
+    throw Error(fmt::format("--in-place: the levels are added to IN, but OUT is {}", detail::quoted(c.out)));
+  }
+  if (c.in_place) c.out = c.in;
   if (!c.check && c.out.empty()) throw Error("OUT is required");
   if (c.labels && !t.method.empty() && t.method != "mode") {
     throw Error(fmt::format("--labels: cannot be combined with --method {}; allowed: mode", t.method));
   }
+  c.usual_method = t.method.empty() && !c.labels;
   const std::string method = !t.method.empty() ? t.method : c.labels ? "mode" : "mean";
   c.pool.op = method == "mean" ? Op::avg : parse_op(method);
   if (t.nan == "omit") c.pool.nan = NanPolicy::omit;

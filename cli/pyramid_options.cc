@@ -76,6 +76,7 @@ void look_up(const PyramidCommand& c, const io::VolumeIn& in, PyramidInput& inpu
   if (const auto image = io::ome::read_multiscales(c.in)) level = io::ome::LevelOf{*image, 0};
   if (level && level->image.axes.size() == rank) {
     input.axes = level->image.axes;
+    input.labels = level->image.labels && !is_floating(input.dtype);
     input.coordinates = {level->image.levels[level->level].scale, level->image.levels[level->level].translation};
     return;
   }
@@ -176,6 +177,7 @@ PyramidInput describe_input(const PyramidCommand& c, const io::VolumeIn& in) {
 
 Extents pyramid_chunk(const PyramidCommand& c, const PyramidInput& input) {
   if (!c.chunk.empty()) return extents_option("--chunk", c.chunk, input);
+  if (c.in_place && !input.chunk.empty()) return input.chunk;
   const auto space = std::count_if(input.axes.begin(), input.axes.end(),
                                    [](const io::ome::Axis& axis) { return axis.type == "space"; });
   Extents chunk;

@@ -16,6 +16,7 @@ struct PyramidInput {
   Dtype dtype = Dtype::f32;
   Extents shape, chunk;
   bool turned = false;
+  bool labels = false;  ///< whether it says that elements are numbers of segments
   std::vector<io::ome::Axis> axes;
   LevelCoordinates coordinates;  ///< of level 0
 };

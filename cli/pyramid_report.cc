@@ -40,10 +40,11 @@ void say(Progress& progress, const PyramidMade& r) {
   }
   if (c.quiet) return;
   const PyramidLevel &base = r.plan.levels.front(), &last = r.plan.levels.back();
-  progress.say(fmt::format("{}: {} {} -> {}: {} level{} by {}, the coarsest {} ({})\n", detail::printable(c.in),
-                           name(base.dtype), to_string(base.shape), detail::printable(c.out), r.plan.levels.size() - 1,
-                           r.plan.levels.size() == 2 ? "" : "s", r.image.method, to_string(last.shape),
-                           spent("made", r.build, r.all)));
+  const std::string to = c.in_place ? "" : fmt::format(" -> {}", detail::printable(c.out));
+  progress.say(fmt::format("{}: {} {}{}: {} level{} by {}{}, the coarsest {} ({})\n", detail::printable(c.in),
+                           name(base.dtype), to_string(base.shape), to, r.plan.levels.size() - 1,
+                           r.plan.levels.size() == 2 ? "" : "s", r.image.method, c.in_place ? " added" : "",
+                           to_string(last.shape), spent("made", r.build, r.all)));
 }
 
 }  // namespace oriel::cli

@@ -62,9 +62,13 @@ std::unique_ptr<LevelsOut> open_levels(const std::string& place, const std::stri
   return std::make_unique<GroupOut>(place, path, spec);
 }
 
-void complete_levels(const std::string& place, const std::string& path, const LevelsSpec& spec) {
+void complete_arrays(const std::string& place, const std::string& path, const LevelsSpec& spec) {
   for (std::size_t l = 0; l < spec.levels.size(); ++l)
     complete_zarr_volume(place_of(place, spec, l), path, spec.levels[l]);
+}
+
+void complete_levels(const std::string& place, const std::string& path, const LevelsSpec& spec) {
+  complete_arrays(place, path, spec);
   write_group(place, path, spec.image);
 }
 

@@ -13,6 +13,8 @@ bool is_levels_path(const std::string& path);
 std::unique_ptr<Output> make_levels_output(const std::string& path);
 void create_levels(const std::string& place, const std::string& path, const LevelsSpec& spec);
 std::unique_ptr<LevelsOut> open_levels(const std::string& place, const std::string& path, const LevelsSpec& spec);
+/// Completes the arrays alone.
+void complete_arrays(const std::string& place, const std::string& path, const LevelsSpec& spec);
 void complete_levels(const std::string& place, const std::string& path, const LevelsSpec& spec);
 
 }  // namespace oriel::io::ome

@@ -190,4 +190,19 @@ void write_group(const std::string& place, const std::string& path, const Multis
   write("/zarr.json", {{"zarr_format", 3}, {"node_type", "group"}, {"attributes", {{"ome", ome}}}});
 }
 
+std::string with_levels(const std::string& text, const Multiscales& image, const std::string& file) {
+  zarr::parse_object(text, file);  // of limited depth
+  Ordered root = Ordered::parse(text);
+  root.erase("consolidated_metadata");
+  const bool old = image.version == "0.4";
+  Ordered& attributes = old ? root : root["attributes"]["ome"];
+  Ordered& multiscale = attributes["multiscales"][0];
+  const Ordered made = multiscale_json(image);
+  for (const char* const key : {"axes", "datasets", "type", "metadata"}) multiscale[key] = made[key];
+  multiscale.erase("coordinateTransformations");  // which those of the levels include
+  if (image.labels && !attributes.contains("image-label"))
+    attributes["image-label"] = Ordered{{"version", image.version}};
+  return root.dump(2) + "\n";
+}
+
 }  // namespace oriel::io::ome

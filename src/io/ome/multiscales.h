@@ -53,4 +53,7 @@ void check_axes(const std::vector<Axis>& axes, const std::string& path);
 /// call it `path`.
 void write_group(const std::string& place, const std::string& path, const Multiscales& image);
 
+/// The metadata of an image's group, `text` of `file`, with other levels: all else that it says stays.
+std::string with_levels(const std::string& text, const Multiscales& image, const std::string& file);
+
 }  // namespace oriel::io::ome
