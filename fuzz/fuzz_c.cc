@@ -65,7 +65,7 @@ class Placed {
   Placed(Bytes& bytes, const S& value) {
     std::size_t size = sizeof(S);
     if (!bytes.often())
-      size = bytes.often() ? static_cast<std::size_t>(bytes.number() + 2) * 8 : bytes.take<std::size_t>();
+      size = bytes.often() ? (static_cast<std::size_t>(bytes.number()) + 2) * 8 : bytes.take<std::size_t>();
     memory_.resize(std::clamp<std::size_t>(size <= 8192 ? size : 8, 8, 8192));
     std::memcpy(memory_.data(), &value, std::min(memory_.size(), sizeof(S)));
     for (std::size_t i = sizeof(S); i < memory_.size(); ++i)
