@@ -13,7 +13,7 @@
 #include "cli/pyramid_source.h"
 #include "cli/quantities.h"
 #include "cli/stopwatch.h"
-#include "io/levels.h"
+#include "io/levels_formats.h"
 #include "io/ome/added_levels.h"
 #include "io/unfinished.h"
 #include "io/zarr/store.h"
@@ -93,9 +93,9 @@ class Ranks : public PyramidRanks {
 };
 
 // Everything that one call needs while it runs.
-class Run {
+class PyramidRun {
  public:
-  Run(PyramidCommand c, Team& team) : c_(std::move(c)), team_(team), ranks_(team) {}
+  PyramidRun(PyramidCommand c, Team& team) : c_(std::move(c)), team_(team), ranks_(team) {}
 
   void prepare() {
     together(team_, [&] {
@@ -263,7 +263,7 @@ int run_pyramid(const PyramidCommand& c) {
 int run_pyramid_by(const PyramidCommand& c, Team& team) {
   Progress progress("oriel pyramid", c.progress && team.rank() == 0);
   keep_memory_low();
-  Run run(c, team);
+  PyramidRun run(c, team);
   run.prepare();
   run.open();
   run.build(progress);

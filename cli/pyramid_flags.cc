@@ -41,6 +41,20 @@ void add_values(CLI::App& p, PyramidTyped& t) {
       ->capture_default_str();
 }
 
+// How elements lie in files.
+void add_chunks(CLI::App& p, PyramidTyped& t) {
+  PyramidCommand& c = t.command;
+  p.add_option("--chunk", c.chunk, "extents of chunks (default: 64 along z, y and x; 256 along y and x of images)")
+      ->type_name("N[xN...]");
+  p.add_option("--shard", c.shard, "extents of shards, files of several chunks (default: none)")->type_name("N[xN...]");
+  p.add_option("--codec", t.codec, "compression of chunks: none, gzip:N, zstd:N, blosc:NAME:N (default: zstd:1)")
+      ->type_name("CODEC");
+  p.add_option("--ome", c.version, "version of OME-Zarr: 0.5 (Zarr 3), 0.4 (Zarr 2)")
+      ->type_name("VERSION")
+      ->check(CLI::IsMember({"0.4", "0.5"}))
+      ->capture_default_str();
+}
+
 }  // namespace
 
 void add_pyramid(CLI::App& app, PyramidTyped& t) {
@@ -85,15 +99,7 @@ void add_pyramid(CLI::App& app, PyramidTyped& t) {
   p.add_option("--translation", c.translation, "place of the first element along each axis (default: IN's, or 0)")
       ->type_name("T[,T...]");
   p.add_option("--unit", c.unit, "of z, y and x, e.g. micrometer (default: IN's)")->type_name("UNIT");
-  p.add_option("--chunk", c.chunk, "extents of chunks (default: 64 along z, y and x; 256 along y and x of images)")
-      ->type_name("N[xN...]");
-  p.add_option("--shard", c.shard, "extents of shards, files of several chunks (default: none)")->type_name("N[xN...]");
-  p.add_option("--codec", t.codec, "compression of chunks: none, gzip:N, zstd:N, blosc:NAME:N (default: zstd:1)")
-      ->type_name("CODEC");
-  p.add_option("--ome", c.version, "version of OME-Zarr: 0.5 (Zarr 3), 0.4 (Zarr 2)")
-      ->type_name("VERSION")
-      ->check(CLI::IsMember({"0.4", "0.5"}))
-      ->capture_default_str();
+  add_chunks(p, t);
   p.add_option("--dtype", t.dtype, "expected dtype of IN (required for bf16)")
       ->type_name("DTYPE")
       ->check(CLI::IsMember(dtype_names()));

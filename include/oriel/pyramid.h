@@ -59,7 +59,7 @@ struct LevelCoordinates {
 ORIEL_API LevelCoordinates level_coordinates(Op op, const PyramidLevel& level, const LevelCoordinates& base);
 
 /// What level 0 is read from, by several threads at once.
-class PyramidSource {
+class ORIEL_API PyramidSource {
  public:
   virtual ~PyramidSource() = default;
   /// Fills `to` with the box that begins at `begin` and has its shape.
@@ -69,7 +69,7 @@ class PyramidSource {
 };
 
 /// What levels are written to, by several threads at once.
-class PyramidSink {
+class ORIEL_API PyramidSink {
  public:
   virtual ~PyramidSink() = default;
   /// A chunk of level `level` (1 is the first that is made) that begins at `begin`, a multiple of the chunk's extents;
@@ -83,7 +83,7 @@ class PyramidSink {
 
 /// Processes that make one pyramid together: all call build_pyramid with the same arguments, and each reads a part of
 /// level 0 that no other reads.
-class PyramidRanks {
+class ORIEL_API PyramidRanks {
  public:
   virtual ~PyramidRanks() = default;
   virtual int rank() const = 0;

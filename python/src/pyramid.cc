@@ -49,7 +49,8 @@ Pyramid read_pyramid(nb::dict d) {
   return pyramid;
 }
 
-// Boxes that a Python function returns, and chunks that another one takes. The interpreter's lock is held for these only.
+// Boxes that a Python function returns, and chunks that another one takes. The interpreter's lock is held for these
+// only.
 class Functions : public PyramidSource, public PyramidSink {
  public:
   Functions(Dtype dtype, nb::handle read, nb::handle write) : dtype_(dtype), read_(read), write_(write) {}
@@ -129,8 +130,8 @@ void bind_pyramid(nb::module_& m) {
       [](nb::handle shape, const std::vector<double>& spacing, nb::handle axes, nb::handle most) {
         nb::list factors;
         for (const Extents& step :
-             pyramid_factors(read_shape(kFunction, "shape", shape), spacing, read_optional_ints(kFunction, "axes", axes),
-                             read_ints(kFunction, "chunks", most))) {
+             pyramid_factors(read_shape(kFunction, "shape", shape), spacing,
+                             read_optional_ints(kFunction, "axes", axes), read_ints(kFunction, "chunks", most))) {
           factors.append(to_tuple(step));
         }
         return factors;

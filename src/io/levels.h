@@ -1,4 +1,4 @@
-// The formats that hold the levels of a pyramid.
+// What holds the levels of a pyramid.
 #pragma once
 
 #include <memory>
@@ -39,10 +39,5 @@ struct LevelsFormat {
   /// What is left to do, in one process, when all have closed theirs.
   void (*complete)(const std::string& place, const std::string& path, const LevelsSpec& spec);
 };
-
-/// The format of a path; null: none has it.
-const LevelsFormat* levels_format_of(const std::string& path);
-/// The endings of all, for errors.
-std::string levels_endings();
 
 }  // namespace oriel::io

@@ -53,7 +53,7 @@ struct VolumeSpec {
   VolumeIn* like = nullptr;  ///< whose attributes are taken over, where both formats have any
   std::vector<std::string> axes{};     ///< names, where the format has any; empty: those of `like`, or none
   std::optional<Compression> codec{};  ///< of the chunks; nothing: what the format does by itself
-  Extents shard{};  ///< of Zarr: extents of what lies in one file, multiples of the chunk; empty: a chunk
+  Extents shard{};       ///< of Zarr: extents of what lies in one file, multiples of the chunk; empty: a chunk
   int zarr_version = 3;  ///< 2 has no shards
 };
 

@@ -126,7 +126,7 @@ class Builder {
     }
     if (done_ != nullptr) {
       const std::lock_guard lock(mutex_);
-      done_(context_, ++made_, run_.tiles);
+      done_(context_, ++made_, run_.places);
     }
   }
 
@@ -201,7 +201,7 @@ class Builder {
   const Tiling tiling_;
   const LevelMaker maker_;
   PyramidRanks* const ranks_;  // null: this process is alone
-  const Tiling::Run run_;
+  const ZOrder::Run run_;
   ChunkBoard board_;
   PyramidSource& source_;
   const int threads_;  // 0: all

@@ -105,6 +105,25 @@ index_t ZOrder::places_before(index_t number) const {
   return count;
 }
 
+ZOrder::Run ZOrder::run(int rank, int ranks) const {
+  const index_t all = element_count(grid_);
+  // The first number that has so many places before it.
+  const auto number_after = [&](index_t places) {
+    index_t least = 0, most = index_t{1} << bits_in_all_;
+    while (least < most) {
+      const index_t middle = least + (most - least) / 2;
+      if (places_before(middle) < places)
+        least = middle + 1;
+      else
+        most = middle;
+    }
+    return least;
+  };
+  const auto share = [&](index_t r) { return all / ranks * r + all % ranks * r / ranks; };
+  const index_t begin = share(rank), end = share(rank + 1);
+  return {.begin = number_after(begin), .end = number_after(end), .places = end - begin};
+}
+
 Tiling::Tiling(const Pyramid& pyramid, Dtype dtype, const Extents& shape, const PyramidOptions& options) {
   plan_.levels = pyramid_levels(pyramid, dtype, shape);
   const int rank = shape.size();
@@ -239,24 +258,6 @@ void Tiling::lay_out() {
   order_ = ZOrder(grid_);
   if (order_.bits() > 60) refuse("shape", "must be of at most 2^60 tiles", to_string(levels()[0].shape));
   plan_.threads = static_cast<int>(std::min<index_t>(plan_.threads, plan_.tiles));
-}
-
-Tiling::Run Tiling::run(int rank, int ranks) const {
-  // The first place that has so many tiles before it.
-  const auto place_after = [&](index_t tiles) {
-    index_t least = 0, most = places();
-    while (least < most) {
-      const index_t middle = least + (most - least) / 2;
-      if (order_.places_before(middle) < tiles)
-        least = middle + 1;
-      else
-        most = middle;
-    }
-    return least;
-  };
-  const auto share = [&](index_t r) { return plan_.tiles / ranks * r + plan_.tiles % ranks * r / ranks; };
-  const index_t begin = share(rank), end = share(rank + 1);
-  return {.begin = place_after(begin), .end = place_after(end), .tiles = end - begin};
 }
 
 LevelBox Tiling::box(const Extents& tile, int level) const {

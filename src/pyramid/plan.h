@@ -26,6 +26,11 @@ class ZOrder {
   index_t number(const Extents& place) const;
   /// How many places have smaller numbers than `number`, which is at most 2^bits.
   index_t places_before(index_t number) const;
+  /// The numbers of one of several ranks, from `begin` to before `end`: as many places for each.
+  struct Run {
+    index_t begin = 0, end = 0, places = 0;
+  };
+  Run run(int rank, int ranks) const;
 
  private:
   Extents grid_;
@@ -49,11 +54,7 @@ class Tiling {
   /// Places in Z order; some of them are outside of the volume and have no tile.
   index_t places() const { return index_t{1} << order_.bits(); }
   std::optional<Extents> tile(index_t place) const { return order_.place(place); }
-  /// The places of one of several ranks, from `begin` to before `end`: tiles in order, as many for each.
-  struct Run {
-    index_t begin = 0, end = 0, tiles = 0;
-  };
-  Run run(int rank, int ranks) const;
+  ZOrder::Run run(int rank, int ranks) const { return order_.run(rank, ranks); }
   /// What a tile has of a level; what all tiles have is the level.
   LevelBox box(const Extents& tile, int level) const;
   /// The windows that make `to` of level j from `from` of level i < j.

@@ -96,12 +96,12 @@ TEST(PyramidRanks, RunsDivideAllTiles) {
     const int ranks = 1 + static_cast<int>(random() % 6);
     index_t next = 0, tiles = 0;
     for (int r = 0; r < ranks; ++r) {
-      const detail::Tiling::Run run = tiling.run(r, ranks);
+      const detail::ZOrder::Run run = tiling.run(r, ranks);
       EXPECT_EQ(run.begin, next);
       index_t there = 0;
       for (index_t place = run.begin; place < run.end; ++place) there += tiling.tile(place) ? 1 : 0;
-      EXPECT_EQ(there, run.tiles);
-      EXPECT_LE(std::abs(run.tiles * ranks - tiling.plan().tiles), ranks);
+      EXPECT_EQ(there, run.places);
+      EXPECT_LE(std::abs(run.places * ranks - tiling.plan().tiles), ranks);
       next = run.end;
       tiles += there;
     }

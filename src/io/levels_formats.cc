@@ -1,4 +1,4 @@
-#include "io/levels.h"
+#include "io/levels_formats.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
