@@ -73,6 +73,31 @@ bool is_near(double a, double b) {
   return std::fabs(a - b) <= kFloatTolerance * std::max(std::fabs(b), 1e-30) || a == b;
 }
 
+// The most frequent value: of several the lowest and the highest.
+struct Modes {
+  double lowest = 0, highest = 0;
+};
+
+Modes modes_of(const std::vector<double>& sorted) {
+  Modes modes;
+  std::size_t most = 0;
+  for (std::size_t i = 0; i < sorted.size();) {
+    std::size_t end = i;
+    while (end < sorted.size() && sorted[end] == sorted[i]) ++end;
+    if (end - i > most) modes.lowest = sorted[i];
+    if (end - i >= most) modes.highest = sorted[i];
+    most = std::max(most, end - i);
+    i = end;
+  }
+  return modes;
+}
+
+// Without them, unless there is nothing else.
+std::vector<double> without_zeros(std::vector<double> values) {
+  if (std::any_of(values.begin(), values.end(), [](double v) { return v != 0; })) std::erase(values, 0);
+  return values;
+}
+
 // Which methods make `y` of a window.
 std::array<bool, kLevelMethods.size()> fitting(double y, Window window, bool floating) {
   std::vector<double>& taps = window.taps;
@@ -82,17 +107,7 @@ std::array<bool, kLevelMethods.size()> fitting(double y, Window window, bool flo
   const double mean = sum / static_cast<double>(taps.size());
   std::sort(taps.begin(), taps.end());
   const double low = taps[(taps.size() - 1) / 2], high = taps[taps.size() / 2];
-  // The most frequent value: of several the lowest or the highest.
-  std::size_t most = 0;
-  double lowest_mode = 0, highest_mode = 0;
-  for (std::size_t i = 0; i < taps.size();) {
-    std::size_t end = i;
-    while (end < taps.size() && taps[end] == taps[i]) ++end;
-    if (end - i > most) lowest_mode = taps[i];
-    if (end - i >= most) highest_mode = taps[i];
-    most = std::max(most, end - i);
-    i = end;
-  }
+  const Modes modes = modes_of(taps), others = modes_of(without_zeros(taps));
   const double middle = (low + high) / 2;
   return {floating ? is_near(y, mean) : y == std::nearbyint(mean),
           !floating && y == std::trunc(mean),
@@ -101,7 +116,8 @@ std::array<bool, kLevelMethods.size()> fitting(double y, Window window, bool flo
           y == window.centre,
           y == taps.back(),
           y == taps.front(),
-          y == lowest_mode || y == highest_mode,
+          y == modes.lowest || y == modes.highest,
+          y == others.lowest || y == others.highest,
           y == low || y == high || is_near(y, middle) || (!floating && std::fabs(y - middle) <= 0.5)};
 }
 

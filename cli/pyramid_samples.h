@@ -12,8 +12,16 @@
 namespace oriel::cli {
 
 /// What levels are made with; of several that fit, the first is named.
-inline constexpr std::array<std::string_view, 9> kLevelMethods{
-    "mean",   "mean, cut off instead of rounded", "mean, halves rounded up", "first", "centre", "max", "min", "mode",
+inline constexpr std::array<std::string_view, 10> kLevelMethods{
+    "mean",
+    "mean, cut off instead of rounded",
+    "mean, halves rounded up",
+    "first",
+    "centre",
+    "max",
+    "min",
+    "mode",
+    "mode (0 ignored)",
     "median",
 };
 

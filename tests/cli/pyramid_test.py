@@ -422,6 +422,16 @@ def test_labels_and_booleans_are_not_averaged(oriel, tmp_path, volume):
     assert "1 level by any" in oriel("pyramid", "b.npy", "b.zarr", "--levels", "1").stdout.decode()
 
 
+def test_the_check_knows_labels_whose_background_is_ignored(oriel, tmp_path):
+    labels = np.random.default_rng(2).integers(0, 5, (40, 48, 56))
+    np.save(tmp_path / "x.npy", labels.astype("u4"))
+    oriel("pyramid", "x.npy", "y.zarr", "--labels", "--ignore", "0", "--chunk", "16", "--factor", "2")
+    found = check(tmp_path, "y.zarr", 0)
+    assert [one["method"] for one in found["levels"][1:]] == ["mode (0 ignored) of level 0"] * 2
+    oriel("pyramid", "x.npy", "y.zarr", "--labels", "--chunk", "16", "--factor", "2")
+    assert [one["method"] for one in check(tmp_path, "y.zarr", 0)["levels"][1:]] == ["mode of level 0"] * 2
+
+
 def test_the_check_names_methods_of_others(tmp_path, volume):
     """Table 0.1: means that are cut off, values that are rounded twice, decimation."""
     x = volume[:64, :80, :64]
