@@ -52,6 +52,8 @@ struct PyramidCommand {
   std::optional<io::Compression> codec;  // of chunks
   bool check = false;                    // looks at the levels of IN instead
   index_t sample = 1000;                 // elements of each level that --check recomputes
+  std::string sheet;                     // a picture of all levels; empty: none
+  std::string sheet_up;                  // names of axes that increase upwards in it
   std::optional<Dtype> dtype;            // what the input must hold
   int threads = 0;
   index_t memory = 0;                  // bytes that the process may hold; 0: 1 GiB

@@ -10,6 +10,7 @@
 #include "cli/pyramid_options.h"
 #include "cli/pyramid_ranks.h"
 #include "cli/pyramid_report.h"
+#include "cli/pyramid_sheet.h"
 #include "cli/pyramid_source.h"
 #include "cli/quantities.h"
 #include "cli/stopwatch.h"
@@ -106,6 +107,7 @@ class PyramidRun {
       choose_method();
       pyramid_ = make_pyramid(c_, input_);
       pyramid_shard(c_, input_);  // before anything is made
+      if (team_.rank() == 0) sheet_ = open_sheet(c_, input_.axes);
     });
     const index_t held = team_.greatest(resident_bytes() + reserve_bytes(true, chunk_bytes()));
     const index_t threads = c_.threads > 0 ? c_.threads : std::max(default_threads() / team_.local_size(), 1);
@@ -149,6 +151,7 @@ class PyramidRun {
       if (!file_) return;
       format_->complete(file_->place(), c_.out, spec_);
       file_->commit();
+      draw_sheet(sheet_.get(), c_, c_.out);
     });
   }
 
@@ -245,7 +248,8 @@ class PyramidRun {
   PyramidPlan plan_;
   std::optional<io::ome::Multiscales> image_;  // that levels are added to
   io::LevelsSpec spec_;
-  std::unique_ptr<io::Output> file_;  // of rank 0
+  std::unique_ptr<io::Output> file_;       // of rank 0
+  std::unique_ptr<io::OutputFile> sheet_;  // of rank 0, if there is one
   std::unique_ptr<io::WatchedFile> watched_;
   std::unique_ptr<io::LevelsOut> levels_;
   PyramidReport made_;

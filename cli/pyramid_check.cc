@@ -10,6 +10,7 @@
 #include "cli/options.h"
 #include "cli/progress.h"
 #include "cli/pyramid_samples.h"
+#include "cli/pyramid_sheet.h"
 #include "io/ome/multiscales.h"
 #include "io/zarr/volume.h"
 #include "quoted.h"
@@ -196,13 +197,29 @@ Json to_json(const PyramidCommand& c, const io::ome::Multiscales& image, const s
   return {{"image", c.in}, {"version", image.version}, {"good", good}, {"levels", levels}};
 }
 
+// What a sheet says of the levels.
+std::vector<SheetNote> notes_of(const std::vector<Finding>& findings) {
+  std::vector<SheetNote> notes;
+  for (const Finding& f : findings) {
+    if (f.faults.empty())
+      notes.push_back({f.method, false});
+    else
+      notes.push_back({fmt::format("{}{}", f.faults[0],
+                                   f.faults.size() == 1 ? "" : fmt::format(" (and {} more)", f.faults.size() - 1)),
+                       true});
+  }
+  return notes;
+}
+
 }  // namespace
 
 int check_pyramid(const PyramidCommand& c) {
   Progress progress("oriel pyramid", c.progress);
   LevelChecker checker(c, progress);
+  const std::unique_ptr<io::OutputFile> sheet = open_sheet(c, checker.image().axes);
   const std::vector<Finding> findings = checker.check();
   const bool good = std::all_of(findings.begin(), findings.end(), [](const Finding& f) { return f.faults.empty(); });
+  draw_sheet(sheet.get(), c, c.in, notes_of(findings));
   if (c.json) {
     progress.say(json_text(to_json(c, checker.image(), findings, good)));
   } else if (!c.quiet) {

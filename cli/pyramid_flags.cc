@@ -17,6 +17,7 @@ constexpr const char* kExamples = R"(Examples:
   oriel pyramid dem.npy dem.zarr --method max --nodata -9999 --factor 2 --levels 4
   oriel pyramid image.zarr --in-place                                   adds levels to an image that has level 0
   oriel pyramid --check image.zarr                                      what others made: which method, what is wrong
+  oriel pyramid --check image.zarr --sheet image.png                    the same, with a picture of all levels
 
 Level 0 is copied, every other level is the pool of level 0, read once: nothing is rounded twice, edges are kept, and
 scale and translation say where the elements are. OUT is an OME-Zarr image that appears whole or not at all.
@@ -55,13 +56,8 @@ void add_chunks(CLI::App& p, PyramidTyped& t) {
       ->capture_default_str();
 }
 
-}  // namespace
-
-void add_pyramid(CLI::App& app, PyramidTyped& t) {
-  CLI::App& p = *app.add_subcommand("pyramid", "Make the levels of resolution of a volume, as OME-Zarr");
-  PyramidCommand& c = t.command;
-  p.add_option("IN", c.in, "volume to read")->type_name("")->required();
-  p.add_option("OUT", c.out, "DIR.zarr to write; written whole or not at all")->type_name("");
+// What is done with an image that is there, and how levels look.
+void add_image(CLI::App& p, PyramidCommand& c) {
   p.add_flag("--in-place", c.in_place,
              "add levels to IN, an OME-Zarr image, instead of those that it has above level 0; no OUT");
   p.add_flag("--check", c.check,
@@ -70,6 +66,21 @@ void add_pyramid(CLI::App& app, PyramidTyped& t) {
       ->type_name("N")
       ->check(CLI::Range(index_t{2}, index_t{1} << 40))
       ->capture_default_str();
+  p.add_option("--sheet", c.sheet,
+               "also draw the planes through the middle of every level, side by side at one physical scale")
+      ->type_name("FILE.png");
+  p.add_option("--sheet-up", c.sheet_up, "names of axes that increase upwards in the sheet, e.g. zy (default: none)")
+      ->type_name("NAMES");
+}
+
+}  // namespace
+
+void add_pyramid(CLI::App& app, PyramidTyped& t) {
+  CLI::App& p = *app.add_subcommand("pyramid", "Make the levels of resolution of a volume, as OME-Zarr");
+  PyramidCommand& c = t.command;
+  p.add_option("IN", c.in, "volume to read")->type_name("")->required();
+  p.add_option("OUT", c.out, "DIR.zarr to write; written whole or not at all")->type_name("");
+  add_image(p, c);
   p.add_option("--method", t.method,
                "what a level's elements are of those below (default: mean; of labels mode, of booleans any)")
       ->type_name("METHOD")
@@ -126,6 +137,7 @@ PyramidCommand finish_pyramid(PyramidTyped& t) {
   }
   if (c.in_place) c.out = c.in;
   if (!c.check && c.out.empty()) throw Error("OUT is required");
+  if (!c.sheet_up.empty() && c.sheet.empty()) throw Error("--sheet-up: is for --sheet only");
   if (c.labels && !t.method.empty() && t.method != "mode") {
     throw Error(fmt::format("--labels: cannot be combined with --method {}; allowed: mode", t.method));
   }

@@ -197,6 +197,21 @@ Array decode(std::span<const std::byte> bytes, const std::string& file, const Pi
   return {ConstTensor(pixels, held, shape), std::move(memory), picture_of(image, asked.page)};
 }
 
+Array render(const std::string& text, const std::string& font, int width, const std::string& file) {
+  const std::unique_ptr<gchar, decltype(&g_free)> plain(
+      g_markup_escape_text(text.data(), static_cast<gssize>(text.size())), &g_free);
+  VipsImage* drawn = nullptr;
+  if (vips_text(&drawn, plain.get(), "font", font.c_str(), "width", width, "dpi", 72, nullptr) != 0)
+    fail(file, "draw text");
+  const Image image(drawn);
+  std::size_t size = 0;
+  void* const pixels = vips_image_write_to_memory(drawn, &size);
+  if (pixels == nullptr) fail(file, "draw text");
+  std::shared_ptr<const void> memory(pixels, [](const void* p) { g_free(const_cast<void*>(p)); });
+  const Extents shape = {vips_image_get_height(drawn), vips_image_get_width(drawn)};
+  return {ConstTensor(pixels, Dtype::u8, shape), std::move(memory), std::nullopt};
+}
+
 using Bytes = std::unique_ptr<void, decltype(&g_free)>;
 
 std::pair<Bytes, std::size_t> encode(const std::string& ending, const std::string& file, const ConstTensor& t,
@@ -252,6 +267,10 @@ bool is_image(std::span<const std::byte> bytes) {
 
 void check_image_head(std::span<const std::byte> head, const std::string& file) {
   if (!is_image(head)) refuse(file);
+}
+
+Array draw_text(const std::string& text, const std::string& font, int width, const std::string& file) {
+  return with_vips(file, [&] { return render(text, font, width, file); });
 }
 
 void write_image(const WriteBytes& write, const std::string& ending, const std::string& file, const ConstTensor& t,

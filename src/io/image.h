@@ -32,6 +32,11 @@ bool is_image(std::span<const std::byte> bytes);
 /// Throws Error naming `file` if they do not.
 void check_image_head(std::span<const std::byte> head, const std::string& file);
 
+/// `text` as a mask, u8 of height x width: 255 in letters. `font` is a name of Pango's, e.g. `sans bold 13`, its size
+/// in pixels; lines are broken at words to be at most `width` pixels long. Throws Error naming `file`, e.g. if there is
+/// no font.
+Array draw_text(const std::string& text, const std::string& font, int width, const std::string& file);
+
 /// `t` as a picture in the format of `ending`, e.g. `.png`, keeping its depth: PNG and TIFF hold u8 and u16, JPEG and
 /// WebP u8; JPEG no alpha. PNG, TIFF and WebP lose nothing; JPEG is written with quality 95. Throws Error.
 void write_image(const WriteBytes& write, const std::string& ending, const std::string& file, const ConstTensor& t,
