@@ -9,11 +9,12 @@ BUILD = cmake --build --preset
 help: ## List what can be made
 	@sed -n 's/^\([a-z]*\):[^#]*## \(.*\)/  make \1|\2/p' Makefile | column -t -s '|'
 
-demo: ## Install what is missing, build, pool a real photograph, check the results, time them; pictures in build/demo
+demo: ## Install what is missing, build, pool a photograph, make pyramids of a brain, check and time all; pictures in build/demo
 	@scripts/install_debian.sh debian_packages.txt debian_packages_demo.txt
 	@cmake --preset programs -D ORIEL_BUILD_NN=ON -D ORIEL_BUILD_PORTRAIT=ON >/dev/null
 	@cmake --build build --target oriel_programs -j$(JOBS)
 	@scripts/venv.sh demo
+	@scripts/venv.sh demo-pyramids || echo "demo: without the packages of scripts/requirements-demo-pyramids*.txt"
 	@.venv/bin/python scripts/demo.py
 
 test: packages ## Install what is missing, build, and run every test

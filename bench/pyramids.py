@@ -1,7 +1,7 @@
 """Times `oriel pyramid` beside `cp` of level 0, TensorStore, ome-zarr and ngff-zarr on one volume, in one run, by turns.
 
-Usage: pyramids.py ORIEL [--size N] [--repeats R] [--threads T]. The volume is uint16, N x N x N, smooth with noise, in chunks
-of 64^3, in the page cache; four levels of means. Peers that are not installed are left out, which is said. Ratios are of
+Usage: pyramids.py ORIEL [--size N | --volume ARRAY.zarr] [--repeats R] [--threads T]. The volume is uint16, N x N x N, smooth
+with noise, or that of a Zarr array; in chunks of 64^3, in the page cache; four levels of means. Peers that are not installed are left out, which is said. Ratios are of
 medians; `floor` is what has to be done anyway: for raw chunks a `cp` of level 0, for zstd the compression of all chunks by
 the same number of threads.
 """
@@ -57,18 +57,28 @@ print(time.perf_counter() - begin)
 """
 
 
-def make_volume(folder, n):
-    import zarr
-
-    rng = np.random.default_rng(0)
+def synthetic(n):
     z, y, x = np.ogrid[:n, :n, :n]
     values = (2000 + 800 * np.sin(z / 19) * np.cos(y / 23) * np.sin(x / 29)).astype("f4")
-    values = (values + rng.normal(0, 12, values.shape)).astype("u2")
-    labels = np.kron(rng.integers(1, 5000, (-(-n // 20),) * 3), np.ones((20,) * 3, int))[:n, :n, :n].astype("u4")
-    zarr.create_array(str(folder / "labels.zarr"), shape=labels.shape, dtype="u4", chunks=(CHUNK,) * 3, compressors=None)[...] = labels
-    array = zarr.create_array(str(folder / "x.zarr"), shape=values.shape, dtype="u2", chunks=(CHUNK,) * 3, compressors=None)
-    array[...] = values
-    return values
+    return (values + np.random.default_rng(0).normal(0, 12, values.shape)).astype("u2")
+
+
+def volume_of(given):
+    if given.volume is None:
+        return synthetic(given.size)
+    import zarr
+
+    return zarr.open_array(given.volume, mode="r")[...]
+
+
+def make_volume(folder, values):
+    """Writes a volume, and labels of its shape."""
+    import zarr
+
+    cubes = np.random.default_rng(1).integers(1, 5000, [-(-n // 20) for n in values.shape])
+    labels = np.kron(cubes, np.ones((20,) * 3, int))[tuple(slice(n) for n in values.shape)].astype("u4")
+    for name, array in (("x.zarr", values), ("labels.zarr", labels)):
+        zarr.create_array(str(folder / name), shape=array.shape, dtype=array.dtype, chunks=(CHUNK,) * 3, compressors=None)[...] = array
 
 
 def compression_seconds(values, threads):
@@ -91,6 +101,7 @@ def main():
     words = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     words.add_argument("oriel", type=Path)
     words.add_argument("--size", type=int, default=320)
+    words.add_argument("--volume", help="a Zarr array of three axes instead")
     words.add_argument("--repeats", type=int, default=5)
     words.add_argument("--threads", type=int, default=2)
     given = words.parse_args()
@@ -100,7 +111,8 @@ def main():
         print(f"SKIPPED: {name} is not installed", file=sys.stderr)
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
-        values = make_volume(folder, given.size)
+        values = volume_of(given)
+        make_volume(folder, values)
         target = folder / "y.zarr"
         times, memory = {}, {}
 
@@ -133,7 +145,7 @@ def main():
             if "TensorStore" in peers:
                 run("TensorStore, zstd:1", lambda: peer("TensorStore", "zstd"))
     middle = {name: statistics.median(values) for name, values in times.items()}
-    print(f"{given.size}^3 uint16, {values.nbytes >> 20} MiB, {LEVELS} levels, {given.threads} threads, {given.repeats} runs")
+    print(f"{'x'.join(map(str, values.shape))} {values.dtype}, {values.nbytes >> 20} MiB, {LEVELS} levels, {given.threads} threads, {given.repeats} runs")
     print(f"{'':<22}{'seconds':>9}{'of Oriel raw':>14}{'of zstd':>10}")
     for name, seconds in middle.items():
         print(f"{name:<22}{seconds:>9.3f}{seconds / middle['Oriel, raw']:>14.2f}{seconds / middle['Oriel, zstd:1']:>10.2f}")

@@ -12,7 +12,7 @@ namespace {
 
 constexpr int kMostWidth = 1600, kMostHeight = 1200;
 constexpr int kMargin = 20, kGap = 16, kBetweenPlanes = 8;
-constexpr int kTitle = 34, kLegend = 52, kCaption = 80;
+constexpr int kTitle = 34, kLegend = 52, kCaption = 72;
 constexpr int kLeastCell = 215;        // pixels that a caption needs
 constexpr int kLeastWidth = 560;       // of the sheet, for its title and legend
 constexpr double kMostOfElement = 24;  // pixels of an element of level 0

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """`make demo`: pools a real photograph with the `oriel` command, checks the results, times them, draws a contact sheet; then
-`oriel-portrait` cuts a person out of another photograph.
+`oriel-portrait` cuts a person out of another photograph, and `oriel pyramid` makes pyramids (demo_pyramids.py).
 
 The photographs are sample pictures of scikit-image and matplotlib. Everything is written to build/demo.
 """
@@ -14,6 +14,7 @@ from pathlib import Path
 import matplotlib.cbook
 import numpy as np
 import skimage
+from demo_pyramids import pyramids
 from PIL import Image, ImageDraw, ImageFont
 from scipy import ndimage
 
@@ -264,6 +265,7 @@ def main():
         "portrait: matplotlib's grace_hopper.jpg (US Navy, public domain), cut out by oriel-portrait"
     )
     portrait()
+    pyramids()
 
 
 if __name__ == "__main__":

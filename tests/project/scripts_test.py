@@ -114,3 +114,16 @@ def test_versions_agree():
     header = (ROOT / "include" / "oriel" / "version.h").read_text()
     assert ".".join(re.search(rf"#define ORIEL_VERSION_{part} (\d+)", header)[1] for part in ("MAJOR", "MINOR", "PATCH")) == version
     assert f"## [{version}]" in (ROOT / "CHANGELOG.md").read_text()
+
+
+def test_the_demo_of_pyramids_says_what_it_leaves_out(tmp_path):
+    """Without nilearn, without mricron-data, and without an apt-get that could download it, nothing fails."""
+    program(tmp_path, "apt-get", "echo no network >&2; exit 100")
+    words = (
+        "import importlib.util, pathlib; importlib.util.find_spec = lambda name: None; import demo_pyramids as demo;"
+        f"demo.OUT = pathlib.Path({str(tmp_path)!r}); demo.ATLAS = pathlib.Path('none/aal.nii.gz'); assert demo.pyramids() == []"
+    )
+    environment = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"}
+    result = subprocess.run([sys.executable, "-c", words], cwd=ROOT / "scripts", capture_output=True, text=True, env=environment)
+    assert result.returncode == 0 and result.stderr == ""
+    assert [line.split(",")[0] for line in result.stdout.splitlines()[1:]] == ["  left out: MNI152", "  left out: AAL"]
