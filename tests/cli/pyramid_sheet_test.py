@@ -212,6 +212,17 @@ def test_wrong_names_are_refused_before_anything_is_made(refusal, tmp_path, word
     assert text in refusal("pyramid", "x.npy", "y.zarr", "--levels", "1", *words, code=2)
 
 
+def test_levels_that_are_added_are_drawn(oriel, tmp_path):
+    """Whatever the image's folder is called."""
+    values = np.arange(32 * 40, dtype="u2").reshape(32, 40)
+    write_image(tmp_path / "image", [values], [([1, 1], [0, 0])])
+    oriel("pyramid", "image", "--in-place", "--levels", "2", "--factor", "2", "--sheet", "sheet.png")
+    parts = insides(pixels(tmp_path / "sheet.png"))
+    element = parts[0].shape[0] // 32
+    shown = [enlarged(level(tmp_path / "image", l).astype("f8"), element * 2**l, parts[0].shape) for l in range(3)]
+    assert all((part == greys(drawn, shown[:1])[..., None]).all() for part, drawn in zip(parts, shown, strict=True))
+
+
 def test_nothing_is_made_if_the_sheet_cannot_be_written(refusal, tmp_path):
     np.save(tmp_path / "x.npy", np.zeros((20, 24), "u1"))
     assert "none/sheet.png: cannot write here" in refusal("pyramid", "x.npy", "y.zarr", "--levels", "1", "--sheet", "none/sheet.png")

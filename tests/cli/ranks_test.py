@@ -105,6 +105,14 @@ def test_pyramids(oriel, ranks, volume, tmp_path, number):
     assert sorted(os.listdir(tmp_path)) == ["x.h5", "x.npy", "y.zarr"]
 
 
+def test_the_sheet_of_a_pyramid_by_ranks_is_that_of_one_process(oriel, ranks, volume, tmp_path):
+    oriel("pyramid", "x.npy", "y.zarr", "--chunk", "8", "--sheet", "wanted.png")
+    ranks(2, "pyramid", "x.npy", "y.zarr", "--chunk", "8", "--sheet", "sheet.png")
+    assert (tmp_path / "sheet.png").read_bytes() == (tmp_path / "wanted.png").read_bytes()
+    error = ranks(2, "pyramid", "x.npy", "y.zarr", "--chunk", "8", "--sheet", "sheet.jpg", code=2).stderr.decode()
+    assert error.startswith("oriel pyramid: --sheet: 'sheet.jpg'; allowed: a name that ends in .png")
+
+
 def test_a_pyramid_that_a_rank_cannot_read_fails_once(oriel, ranks, volume, tmp_path):
     oriel("pyramid", "x.npy", "y.zarr", "--chunk", "8")
     oriel("pyramid", "x.npy", "z.zarr", "--chunk", "8")
