@@ -53,6 +53,7 @@ void find_bounds(const io::ome::Multiscales& image, const std::vector<Extents>& 
     const double beyond = kBeyond * (end - begin);
     s.low.push_back(std::max(low, begin - beyond));
     s.high.push_back(std::min(high, end + beyond));
+    if (image.axes[axis].type != "space") continue;
     if (std::isfinite(s.high[axis] - s.low[axis]) && s.high[axis] > s.low[axis]) continue;
     throw Error(
         fmt::format("{}: level 0 has {} elements with a scale of {} at {} along {}; a sheet can show: at least "
@@ -173,6 +174,11 @@ SheetLayout lay_out(const io::ome::Multiscales& image, const std::vector<Extents
   const auto levels = static_cast<int>(std::min(shapes.size(), kMostLevels));
   const Grid grid = best_grid(s, levels);
   s.pixels = whole_pixels(grid.pixels, image, s);
+  if (!std::isfinite(s.pixels) || s.pixels <= 0) {
+    throw Error(fmt::format("{}: level 0 is too small for a sheet, {:g} along {}; a sheet can show: at least 1e-300",
+                            file, extent(s, s.planes[0].right),
+                            detail::printable(image.axes[static_cast<std::size_t>(s.planes[0].right)].name)));
+  }
   align(image, s);
   place_cells(grid, levels, s);
   return s;

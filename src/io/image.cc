@@ -198,8 +198,9 @@ Array decode(std::span<const std::byte> bytes, const std::string& file, const Pi
 }
 
 Array render(const std::string& text, const std::string& font, int width, const std::string& file) {
-  const std::unique_ptr<gchar, decltype(&g_free)> plain(
-      g_markup_escape_text(text.data(), static_cast<gssize>(text.size())), &g_free);
+  using Text = std::unique_ptr<gchar, decltype(&g_free)>;
+  const Text valid(g_utf8_make_valid(text.data(), static_cast<gssize>(text.size())), &g_free);
+  const Text plain(g_markup_escape_text(valid.get(), -1), &g_free);
   VipsImage* drawn = nullptr;
   if (vips_text(&drawn, plain.get(), "font", font.c_str(), "width", width, "dpi", 72, nullptr) != 0)
     fail(file, "draw text");

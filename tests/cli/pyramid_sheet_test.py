@@ -1,6 +1,7 @@
 """`oriel pyramid --sheet`: places and colours of what is drawn, read back with Pillow and computed from levels by NumPy."""
 
 import json
+import os
 import subprocess
 
 import numpy as np
@@ -238,8 +239,20 @@ def test_an_old_sheet_stays_if_the_image_is_broken(refusal, oriel, tmp_path):
 
 @pytest.mark.parametrize("scale", [0.0, 1e308, 5e-324])
 def test_coordinates_that_no_picture_can_show(oriel, tmp_path, scale):
-    """An error in one line, or a sheet: nothing else."""
-    write_image(tmp_path / "y.zarr", [np.ones((32, 40), "u1"), np.ones((16, 20), "u1")], [([1, scale], [0, 0]), ([2, 2 * scale], [0.5, 0.5])])
+    """An error in one line that names the image, or a sheet: nothing else."""
+    write_image(tmp_path / "y.zarr", [np.ones((32, 40), "u1"), np.ones((16, 20), "u1")], [([scale, scale], [0, 0]), ([2, 2 * scale], [0.5, 0.5])])
     done = subprocess.run([COMMAND, "pyramid", "--check", "y.zarr", "--sheet", "sheet.png", "-q"], cwd=tmp_path, capture_output=True, timeout=60)
-    assert done.returncode == 1 and done.stderr.count(b"\n") <= 1
-    assert (tmp_path / "sheet.png").exists() == (not done.stderr)
+    assert done.returncode == 1 and done.stderr.count(b"\n") == 1 and b"y.zarr" in done.stderr
+    assert not (tmp_path / "sheet.png").exists()
+
+
+def test_names_may_have_any_bytes(oriel, tmp_path):
+    """Markup, and bytes that are not UTF-8."""
+    write_image(tmp_path / "y.zarr", [np.eye(32, 40, dtype="u1"), np.zeros((16, 20), "u1")], [([1, 1], [0, 0]), ([2, 2], [0.5, 0.5])])
+    for name in (b"<b>&amp; y.zarr", b"\xff\xfe y.zarr", "µ.zarr".encode()):
+        os.rename(tmp_path / "y.zarr", os.path.join(os.fsencode(tmp_path), name))
+        done = subprocess.run([COMMAND, "pyramid", "--check", name, "--sheet", "sheet.png", "-q"], cwd=tmp_path, capture_output=True, timeout=60)
+        assert done.stderr == b""
+        assert len(insides(pixels(tmp_path / "sheet.png"))) == 2
+        os.rename(os.path.join(os.fsencode(tmp_path), name), tmp_path / "y.zarr")
+        (tmp_path / "sheet.png").unlink()
