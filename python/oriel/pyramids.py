@@ -359,8 +359,8 @@ def pyramid(
     >>> import numpy as np, oriel
     >>> p = oriel.pyramid(np.arange(12.0).reshape(3, 4), 2, levels=2)
     >>> p[1].array, p[1].translation
-    (array([[2.5, 4.5],
-           [8.5, 10.5]]), (0.5, 0.5))
+    (array([[ 2.5,  4.5],
+           [ 8.5, 10.5]]), (0.5, 0.5))
     >>> p[2].array
     array([[5.5]])
     """

@@ -9,9 +9,9 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Literal, SupportsIndex
 
-import dask
 import dask.array as da
 import numpy as np
+from dask.base import compute as compute_all
 from dask.base import tokenize
 from dask.highlevelgraph import HighLevelGraph
 
@@ -35,7 +35,7 @@ class LazyPyramid(Pyramid):
 
         Keywords are for `dask.compute`: scheduler, retries …
         """
-        made = dask.compute(*self.arrays[1:], **compute_kwargs)
+        made = compute_all(*self.arrays[1:], **compute_kwargs)
         levels = [replace(level, array=array) for level, array in zip(self.levels, [self.levels[0].array, *made])]
         return Pyramid(tuple(levels), self.axes, self.unit, self.method, self.labels)
 
@@ -172,8 +172,8 @@ def pyramid(
     >>> import oriel.dask
     >>> p = oriel.dask.pyramid(da.from_array(np.arange(12.0).reshape(3, 4), chunks=3), 2, levels=2)
     >>> p[1].array.compute(), p[1].translation
-    (array([[2.5, 4.5],
-           [8.5, 10.5]]), (0.5, 0.5))
+    (array([[ 2.5,  4.5],
+           [ 8.5, 10.5]]), (0.5, 0.5))
     >>> p.compute()[2].array
     array([[5.5]])
     """
