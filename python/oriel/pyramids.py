@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal, SupportsIndex
+from typing import Any, Literal, NamedTuple, SupportsIndex
 
 import numpy as np
 
 from oriel import _core
 from oriel.execution import get_threads
+from oriel.pool import check_nan_policy
 
 __all__ = ["Level", "Pyramid", "pyramid"]
 
@@ -20,6 +21,7 @@ Edge = Literal["partial", "trim", "exact"]
 Source = Literal["base", "previous"]
 _TYPES = {"t": "time", "c": "channel", "z": "space", "y": "space", "x": "space"}
 _OPS = {"mean": "avg"}
+_EDGES = ("partial", "trim", "exact")
 
 
 @dataclass(frozen=True)
@@ -87,7 +89,8 @@ class Pyramid(Sequence[Level]):
         image = {"name": name, "axes": axes, "datasets": datasets, "type": self.method}
         return {"version": "0.5", "multiscales": [image], **({"image-label": {"version": "0.5"}} if self.labels else {})}
 
-    def to_ome(self, store: Any, *, chunks: int | Sequence[int] | None = None, **options: Any) -> Any:
+    def to_ome(self, store: Any, *, chunks: int | Sequence[int] | None = None,
+               shards: int | Sequence[int] | None = None, **options: Any) -> Any:
         """Writes the levels as an OME-Zarr 0.5 image by zarr-python, and returns the group.
 
         Parameters
@@ -96,25 +99,68 @@ class Pyramid(Sequence[Level]):
             The group to create; one that is there is an error.
         chunks : int or sequence of int, optional
             Extents of chunks; by default zarr-python's own.
+        shards : int or sequence of int, optional
+            Extents of shards, files of several chunks: multiples of the chunks'.
         **options
-            For `zarr.Group.create_array`: `shards`, `compressors` …
+            For `zarr.Group.create_array`: `compressors` …
         """
-        try:
-            import zarr
-        except ImportError as error:
-            raise ImportError("oriel.pyramid: to_ome needs zarr-python 3: pip install zarr") from error
-        group = zarr.create_group(store, zarr_format=3)
-        for number, level in enumerate(self.levels):
-            x = np.asarray(level.array)
-            extents = tuple([chunks] * x.ndim if isinstance(chunks, int) else chunks or ())
-            array = group.create_array(
-                str(number), shape=x.shape, dtype=x.dtype, dimension_names=tuple(self.axes),
-                chunks=tuple(min(c, max(n, 1)) for c, n in zip(extents, x.shape)) if extents else "auto", **options,
-            )  # fmt: skip
-            array[...] = x
-        name = Path(str(store)).stem if isinstance(store, (str, Path)) else "image"
-        group.attrs["ome"] = self.metadata(name)
+        group = create_group(store)
+        for array, level in zip(self.create_arrays(group, chunks, shards, options), self.levels):
+            array[...] = np.asarray(level.array)
+        group.attrs["ome"] = self.metadata(image_name(store))
         return group
+
+    def create_arrays(self, group: Any, chunks: Any, shards: Any, options: dict[str, Any]) -> list[Any]:
+        """Empty arrays of a group of zarr-python for all levels: see `to_ome`."""
+        arrays = []
+        for number, level in enumerate(self.levels):
+            x = level.array
+            chunk, shard = chunk_extents(tuple(x.shape), chunks, shards)
+            dtype = np.dtype(getattr(x.dtype, "numpy_dtype", x.dtype))
+            arrays.append(group.create_array(str(number), shape=tuple(x.shape), dtype=dtype, chunks=chunk or "auto",
+                                             shards=shard, dimension_names=tuple(self.axes), **options))  # fmt: skip
+        return arrays
+
+
+def create_group(store: Any) -> Any:
+    """A new group of zarr-python."""
+    try:
+        import zarr
+    except ImportError as error:
+        raise ImportError("oriel.pyramid: to_ome needs zarr-python 3: pip install zarr") from error
+    return zarr.create_group(store, zarr_format=3)
+
+
+def image_name(store: Any) -> str:
+    """The name of an image in a store: that of its file."""
+    return Path(str(store)).stem if isinstance(store, (str, Path)) else "image"
+
+
+def _extents(argument: str, values: Any, rank: int) -> tuple[int, ...]:
+    extents = tuple(operator.index(v) for v in ([values] * rank if np.ndim(values) == 0 else values))
+    if len(extents) != rank or min(extents, default=1) < 1:
+        raise ValueError(f"pyramid: {argument} must be 1 int >= 1 or {rank}, one for each axis, but is {values!r}")
+    return extents
+
+
+def chunk_extents(shape: tuple[int, ...], chunks: Any, shards: Any) -> tuple[Any, Any]:
+    """Extents of the chunks and shards of a level, no larger than it needs; None for those that are not given."""
+    if chunks is None and shards is None:
+        return None, None
+    if chunks is None:
+        raise ValueError("pyramid: chunks must be given if shards are, but is None")
+    chunk = _extents("chunks", chunks, len(shape))
+    shard = None if shards is None else _extents("shards", shards, len(shape))
+    if shard is not None and any(s % c != 0 for s, c in zip(shard, chunk)):
+        raise ValueError(f"pyramid: shards must be multiples of chunks, {chunk}, but are {shard}")
+    fitted = tuple(min(c, max(n, 1)) for c, n in zip(chunk, shape))
+    if shard is None:
+        return fitted, None
+    return fitted, tuple(min(s, -(-n // c) * c) if n > c else max(n, 1) for s, c, n in zip(shard, chunk, shape))
+
+
+def _either(words: Sequence[Any]) -> str:
+    return ", ".join(map(repr, words[:-1])) + f" or {words[-1]!r}"
 
 
 def _tuple(values: Any, count: int, argument: str, fill: float, space: Sequence[bool]) -> tuple[float, ...]:
@@ -141,6 +187,101 @@ def _factors(factors: Any, levels: int | None, shape: Any, spacing: Any, pooled:
         return [step] * levels
     steps = [tuple([operator.index(s)] * len(shape)) if np.ndim(s) == 0 else tuple(s) for s in factors]
     return steps if levels is None else (steps + [steps[-1]] * levels)[:levels]
+
+
+class LevelKind(NamedTuple):
+    """What a level of a pyramid will be."""
+
+    dtype: str
+    shape: tuple[int, ...]
+    factor: tuple[int, ...]
+    scale: tuple[float, ...]
+    translation: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class Description:
+    """A pyramid as the arguments of `pyramid` describe it; `given` is for the engine."""
+
+    given: dict[str, Any]
+    dtype: str
+    shape: tuple[int, ...]
+    chunk: tuple[int, ...]
+    levels: tuple[LevelKind, ...]
+    axes: str
+    unit: str | None
+    method: str
+    labels: bool
+
+    def empty(self) -> list[Any]:
+        """New arrays for the levels above level 0."""
+        return [np.empty(level.shape, level.dtype) for level in self.levels[1:]]
+
+    def at(self, shape: tuple[int, ...], origin: tuple[int, ...]) -> Description:
+        """The same for a part of the volume."""
+        given = {**self.given, "origin": origin}
+        ones, zeros = [1.0] * len(shape), [0.0] * len(shape)
+        return replace(self, given=given, shape=shape, levels=_levels(given, self.dtype, shape, ones, zeros))
+
+    def pyramid(self, arrays: Sequence[Any]) -> Pyramid:
+        """The pyramid that has these arrays."""
+        made = [Level(array, one.factor, one.scale, one.translation) for array, one in zip(arrays, self.levels)]
+        return Pyramid(tuple(made), self.axes, self.unit, self.method, self.labels)
+
+    def build(self, x: Any, arrays: Sequence[Any], threads: int, memory: int) -> None:
+        """Fills the arrays of the levels above level 0."""
+
+        def read(begin: tuple[int, ...], end: tuple[int, ...]) -> Any:
+            box = x[tuple(map(slice, begin, end))]
+            box = box.read().result() if hasattr(box, "read") and hasattr(box, "spec") else box  # TensorStore
+            return np.asarray(box).astype(self.dtype, copy=False)
+
+        def write(level: int, begin: tuple[int, ...], values: Any) -> None:
+            place = tuple(slice(b, b + n) for b, n in zip(begin, values.shape))
+            arrays[level - 1][place] = values
+
+        source_chunk = getattr(x, "chunksize", getattr(x, "chunks", None))  # the first is Dask's
+        if not (isinstance(source_chunk, tuple) and all(isinstance(c, int) for c in source_chunk)):
+            source_chunk = None
+        _core.build_pyramid(self.given, self.dtype, self.shape, read, write, [self.chunk], source_chunk, False, threads,
+                            memory)  # fmt: skip
+
+
+def _levels(given: dict[str, Any], dtype: str, shape: tuple[int, ...], scale: list[float],
+            translation: list[float]) -> tuple[LevelKind, ...]:  # fmt: skip
+    found = _core.pyramid_levels(given, dtype, shape, scale, translation)
+    return tuple(LevelKind(one[0], tuple(one[1]), tuple(one[2]), tuple(one[3]), tuple(one[4])) for one in found)
+
+
+def describe(x: Any, factors: Any, *, levels: Any, method: Any, labels: bool, axes: Any, spacing: Any, translation: Any,
+             unit: Any, origin: Any, edge: Any, source: Any, nan_policy: Any, chunks: Any,
+             options: dict[str, Any]) -> Description:  # fmt: skip
+    """What the arguments of `pyramid` mean for an array."""
+    shape = tuple(int(n) for n in x.shape)
+    rank = len(shape)
+    dtype = np.dtype(getattr(x.dtype, "numpy_dtype", x.dtype)).newbyteorder("=").name
+    names = axes if axes is not None else "abcdefghij"[: max(rank - 5, 0)] + "tczyx"[max(5 - rank, 0) :]
+    if len(names) != rank:
+        raise ValueError(f"pyramid: axes must have a letter for each of {rank} axes, but is {names!r}")
+    space = [_TYPES.get(name) == "space" for name in names]
+    chunk = tuple(int(chunks) if is_space else 1 for is_space in space) if np.ndim(chunks) == 0 else tuple(chunks)
+    scale = _tuple(spacing, rank, "spacing", 1.0, space)
+    shift = _tuple(translation, rank, "translation", 0.0, space)
+    chosen = method or ("mode" if labels else "mean")
+    for argument, value, allowed in (("edge", edge, _EDGES), ("source", source, (None, "base", "previous"))):
+        if value not in allowed:
+            raise ValueError(f"pyramid: {argument} must be {_either(allowed)}, but is {value!r}")
+    given = {
+        "op": _OPS.get(chosen, chosen),
+        "omit_nan": check_nan_policy(nan_policy),
+        "options": options or None,
+        "factors": _factors(factors, levels, shape, scale, [d for d in range(rank) if space[d]], chunk),
+        "origin": origin,
+        "edge": edge,
+        "source": source,
+    }
+    made = _levels(given, dtype, shape, list(scale), list(shift))
+    return Description(given, dtype, shape, chunk, made, names, unit, chosen, labels)
 
 
 def pyramid(
@@ -218,57 +359,21 @@ def pyramid(
     >>> import numpy as np, oriel
     >>> p = oriel.pyramid(np.arange(12.0).reshape(3, 4), 2, levels=2)
     >>> p[1].array, p[1].translation
-    (array([[2.5, 4.5],
-           [8.5, 10.5]]), (0.5, 0.5))
+    (array([[ 2.5,  4.5],
+           [ 8.5, 10.5]]), (0.5, 0.5))
     >>> p[2].array
     array([[5.5]])
     """
     if not (hasattr(x, "shape") and hasattr(x, "dtype") and hasattr(x, "__getitem__")):
         x = np.asarray(x)
-    shape = tuple(int(n) for n in x.shape)
-    rank = len(shape)
-    dtype = np.dtype(getattr(x.dtype, "numpy_dtype", x.dtype))
-    names = axes if axes is not None else "abcdefghij"[: max(rank - 5, 0)] + "tczyx"[max(5 - rank, 0) :]
-    if len(names) != rank:
-        raise ValueError(f"pyramid: axes must have a letter for each of {rank} axes, but is {names!r}")
-    space = [_TYPES.get(name) == "space" for name in names]
-    chunk = tuple(int(chunks) if is_space else 1 for is_space in space) if np.ndim(chunks) == 0 else tuple(chunks)
-    scale = _tuple(spacing, rank, "spacing", 1.0, space)
-    shift = _tuple(translation, rank, "translation", 0.0, space)
-    chosen = method or ("mode" if labels else "mean")
-    given = {
-        "op": _OPS.get(chosen, chosen),
-        "omit_nan": nan_policy == "omit",
-        "options": options or None,
-        "factors": _factors(factors, levels, shape, scale, [d for d in range(rank) if space[d]], chunk),
-        "origin": origin,
-        "edge": edge,
-        "source": source,
-    }
-    kind = dtype.newbyteorder("=").name
-    found = _core.pyramid_levels(given, kind, shape, list(scale), list(shift))
-    arrays = list(out) if out is not None else [np.empty(one[1], one[0]) for one in found[1:]]
-    if len(arrays) != len(found) - 1:
-        raise ValueError(f"pyramid: out must have {len(found) - 1} arrays, one for each level, but has {len(arrays)}")
-    for number, (array, one) in enumerate(zip(arrays, found[1:]), 1):
-        if tuple(array.shape) != one[1]:
-            raise ValueError(f"pyramid: out of level {number} must have shape {one[1]}, but has {tuple(array.shape)}")
-
-    def read(begin: tuple[int, ...], end: tuple[int, ...]) -> Any:
-        box = x[tuple(map(slice, begin, end))]
-        box = box.read().result() if hasattr(box, "read") and hasattr(box, "spec") else box  # TensorStore
-        return np.asarray(box).astype(kind, copy=False)
-
-    def write(level: int, begin: tuple[int, ...], values: Any) -> None:
-        place = tuple(slice(b, b + n) for b, n in zip(begin, values.shape))
-        arrays[level - 1][place] = values
-
-    source_chunk = getattr(x, "chunks", None)
-    if not (isinstance(source_chunk, tuple) and all(isinstance(c, int) for c in source_chunk)):
-        source_chunk = None
-    _core.build_pyramid(given, kind, shape, read, write, [chunk], source_chunk, False, get_threads(), memory)
-    made = [x, *arrays]
-    return Pyramid(
-        tuple(Level(array, one[2], tuple(one[3]), tuple(one[4])) for array, one in zip(made, found)),
-        names, unit, chosen, labels,
-    )  # fmt: skip
+    what = describe(x, factors, levels=levels, method=method, labels=labels, axes=axes, spacing=spacing,
+                    translation=translation, unit=unit, origin=origin, edge=edge, source=source, nan_policy=nan_policy,
+                    chunks=chunks, options=options)  # fmt: skip
+    arrays = what.empty() if out is None else list(out)
+    if len(arrays) != len(what.levels) - 1:
+        raise ValueError(f"pyramid: out must have {len(what.levels) - 1} arrays, one for each level, but has {len(arrays)}")
+    for number, (array, one) in enumerate(zip(arrays, what.levels[1:]), 1):
+        if tuple(array.shape) != one.shape:
+            raise ValueError(f"pyramid: out of level {number} must have shape {one.shape}, but has {tuple(array.shape)}")
+    what.build(x, arrays, get_threads(), memory)
+    return what.pyramid([x, *arrays])

@@ -1,4 +1,5 @@
 """Pools and filters of Dask arrays: each chunk of a result reads just the inputs that it needs; nothing is rechunked.
+`pyramid` makes resolution pyramids by the workers of a cluster.
 
 >>> import dask.array as da
 >>> import numpy as np
@@ -25,8 +26,10 @@ from oriel.dask.ndfilters import (
     uniform_filter,
 )
 from oriel.dask.pools import coarsen, pool
+from oriel.dask.pyramids import LazyPyramid, pyramid
 
 __all__ = [
+    "LazyPyramid",
     "coarsen",
     "inputs_of",
     "maximum_filter",
@@ -34,6 +37,7 @@ __all__ = [
     "minimum_filter",
     "percentile_filter",
     "pool",
+    "pyramid",
     "rank_filter",
     "threshold_local",
     "uniform_filter",
