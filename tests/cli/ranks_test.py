@@ -105,6 +105,14 @@ def test_pyramids(oriel, ranks, volume, tmp_path, number):
     assert sorted(os.listdir(tmp_path)) == ["x.h5", "x.npy", "y.zarr"]
 
 
+def test_pyramids_as_precomputed_volumes(oriel, ranks, volume, tmp_path):
+    for options in [["--chunk", "16"], ["--chunk", "9x20x7", "--method", "max", "--translation", "3,-1,2", "--factor", "2,2"]]:
+        oriel("pyramid", "x.npy", "y.precomputed", *options)
+        wanted = files_of(tmp_path / "y.precomputed")
+        ranks(3, "pyramid", "x.npy", "y.precomputed", *options)
+        assert files_of(tmp_path / "y.precomputed") == wanted and len(wanted) > 9
+
+
 def test_a_pyramid_that_a_rank_cannot_read_fails_once(oriel, ranks, volume, tmp_path):
     oriel("pyramid", "x.npy", "y.zarr", "--chunk", "8")
     oriel("pyramid", "x.npy", "z.zarr", "--chunk", "8")
