@@ -16,6 +16,7 @@
 #include "cli/stopwatch.h"
 #include "io/levels_formats.h"
 #include "io/ome/added_levels.h"
+#include "io/precomputed/volume.h"
 #include "io/unfinished.h"
 #include "io/zarr/store.h"
 #include "oriel/pool.h"
@@ -35,8 +36,9 @@ const io::LevelsFormat& output_format(const PyramidCommand& c) {
                                                   io::levels_endings()));
   }
   std::error_code none;
+  const auto precomputed = io::split_precomputed_path(c.in);
   const fs::path out = fs::weakly_canonical(io::zarr::without_slashes(c.out), none),
-                 in = fs::weakly_canonical(c.in, none);
+                 in = fs::weakly_canonical(precomputed ? precomputed->folder : c.in, none);
   if (std::mismatch(out.begin(), out.end(), in.begin(), in.end()).first == out.end()) {
     throw UsageError("oriel pyramid", fmt::format("OUT: {} holds IN, {}; allowed: a folder without it",
                                                   detail::quoted(c.out), detail::quoted(c.in)));
@@ -118,6 +120,10 @@ class PyramidRun {
     spec_.image = describe(c_, pyramid_, input_, plan_);
     if (image_) name_levels();
     for (std::size_t l = 0; l < plan_.levels.size(); ++l) spec_.levels.push_back(level_spec(l));
+    spec_.plan = plan_.levels;
+    together(team_, [&] {
+      if (format_->prepare != nullptr) format_->prepare(c_.out, spec_);
+    });
   }
 
   // Rank 0 makes the files, then all open them.

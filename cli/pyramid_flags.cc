@@ -15,12 +15,14 @@ constexpr const char* kExamples = R"(Examples:
   oriel pyramid seg.zarr/0 seg_pyramid.zarr --labels --ignore 0         most frequent label, of background only if alone
   oriel pyramid t1.nii.gz t1.zarr --levels 3 --chunk 32                 spacing and unit are the file's
   oriel pyramid dem.npy dem.zarr --method max --nodata -9999 --factor 2 --levels 4
+  oriel pyramid seg.h5:/ids seg.precomputed --labels --spacing 40,4,4 --unit nanometer      for neuroglancer
   oriel pyramid image.zarr --in-place                                   adds levels to an image that has level 0
   oriel pyramid --check image.zarr                                      what others made: which method, what is wrong
   oriel pyramid --check image.zarr --sheet image.png                    the same, with a picture of all levels
 
 Level 0 is copied, every other level is the pool of level 0, read once: nothing is rounded twice, edges are kept, and
-scale and translation say where the elements are. OUT is an OME-Zarr image that appears whole or not at all.
+scale and translation say where the elements are. OUT, an OME-Zarr image or a precomputed volume, appears whole or not
+at all.
 )";
 
 constexpr int kMostLevels = 40;
@@ -76,10 +78,10 @@ void add_image(CLI::App& p, PyramidCommand& c) {
 }  // namespace
 
 void add_pyramid(CLI::App& app, PyramidTyped& t) {
-  CLI::App& p = *app.add_subcommand("pyramid", "Make the levels of resolution of a volume, as OME-Zarr");
+  CLI::App& p = *app.add_subcommand("pyramid", "Make the levels of resolution of a volume, as OME-Zarr or precomputed");
   PyramidCommand& c = t.command;
   p.add_option("IN", c.in, "volume to read")->type_name("")->required();
-  p.add_option("OUT", c.out, "DIR.zarr to write; written whole or not at all")->type_name("");
+  p.add_option("OUT", c.out, "DIR.zarr or DIR.precomputed to write; written whole or not at all")->type_name("");
   add_image(p, c);
   p.add_option("--method", t.method,
                "what a level's elements are of those below (default: mean; of labels mode, of booleans any)")

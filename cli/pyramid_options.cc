@@ -7,7 +7,9 @@
 #include <cmath>
 
 #include "cli/window_options.h"
+#include "io/levels_formats.h"
 #include "io/nifti/volume.h"
+#include "io/precomputed/volume.h"
 #include "quoted.h"
 
 namespace oriel::cli {
@@ -69,6 +71,18 @@ std::vector<io::ome::Axis> named_axes(const std::string& names, int rank) {
   return axes;
 }
 
+void look_up(const io::PrecomputedSpace& space, PyramidInput& input) {
+  const std::size_t rank = input.axes.size(), axes = space.resolution.size();
+  input.offset.assign(rank, 0);
+  input.labels = space.segmentation;
+  for (std::size_t d = rank - axes; d < rank; ++d) {  // z, y, x are the last
+    const std::size_t from = rank - 1 - d;
+    input.axes[d].unit = "nanometer";
+    input.coordinates.scale[d] = space.resolution[from];
+    input.offset[d] = space.offset[from];
+  }
+}
+
 // What files say themselves.
 void look_up(const PyramidCommand& c, const io::VolumeIn& in, PyramidInput& input) {
   const auto rank = static_cast<std::size_t>(input.shape.size());
@@ -80,6 +94,7 @@ void look_up(const PyramidCommand& c, const io::VolumeIn& in, PyramidInput& inpu
     input.coordinates = {level->image.levels[level->level].scale, level->image.levels[level->level].translation};
     return;
   }
+  if (const auto space = io::precomputed_space(in)) return look_up(*space, input);
   const std::optional<io::NiftiSpace> space = io::nifti_space(in);
   if (!space || rank > space->spacing.size()) return;
   for (std::size_t d = 0; d < rank; ++d) {
@@ -145,6 +160,27 @@ std::vector<Extents> given_factors(const PyramidCommand& c, const PyramidInput& 
   return factors;
 }
 
+// Where the first element is on a grid whose windows begin at coordinate 0, if IN has such coordinates or OUT's do;
+// else empty.
+Extents place_on_grid(const PyramidCommand& c, const PyramidInput& input, const std::vector<Extents>& factors) {
+  const io::LevelsFormat* const format = io::levels_format_of(c.out);
+  const bool by_translation = format != nullptr && format->global_grid;
+  if (!by_translation && input.offset.empty()) return {};
+  Extents origin;
+  for (int d = 0; d < input.shape.size(); ++d) {
+    const auto a = static_cast<std::size_t>(d);
+    double all = 1;
+    for (const Extents& factor : factors) all *= static_cast<double>(factor[d]);
+    const double at = by_translation ? std::round(input.coordinates.translation[a] / input.coordinates.scale[a])
+                                     : static_cast<double>(input.offset[a]);
+    constexpr double most = 0x1p52;  // whole numbers beyond are refused, or no window is that large
+    if (!(all < most)) return {};
+    const double rest = std::fmod(at, all);
+    origin.push_back(static_cast<index_t>(rest < 0 ? rest + all : rest));
+  }
+  return origin;
+}
+
 }  // namespace
 
 PyramidInput describe_input(const PyramidCommand& c, const io::VolumeIn& in) {
@@ -153,6 +189,7 @@ PyramidInput describe_input(const PyramidCommand& c, const io::VolumeIn& in) {
   const int rank = in.shape.size();
   input.turned = rank > 1;
   for (int d = 0; d < rank; ++d) input.turned = input.turned && in.order[d] == rank - 1 - d;
+  if (io::precomputed_space(in)) input.turned = true;  // x, y, z, whatever the order of their memory
   for (int d = 0; d < rank; ++d) {
     const int from = input.turned ? rank - 1 - d : d;
     input.shape.push_back(in.shape[from]);
@@ -168,6 +205,8 @@ PyramidInput describe_input(const PyramidCommand& c, const io::VolumeIn& in) {
   for (const double spacing : input.coordinates.scale) {
     if (!(spacing > 0)) throw Error(fmt::format("--spacing: must be > 0, but has {}", spacing));
   }
+  for (std::size_t d = 0; d < input.offset.size(); ++d)
+    input.coordinates.translation[d] = static_cast<double>(input.offset[d]) * input.coordinates.scale[d];
   if (!c.translation.empty()) input.coordinates.translation = reals("--translation", c.translation, input, 0);
   for (io::ome::Axis& axis : input.axes) {
     if (!c.unit.empty() && axis.type == "space") axis.unit = c.unit;
@@ -180,9 +219,13 @@ Extents pyramid_chunk(const PyramidCommand& c, const PyramidInput& input) {
   if (c.in_place && !input.chunk.empty()) return input.chunk;
   const auto space = std::count_if(input.axes.begin(), input.axes.end(),
                                    [](const io::ome::Axis& axis) { return axis.type == "space"; });
+  const io::LevelsFormat* const format = io::levels_format_of(c.out);
+  const bool whole_channels = format != nullptr && format->whole_channels;
   Extents chunk;
-  for (const io::ome::Axis& axis : input.axes) {
-    chunk.push_back(axis.type != "space" ? 1 : space == 2 ? kPlaneChunk : kSpaceChunk);
+  for (int d = 0; d < input.shape.size(); ++d) {
+    const std::string& type = input.axes[static_cast<std::size_t>(d)].type;
+    const index_t other = whole_channels && type == "channel" ? std::max<index_t>(input.shape[d], 1) : 1;
+    chunk.push_back(type != "space" ? other : space == 2 ? kPlaneChunk : kSpaceChunk);
   }
   return chunk;
 }
@@ -224,6 +267,7 @@ Pyramid make_pyramid(const PyramidCommand& c, const PyramidInput& input) {
   } else {
     pyramid.factors = given_factors(c, input, given, chunk);
   }
+  if (c.origin.empty()) pyramid.origin = place_on_grid(c, input, pyramid.factors);
   if (pyramid.factors.empty()) {
     throw Error(fmt::format("--levels: IN, {}, fits into one chunk, {}; allowed: a number of levels, or smaller chunks",
                             to_string(input.shape), to_string(chunk)));

@@ -18,7 +18,8 @@ struct PyramidInput {
   bool turned = false;
   bool labels = false;  ///< whether it says that elements are numbers of segments
   std::vector<io::ome::Axis> axes;
-  LevelCoordinates coordinates;  ///< of level 0
+  LevelCoordinates coordinates;   ///< of level 0
+  std::vector<index_t> offset{};  ///< of the first element, in elements, if the file has coordinates for these
 };
 
 /// What is known of an input, and what the options say instead. Throws Error.

@@ -38,7 +38,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::span bytes(reinterpret_cast<const std::byte*>(data), size);
   attempt([&] { use(parse_info(text, "", "info")); });
   attempt([&] { use(parse_info(text, "8_8_40", "info")); });
-  if (is_one_scale(text) && !is_volume_info(text)) __builtin_trap();
+  if (is_scales_only(text) && !is_volume_info(text)) __builtin_trap();
+  if (is_one_scale(text) && !is_scales_only(text)) __builtin_trap();
   const Extents chunk{5, 4, 3, 2}, block{4, 2, 2};
   for (const Dtype dtype : {Dtype::u32, Dtype::u64}) {
     attempt([&] {

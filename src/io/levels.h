@@ -17,6 +17,7 @@ namespace oriel::io {
 struct LevelsSpec {
   ome::Multiscales image;          ///< names, axes, and where the elements are
   std::vector<VolumeSpec> levels;  ///< as many as those of `image`
+  std::vector<PyramidLevel> plan;  ///< the same levels: their factors, and what their first windows lack
 };
 
 /// Levels that are being written. Every chunk is written once, from any thread.
@@ -27,9 +28,13 @@ class LevelsOut : public PyramidSink {
 };
 
 struct LevelsFormat {
-  std::string_view ending;  ///< for errors, e.g. ".zarr"
+  std::string_view ending;      ///< for errors, e.g. ".zarr"
+  bool whole_channels = false;  ///< whether a chunk has all channels unless other extents are asked for
+  bool global_grid = false;     ///< whether windows must begin at multiples of the factors from coordinate 0
   /// Whether a path is of this format, by its ending.
   bool (*is)(const std::string& path);
+  /// Throws Error, beginning with `path`, for what the format cannot hold; may rename the levels. Null: nothing to do.
+  void (*prepare)(const std::string& path, LevelsSpec& spec) = nullptr;
   /// A file, or a folder of files, that appears whole or not at all.
   std::unique_ptr<Output> (*make_output)(const std::string& path);
   /// Makes what is at `place` ready to be written to, in one process. Errors call it `path`.

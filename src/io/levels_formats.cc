@@ -6,22 +6,32 @@
 #include <array>
 
 #include "io/ome/levels_out.h"
+#include "io/precomputed/levels_out.h"
 
 namespace oriel::io {
 namespace {
 
-constexpr std::array<LevelsFormat, 1> kFormats{{{.ending = ".zarr",
+constexpr std::array<LevelsFormat, 2> kFormats{{{.ending = ".zarr",
                                                  .is = &ome::is_levels_path,
                                                  .make_output = &ome::make_levels_output,
                                                  .create = &ome::create_levels,
                                                  .open = &ome::open_levels,
-                                                 .complete = &ome::complete_levels}}};
+                                                 .complete = &ome::complete_levels},
+                                                {.ending = ".precomputed",
+                                                 .whole_channels = true,
+                                                 .global_grid = true,
+                                                 .is = &is_precomputed,
+                                                 .prepare = &precomputed::prepare_levels,
+                                                 .make_output = &precomputed::make_levels_output,
+                                                 .create = &precomputed::create_levels,
+                                                 .open = &precomputed::open_levels,
+                                                 .complete = &precomputed::complete_levels}}};
 
 }  // namespace
 
 const LevelsFormat* levels_format_of(const std::string& path) {
   for (const LevelsFormat& format : kFormats) {
-    if (format.is(path)) return &format;
+    if (!path.empty() && format.is(path)) return &format;
   }
   return nullptr;
 }

@@ -262,7 +262,7 @@ def test_a_chunk_that_cannot_be_read_ends_the_call(oriel, refusal, tmp_path, vol
 
 
 @pytest.mark.parametrize(("words", "text"), [
-    (["x.npy", "y.npy"], "OUT: 'y.npy'; allowed: a name that ends in .zarr"),
+    (["x.npy", "y.npy"], "OUT: 'y.npy'; allowed: a name that ends in .zarr, .precomputed"),
     (["x.png", "y.zarr"], "IN: 'x.png' cannot be read in parts; allowed: .npy, .zarr"),
 ])  # fmt: skip
 def test_wrong_names(refusal, tmp_path, volume, words, text):

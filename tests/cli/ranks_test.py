@@ -113,6 +113,14 @@ def test_the_sheet_of_a_pyramid_by_ranks_is_that_of_one_process(oriel, ranks, vo
     assert error.startswith("oriel pyramid: --sheet: 'sheet.jpg'; allowed: a name that ends in .png")
 
 
+def test_pyramids_as_precomputed_volumes(oriel, ranks, volume, tmp_path):
+    for options in [["--chunk", "16"], ["--chunk", "9x20x7", "--method", "max", "--translation", "3,-1,2", "--factor", "2,2"]]:
+        oriel("pyramid", "x.npy", "y.precomputed", *options)
+        wanted = files_of(tmp_path / "y.precomputed")
+        ranks(3, "pyramid", "x.npy", "y.precomputed", *options)
+        assert files_of(tmp_path / "y.precomputed") == wanted and len(wanted) > 9
+
+
 def test_a_pyramid_that_a_rank_cannot_read_fails_once(oriel, ranks, volume, tmp_path):
     oriel("pyramid", "x.npy", "y.zarr", "--chunk", "8")
     oriel("pyramid", "x.npy", "z.zarr", "--chunk", "8")

@@ -27,6 +27,7 @@ constexpr std::array kTypes{TypeName{Dtype::u8, "uint8"},   TypeName{Dtype::i8, 
                             TypeName{Dtype::u32, "uint32"}, TypeName{Dtype::i32, "int32"},
                             TypeName{Dtype::u64, "uint64"}, TypeName{Dtype::f32, "float32"}};
 constexpr std::string_view kTypeKey = "@type", kVolumeType = "neuroglancer_multiscale_volume";
+constexpr int kIndent = 2;  // of the text
 constexpr index_t kMostOffset = index_t{1} << 60;
 
 Dtype parse_type(const Json& root, const std::string& file) {
@@ -126,6 +127,43 @@ Json list(const Values& values) {
   return all;
 }
 
+Json scale_json(const Scale& s) {
+  Json scale{{"key", s.key},
+             {"size", list(s.size)},
+             {"voxel_offset", list(s.offset)},
+             {"resolution", Json::array()},
+             {"chunk_sizes", Json::array({list(s.chunk)})},
+             {"encoding", s.encoding == Encoding::raw ? "raw" : "compressed_segmentation"}};
+  constexpr double whole = 0x1p53;
+  for (const double r : s.resolution)  // whole numbers as such
+    scale["resolution"].push_back(r == std::trunc(r) && r < whole ? Json(static_cast<index_t>(r)) : Json(r));
+  if (s.encoding != Encoding::raw) scale["compressed_segmentation_block_size"] = list(s.block);
+  return scale;
+}
+
+Json info_json(std::span<const Info> scales) {
+  Json root{{kTypeKey, kVolumeType},
+            {"type", scales[0].segmentation ? "segmentation" : "image"},
+            {"data_type", type_name(scales[0].dtype)},
+            {"num_channels", scales[0].channels},
+            {"scales", Json::array()}};
+  for (const Info& info : scales) root["scales"].push_back(scale_json(info.scale));
+  return root;
+}
+
+// 0: no volume, or one with meshes, skeletons or properties of segments.
+std::size_t number_of_scales(std::string_view text) {
+  try {
+    const Json root = zarr::parse_object(text, "info");
+    const Json& scales = member(root, "scales");
+    const bool alone = member(root, "mesh").is_null() && member(root, "skeletons").is_null() &&
+                       member(root, "segment_properties").is_null();
+    return member(root, kTypeKey.data()) == kVolumeType && scales.is_array() && alone ? scales.size() : 0;
+  } catch (const Error&) {
+    return 0;
+  }
+}
+
 }  // namespace
 
 Extents Info::shape() const {
@@ -177,26 +215,12 @@ Info parse_info(std::string_view text, const std::string& key, const std::string
 }
 
 std::string to_json(const Info& info, const std::string& problem) {
-  const Scale& s = info.scale;
-  Json scale{{"key", s.key},
-             {"size", list(s.size)},
-             {"voxel_offset", list(s.offset)},
-             {"resolution", Json::array()},
-             {"chunk_sizes", Json::array({list(s.chunk)})},
-             {"encoding", s.encoding == Encoding::raw ? "raw" : "compressed_segmentation"}};
-  constexpr double whole = 0x1p53;
-  for (const double r : s.resolution)  // whole numbers as such
-    scale["resolution"].push_back(r == std::trunc(r) && r < whole ? Json(static_cast<index_t>(r)) : Json(r));
-  if (s.encoding != Encoding::raw) scale["compressed_segmentation_block_size"] = list(s.block);
-  Json root{{kTypeKey, kVolumeType},
-            {"type", info.segmentation ? "segmentation" : "image"},
-            {"data_type", type_name(info.dtype)},
-            {"num_channels", info.channels},
-            {"scales", Json::array({scale})}};
+  Json root = info_json({&info, 1});
   if (!problem.empty()) root["oriel_problem"] = problem;
-  constexpr int indent = 2;
-  return root.dump(indent) + "\n";
+  return root.dump(kIndent) + "\n";
 }
+
+std::string to_json(std::span<const Info> scales) { return info_json(scales).dump(kIndent) + "\n"; }
 
 bool is_volume_info(std::string_view text) {
   try {
@@ -206,17 +230,9 @@ bool is_volume_info(std::string_view text) {
   }
 }
 
-bool is_one_scale(std::string_view text) {
-  try {
-    const Json root = zarr::parse_object(text, "info");
-    const Json& scales = member(root, "scales");
-    const bool alone = member(root, "mesh").is_null() && member(root, "skeletons").is_null() &&
-                       member(root, "segment_properties").is_null();
-    return member(root, kTypeKey.data()) == kVolumeType && scales.is_array() && scales.size() == 1 && alone;
-  } catch (const Error&) {
-    return false;
-  }
-}
+bool is_one_scale(std::string_view text) { return number_of_scales(text) == 1; }
+
+bool is_scales_only(std::string_view text) { return number_of_scales(text) > 0; }
 
 std::string type_name(Dtype dtype) {
   for (const TypeName& type : kTypes)

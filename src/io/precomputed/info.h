@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -44,11 +45,15 @@ struct Info {
 Info parse_info(std::string_view text, const std::string& key, const std::string& file);
 /// The `info` of a volume with that scale only, with `oriel_problem`.
 std::string to_json(const Info& info, const std::string& problem);
+/// The `info` of a volume with these scales, of one type and as many channels.
+std::string to_json(std::span<const Info> scales);
 
 /// Whether the text says that it is the `info` of a volume. Never throws.
 bool is_volume_info(std::string_view text);
 /// Whether that is all there is: one scale, no meshes, skeletons or properties. Never throws.
 bool is_one_scale(std::string_view text);
+/// Whether all there is are scales. Never throws.
+bool is_scales_only(std::string_view text);
 
 /// The largest `info` that is read.
 inline constexpr std::size_t kMostInfo = std::size_t{16} << 20;

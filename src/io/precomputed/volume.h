@@ -1,6 +1,7 @@
 // Volumes in neuroglancer's precomputed format in folders, read and written a box at a time.
 #pragma once
 
+#include <array>
 #include <memory>
 #include <optional>
 #include <string>
@@ -21,6 +22,15 @@ bool is_precomputed(const std::string& path);
 
 /// The scale of a volume: x, y, z, and the channels if there are several. Throws Error.
 std::unique_ptr<VolumeIn> open_precomputed_volume(const std::string& path, std::optional<Dtype> asked);
+
+/// Where the voxels of an input are.
+struct PrecomputedSpace {
+  std::array<double, 3> resolution{};  ///< nm, of x, y, z
+  std::array<index_t, 3> offset{};     ///< of the first voxel, in voxels
+  bool segmentation = false;           ///< whether voxels are numbers of segments
+};
+/// Nothing for other formats.
+std::optional<PrecomputedSpace> precomputed_space(const VolumeIn& in);
 
 /// A folder. It replaces only volumes of one scale, without meshes and the like. Throws Error for a path with a key.
 std::unique_ptr<Output> make_precomputed_output(const std::string& path);

@@ -138,4 +138,14 @@ std::unique_ptr<VolumeIn> open_precomputed_volume(const std::string& path, std::
   return std::make_unique<precomputed::PrecomputedIn>(*split_precomputed_path(path), asked);
 }
 
+std::optional<PrecomputedSpace> precomputed_space(const VolumeIn& in) {
+  const auto* const volume = dynamic_cast<const precomputed::PrecomputedIn*>(&in);
+  if (volume == nullptr) return std::nullopt;
+  PrecomputedSpace space{
+      .resolution = volume->info().scale.resolution, .offset = {}, .segmentation = volume->info().segmentation};
+  for (int d = 0; d < precomputed::kSpace; ++d)
+    space.offset[static_cast<std::size_t>(d)] = volume->info().scale.offset[d];
+  return space;
+}
+
 }  // namespace oriel::io

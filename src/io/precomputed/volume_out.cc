@@ -4,10 +4,10 @@
 #include <cmath>
 
 #include "byte_order.h"
-#include "io/chunk_writer.h"
 #include "io/output_folder.h"
 #include "io/precomputed/segmentation.h"
 #include "io/precomputed/volume_in.h"
+#include "io/precomputed/volume_out.h"
 #include "io/scaling.h"
 #include "io/zarr/store.h"
 #include "quoted.h"
@@ -83,47 +83,6 @@ Info info_of(const std::string& path, const VolumeSpec& spec) {
   return info;
 }
 
-class PrecomputedOut : public VolumeOut {
- public:
-  PrecomputedOut(const std::string& place, std::string name, const VolumeSpec& spec)
-      : name_(std::move(name)),
-        info_(info_of(name_, spec)),
-        folder_(place + "/" + info_.scale.key),
-        chunks_(place, name_, grid_of(spec), [this](const Extents& at, Bytes elements) { write_chunk(at, elements); }) {
-  }
-  PrecomputedOut(const PrecomputedOut&) = delete;
-  PrecomputedOut& operator=(const PrecomputedOut&) = delete;
-
-  void write(const Extents& begin, const ConstTensor& from) override { chunks_.write(begin, from); }
-  void close() override {}
-  void complete() const { chunks_.complete(); }
-
- private:
-  ChunkWriter::Grid grid_of(const VolumeSpec& spec) const {
-    ChunkWriter::Grid grid{.dtype = spec.dtype, .shape = spec.shape, .chunk = {}, .order = {}, .clipped = true};
-    grid.chunk = info_.chunk();
-    if (spec.shape.size() > grid.chunk.size()) grid.chunk.push_back(1);  // one channel
-    for (int d = spec.shape.size(); d-- > 0;) grid.order.push_back(d);
-    return grid;
-  }
-
-  // Chunks that are missing are zeros.
-  void write_chunk(const Extents& at, Bytes& elements) const {
-    if (std::all_of(elements.begin(), elements.end(), [](std::byte b) { return b == std::byte{0}; })) return;
-    const Extents extents = chunks_.extents(at);
-    if (info_.scale.encoding == Encoding::compressed_segmentation)
-      elements = encode_segmentation(elements, extents, info_.scale.block, info_.dtype, name_);
-    else if (detail::kBigEndian)
-      detail::reverse_bytes(elements.data(), element_count(extents), size_bytes(info_.dtype));
-    zarr::write_file(folder_ + "/" + info_.chunk_name(at), elements, name_);
-  }
-
-  std::string name_;
-  Info info_;
-  std::string folder_;
-  ChunkWriter chunks_;
-};
-
 bool may_be_replaced(const std::string& folder) {
   try {
     const auto text = zarr::read_text_file(folder + "/info", kMostInfo);
@@ -133,7 +92,33 @@ bool may_be_replaced(const std::string& folder) {
   }
 }
 
+ChunkWriter::Grid grid_of(const Info& info, const Extents& shape) {
+  ChunkWriter::Grid grid{.dtype = info.dtype, .shape = shape, .chunk = info.chunk(), .order = {}, .clipped = true};
+  if (shape.size() > grid.chunk.size()) grid.chunk.push_back(1);  // one channel
+  for (int d = shape.size(); d-- > 0;) grid.order.push_back(d);
+  return grid;
+}
+
 }  // namespace
+
+PrecomputedOut::PrecomputedOut(std::string folder, const std::string& parts, std::string name, Info info,
+                               const Extents& shape)
+    : name_(std::move(name)),
+      info_(std::move(info)),
+      folder_(std::move(folder)),
+      chunks_(parts, name_, grid_of(info_, shape),
+              [this](const Extents& at, Bytes elements) { write_chunk(at, elements); }) {}
+
+// Chunks that are missing are zeros.
+void PrecomputedOut::write_chunk(const Extents& at, Bytes& elements) const {
+  if (std::all_of(elements.begin(), elements.end(), [](std::byte b) { return b == std::byte{0}; })) return;
+  const Extents extents = chunks_.extents(at);
+  if (info_.scale.encoding == Encoding::compressed_segmentation)
+    elements = encode_segmentation(elements, extents, info_.scale.block, info_.dtype, name_);
+  else if (detail::kBigEndian)
+    detail::reverse_bytes(elements.data(), element_count(extents), size_bytes(info_.dtype));
+  zarr::write_file(folder_ + "/" + info_.chunk_name(at), elements, name_);
+}
 }  // namespace precomputed
 
 std::unique_ptr<Output> make_precomputed_output(const std::string& path) {
@@ -153,11 +138,13 @@ void create_precomputed_volume(const std::string& place, const std::string& path
 
 std::unique_ptr<VolumeOut> open_precomputed_output(const std::string& place, const std::string& path,
                                                    const VolumeSpec& spec) {
-  return std::make_unique<precomputed::PrecomputedOut>(place, path, spec);
+  const precomputed::Info info = precomputed::info_of(path, spec);
+  return std::make_unique<precomputed::PrecomputedOut>(place + "/" + info.scale.key, place, path, info, spec.shape);
 }
 
 void complete_precomputed_volume(const std::string& place, const std::string& path, const VolumeSpec& spec) {
-  const precomputed::PrecomputedOut out(place, path, spec);
+  const precomputed::Info info = precomputed::info_of(path, spec);
+  const precomputed::PrecomputedOut out(place + "/" + info.scale.key, place, path, info, spec.shape);
   out.complete();
 }
 

@@ -3,6 +3,7 @@
 
 #include <cstring>
 #include <random>
+#include <vector>
 
 #include "io/precomputed/info.h"
 #include "io/precomputed/segmentation.h"
@@ -69,6 +70,23 @@ TEST(PrecomputedInfo, IsWrittenAsItIsRead) {
   EXPECT_TRUE(is_volume_info(wanted.dump()));
   EXPECT_FALSE(is_volume_info("{}"));
   EXPECT_FALSE(is_volume_info("{"));
+}
+
+TEST(PrecomputedInfo, SeveralScales) {
+  const Info fine = parse_info(info_json().dump(), "", "f");
+  Info coarse = fine;
+  coarse.scale.key = "16_16_81";
+  coarse.scale.size = {19, 15, 12};
+  coarse.scale.resolution = {16, 16, 81};
+  const std::string text = to_json(std::vector<Info>{fine, coarse});
+  EXPECT_TRUE(is_scales_only(text));
+  EXPECT_FALSE(is_one_scale(text));
+  EXPECT_EQ(parse_info(text, "", "f").scale.size, fine.scale.size);
+  EXPECT_EQ(parse_info(text, "16_16_81", "f").scale.size, coarse.scale.size);
+  Json more = Json::parse(text);
+  more["skeletons"] = "s";
+  EXPECT_FALSE(is_scales_only(more.dump()));
+  EXPECT_FALSE(is_scales_only("{"));
 }
 
 TEST(PrecomputedInfo, ScalesThatAreNotThereOrNotSupported) {
