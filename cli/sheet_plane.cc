@@ -11,13 +11,13 @@ namespace {
 constexpr index_t kMostExtent = 1024;  // of a box along each axis of the plane
 
 // Neighbouring pixels whose elements are in one box.
-struct Run {
+struct PixelRun {
   std::size_t begin, end;  // pixels
   index_t first, count;    // elements
 };
 
-std::vector<Run> runs_of(std::span<const index_t> indices, index_t chunk) {
-  std::vector<Run> runs;
+std::vector<PixelRun> runs_of(std::span<const index_t> indices, index_t chunk) {
+  std::vector<PixelRun> runs;
   for (std::size_t p = 0; p < indices.size();) {
     if (indices[p] < 0) {
       ++p;
@@ -70,9 +70,9 @@ PlaneSamples read_plane(io::VolumeIn& in, const PlaneIndices& at, bool labels) {
   else
     samples.values.resize(all);
   std::vector<std::byte> bytes;
-  const std::vector<Run> across = runs_of(at.columns, box_along(in, at.right));
-  for (const Run& rows : runs_of(at.rows, box_along(in, at.down))) {
-    for (const Run& columns : across) {
+  const std::vector<PixelRun> across = runs_of(at.columns, box_along(in, at.right));
+  for (const PixelRun& rows : runs_of(at.rows, box_along(in, at.down))) {
+    for (const PixelRun& columns : across) {
       Extents begin = at.begin, shape = Extents::filled(begin.size(), 1);
       begin[at.down] = rows.first;
       shape[at.down] = rows.count;
