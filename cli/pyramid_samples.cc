@@ -98,10 +98,18 @@ std::vector<double> without_zeros(std::vector<double> values) {
   return values;
 }
 
-// Which methods make `y` of a window.
+// Which methods make `y` of a window. A NaN in it either makes the result NaN or is left out;
+// the largest of none is -infinity.
 std::array<bool, kLevelMethods.size()> fitting(double y, Window window, bool floating) {
   std::vector<double>& taps = window.taps;
   const double first = taps.front();
+  const auto is_nan = [](double v) { return std::isnan(v); };
+  const bool had_nan = std::erase_if(taps, is_nan) > 0;
+  if (taps.empty() || (had_nan && is_nan(y))) {
+    const bool nan = is_nan(y), largest = nan || (taps.empty() && y == -HUGE_VAL),
+               smallest = nan || (taps.empty() && y == HUGE_VAL);
+    return {nan, false, false, nan && is_nan(first), nan && is_nan(window.centre), largest, smallest, nan, nan, nan};
+  }
   double sum = 0;
   for (const double v : taps) sum += v;
   const double mean = sum / static_cast<double>(taps.size());
