@@ -344,8 +344,8 @@ def base_image(path, x, version, base="0", **attributes):
     group = zarr.open_group(str(path), mode="w", zarr_format=2 if version == "0.4" else 3)
     array = group.create_array(base, shape=x.shape, chunks=(16, 20, 24), dtype=x.dtype)
     array[...] = x
-    axes = [{"name": name, "type": "space", "unit": "micrometer"} for name in "zyx"]
-    datasets = [{"path": base, "coordinateTransformations": [{"type": "scale", "scale": [2.0, 1.0, 1.0]}]}]
+    axes = [{"name": name, "type": "space", "unit": "micrometer", "longName": f"along {name}"} for name in "zyx"]
+    datasets = [{"path": base, "coordinateTransformations": [{"type": "scale", "scale": [2.0, 1.0, 1.0]}], "stain": "DAPI"}]
     multiscales = [{"name": "cells", "axes": axes, "datasets": datasets,
                     "coordinateTransformations": [{"type": "scale", "scale": [0.5, 0.5, 0.5]}]}]
     if version == "0.4":
@@ -368,6 +368,7 @@ def test_levels_are_added_to_an_image(oriel, tmp_path, volume, version, base, ad
     attributes = group.attrs if version == "0.4" else group.attrs["ome"]
     image = attributes["multiscales"][0]
     assert attributes["omero"] == {"id": 7} and image["name"] == "cells" and image["axes"][0]["unit"] == "micrometer"
+    assert image["axes"][2]["longName"] == "along x" and image["datasets"][0]["stain"] == "DAPI"
     assert [one["path"] for one in image["datasets"]] == [base, *added]
     assert [[t[t["type"]] for t in one["coordinateTransformations"]] for one in image["datasets"]] == [
         [[1, 0.5, 0.5], [0, 0, 0]], [[1, 1, 1], [0, 0.25, 0.25]], [[2, 2, 2], [0.5, 0.75, 0.75]]]

@@ -197,8 +197,13 @@ std::string with_levels(const std::string& text, const Multiscales& image, const
   const bool old = image.version == "0.4";
   Ordered& attributes = old ? root : root["attributes"]["ome"];
   Ordered& multiscale = attributes["multiscales"][0];
-  const Ordered made = multiscale_json(image);
-  for (const char* const key : {"axes", "datasets", "type", "metadata"}) multiscale[key] = made[key];
+  Ordered made = multiscale_json(image);
+  // Axes and level 0 may say more than Oriel knows.
+  for (std::size_t d = 0; d < image.axes.size(); ++d) multiscale["axes"][d].update(made["axes"][d]);
+  Ordered base = multiscale["datasets"][0];
+  base.update(made["datasets"][0]);
+  made["datasets"][0] = std::move(base);
+  for (const char* const key : {"datasets", "type", "metadata"}) multiscale[key] = made[key];
   multiscale.erase("coordinateTransformations");  // which those of the levels include
   if (image.labels && !attributes.contains("image-label"))
     attributes["image-label"] = Ordered{{"version", image.version}};
