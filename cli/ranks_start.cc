@@ -62,9 +62,12 @@ void refuse_lonely_tasks(const std::string& command) {
 void start_ranks(int argc, char** argv) {
   if (argc < 2 || (std::strcmp(argv[1], "pool") != 0 && std::strcmp(argv[1], "pyramid") != 0)) return;
   const std::vector<std::string_view> words(argv, argv + argc);
-  if (std::find(words.begin(), words.end(), "--check") != words.end()) return;  // which one process does
   const std::string command = std::string("oriel ") + argv[1];
   const Started by = who_started();
+  if (std::find(words.begin(), words.end(), "--check") != words.end()) {  // which one process does
+    if (!by.mpi.empty() && !by.rank.empty() && by.rank != "0") std::exit(kExitDone);
+    return;
+  }
   if (by.mpi.empty()) return refuse_lonely_tasks(command);
   std::error_code none;
   const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", none);

@@ -121,6 +121,12 @@ def test_pyramids_as_precomputed_volumes(oriel, ranks, volume, tmp_path):
         assert files_of(tmp_path / "y.precomputed") == wanted and len(wanted) > 9
 
 
+def test_one_rank_checks(oriel, ranks, volume):
+    oriel("pyramid", "x.npy", "y.zarr", "--chunk", "8")
+    said = ranks(3, "pyramid", "--check", "y.zarr").stdout.decode()
+    assert said == oriel("pyramid", "--check", "y.zarr").stdout.decode()
+
+
 def test_a_pyramid_that_a_rank_cannot_read_fails_once(oriel, ranks, volume, tmp_path):
     oriel("pyramid", "x.npy", "y.zarr", "--chunk", "8")
     oriel("pyramid", "x.npy", "z.zarr", "--chunk", "8")
