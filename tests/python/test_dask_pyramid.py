@@ -93,11 +93,13 @@ class Counting:
 
     def __init__(self):
         self.times = np.zeros(X.shape, "i4")
+        self.reads = 0
         self.lock = threading.Lock()
 
     def __getitem__(self, place):
         with self.lock:
             self.times[place] += 1
+            self.reads += 1
         return X[place]
 
 
@@ -231,7 +233,8 @@ def test_one_process_takes_dask_arrays_as_they_are():
     """Boxes that hold whole chunks, so that no chunk is computed twice."""
     source = Counting()
     lazy = da.from_array(source, chunks=(16, 32, 16), asarray=False)
-    whole = oriel.pyramid(lazy, 2, levels=2)
+    whole = oriel.pyramid(lazy, 2, levels=2, chunks=8, memory=400000)
+    assert source.reads > 20  # in many boxes
     np.testing.assert_array_equal(whole[2].array, oriel.pyramid(X, 2, levels=2)[2].array)
     assert (source.times == 1).all()
 
