@@ -90,8 +90,8 @@ class ORIEL_API PyramidRanks {
   virtual int size() const = 0;
   /// Called once by every rank: if one says that it failed (a text that is not empty), throws on all.
   virtual void agree(const std::string& failure) = 0;
-  /// Called by every rank, if levels are larger steps than a process reads at once: rank 0 gets the bitwise or of what
-  /// all have.
+  /// Called by every rank if windows of some level are larger than what a process reads at once: rank 0 gets the
+  /// bitwise or of the bytes of all.
   virtual void unite(void* bytes, index_t count) = 0;
 };
 
