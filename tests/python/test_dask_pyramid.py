@@ -233,7 +233,8 @@ def test_one_process_takes_dask_arrays_as_they_are():
     """Boxes that hold whole chunks, so that no chunk is computed twice."""
     source = Counting()
     lazy = da.from_array(source, chunks=(64, 8, 8), asarray=False).map_blocks(np.copy)  # whole chunks, which cubes would share
-    whole = oriel.pyramid(lazy, 2, levels=2, chunks=8, memory=200000)
+    with oriel.threads(2):  # which share the memory
+        whole = oriel.pyramid(lazy, 2, levels=2, chunks=8, memory=200000)
     assert source.reads > 20  # in many boxes
     np.testing.assert_array_equal(whole[2].array, oriel.pyramid(X, 2, levels=2)[2].array)
     assert (source.times == 1).all()
