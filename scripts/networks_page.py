@@ -1,68 +1,142 @@
 #!/usr/bin/env python3
-"""Writes what bench/networks.py measured into docs/performance.md and README.md. Usage: networks_page.py RESULTS.json"""
+"""Writes what bench/networks.py measured into docs/performance.md and README.md, and draws it. Usage: networks_page.py RESULTS.json"""
 
 import json
+import math
 import sys
 from pathlib import Path
 
+import matplotlib
+
+matplotlib.use("svg")
+import matplotlib.pyplot as plt  # noqa: E402
+
 ROOT = Path(__file__).resolve().parents[1]
+IMAGES = ROOT / "docs" / "images"
 BEGIN, END = "<!-- networks: begin -->\n", "<!-- networks: end -->\n"
-IN_README = ("SqueezeNet 1.1", "BN-Inception", "ResNet-50", "SPPF head, 512 channels")
+IN_README = ("SqueezeNet 1.1", "BN-Inception", "NASNet-A mobile", "ResNet-50", "SPPF head, 512 channels")
+THEMES = {
+    "light": {"text": "#1f2328", "grid": "#d0d7de", "colors": ("#0550ae", "#54aeff")},
+    "dark": {"text": "#e6edf3", "grid": "#3d444d", "colors": ("#4493f8", "#a5d6ff")},
+}
 
 
-def times(result, of):
-    return result[of]["PyTorch"], result[of]["Oriel"]
+def factor(result, of):
+    """How many times as fast the network is with Oriel's layers."""
+    return result[of]["PyTorch"] / result[of]["Oriel"]
 
 
-def speedup(result, of):
-    before, after = times(result, of)
-    return f"{before / after:.2f}"
+def mean(results, of):
+    """The geometric mean of the factors of all networks."""
+    return math.exp(sum(math.log(factor(r, of)) for r in results) / len(results))
 
 
 def pair(result, of):
     """Both times in milliseconds."""
-    before, after = times(result, of)
+    before, after = result[of]["PyTorch"], result[of]["Oriel"]
     digits = 1 if before >= 0.01 else 2
     return f"{1e3 * before:.{digits}f} | {1e3 * after:.{digits}f}"
 
 
-def table(found):
-    """For docs/performance.md: every network, inference and training."""
+def conditions(found):
     versions = ", ".join(f"{name} {version.split('+')[0]}" for name, version in found["versions"].items())
-    yield f"{found['processor']}, one thread, target {found['target']}; {versions}; medians of turns. Times in milliseconds.\n\n"
+    return f"{found['processor']}, target {found['target']}; {versions}; medians of turns."
+
+
+def main_table(setting):
+    """Every network on one thread, inference and training."""
+    results = setting["networks"]
     yield "| network | input | pooling layers | time in pooling | PyTorch | with Oriel | times as fast | step, PyTorch | step, with Oriel | times as fast |\n"
     yield "|---|---|--:|--:|--:|--:|--:|--:|--:|--:|\n"
-    for r in found["networks"]:
+    for r in results:
         shape = "x".join(map(str, r["shape"]))
-        yield (f"| {r['network']} | {shape} | {r['layers']} | {100 * r['pooling']:.0f} % | {pair(r, 'inference')} | {speedup(r, 'inference')} | "
-               f"{pair(r, 'training')} | {speedup(r, 'training')} |\n")
+        yield (f"| {r['network']} | {shape} | {r['layers']} | {100 * r['pooling']:.0f} % | {pair(r, 'inference')} | {factor(r, 'inference'):.2f} | "
+               f"{pair(r, 'training')} | {factor(r, 'training'):.2f} |\n")
+    yield f"| geometric mean | | | | | | {mean(results, 'inference'):.2f} | | | {mean(results, 'training'):.2f} |\n"
+
+
+def settings_table(settings):
+    """How many times as fast each network is in the further settings."""
+    yield "| network, inference: times as fast | " + " | ".join(s["name"] for s in settings) + " |\n|---|" + "--:|" * len(settings) + "\n"
+    by_setting = [{r["network"]: r for r in s["networks"]} for s in settings]
+    for name in by_setting[0]:
+        cells = [f"{factor(found[name], 'inference'):.2f}" if name in found else "" for found in by_setting]
+        yield f"| {name} | " + " | ".join(cells) + " |\n"
+    yield "| geometric mean | " + " | ".join(f"{mean(s['networks'], 'inference'):.2f}" for s in settings) + " |\n"
+
+
+def picture(folder):
+    return (f'<picture>\n  <source media="(prefers-color-scheme: dark)" srcset="{folder}/networks-dark.svg">\n'
+            '  <img alt="How many times as fast each network is with Oriel\'s layers, inference and training step, one thread" '
+            f'src="{folder}/networks-light.svg">\n</picture>\n')
+
+
+def section(found):
+    """For docs/performance.md."""
+    main, *others = found["settings"]
+    yield f"{conditions(found)} Times in milliseconds, one thread.\n\n"
+    yield from main_table(main)
+    yield "\n" + picture("images") + "\n"
+    yield from settings_table([main, *others])
 
 
 def short_table(found):
-    """For README.md: inference of a few networks."""
+    """For README.md: inference of a few networks, and the geometric means of all."""
+    results = found["settings"][0]["networks"]
     yield "| network, inference on one thread | PyTorch's time in pooling | PyTorch | with Oriel's layers | times as fast |\n|---|--:|--:|--:|--:|\n"
-    for r in found["networks"]:
+    for r in results:
         if r["network"] in IN_README:
             before, after = pair(r, "inference").split(" | ")
-            yield f"| {r['network']} | {100 * r['pooling']:.0f} % | {before} ms | {after} ms | {speedup(r, 'inference')} |\n"
+            yield f"| {r['network']} | {100 * r['pooling']:.0f} % | {before} ms | {after} ms | {factor(r, 'inference'):.2f} |\n"
+    yield f"\nGeometric means of {len(results)} networks: inference {mean(results, 'inference'):.2f} times as fast, training steps {mean(results, 'training'):.2f} times.\n"
 
 
-def replaced(path, lines):
-    """Writes the lines between the marks of a page, which appears whole or not at all."""
+def draw(results, theme):
+    look = THEMES[theme]
+    plt.rcParams.update({"text.color": look["text"], "axes.labelcolor": look["text"], "xtick.color": look["text"], "ytick.color": look["text"],
+                         "axes.edgecolor": look["grid"], "axes.facecolor": "none", "font.size": 10, "svg.hashsalt": "oriel"})
+    figure, axis = plt.subplots(figsize=(9, 1.2 + 0.36 * len(results)), layout="constrained")
+    for i, (of, label) in enumerate((("inference", "inference"), ("training", "training step"))):
+        values = [factor(r, of) for r in results]
+        bars = axis.barh([place + (i - 0.5) * 0.38 for place in range(len(results))], values, 0.36, color=look["colors"][i], label=label)
+        axis.bar_label(bars, [f"{v:.2f}" for v in values], padding=2, fontsize=8)
+    axis.set_yticks(range(len(results)), [r["network"] for r in results])
+    axis.invert_yaxis()
+    axis.axvline(1, color=look["text"], linewidth=1)
+    axis.grid(axis="x", color=look["grid"], linewidth=0.6)
+    axis.set_axisbelow(True)
+    axis.set_xlabel("times as fast as with PyTorch's own layers, one thread")
+    for side in ("top", "right", "left"):
+        axis.spines[side].set_visible(False)
+    figure.legend(*axis.get_legend_handles_labels(), loc="outside lower center", ncols=2, frameon=False)
+    write_whole(IMAGES / f"networks-{theme}.svg", lambda to: figure.savefig(to, format="svg", transparent=True, metadata={"Date": None}))
+    plt.close(figure)
+
+
+def write_whole(path, write):
+    """The file appears whole or not at all."""
+    unfinished = path.with_name(path.name + ".part")
+    write(unfinished)
+    unfinished.rename(path)
+
+
+def replace(path, lines):
+    """Writes the lines between the marks of a page."""
     text = path.read_text(encoding="utf-8")
     before, begin, rest = text.partition(BEGIN)
     _, end, after = rest.partition(END)
     if not begin or not end:
         sys.exit(f"networks_page: {path} has no {BEGIN.strip()} … {END.strip()}")
-    unfinished = path.with_name(path.name + ".part")
-    unfinished.write_text(before + begin + "".join(lines) + end + after, encoding="utf-8")
-    unfinished.rename(path)
+    write_whole(path, lambda to: to.write_text(before + begin + "".join(lines) + end + after, encoding="utf-8"))
 
 
 def main():
     found = json.loads(Path(sys.argv[1]).read_text())
-    replaced(ROOT / "docs" / "performance.md", table(found))
-    replaced(ROOT / "README.md", short_table(found))
+    replace(ROOT / "docs" / "performance.md", section(found))
+    replace(ROOT / "README.md", short_table(found))
+    IMAGES.mkdir(parents=True, exist_ok=True)
+    for theme in THEMES:
+        draw(found["settings"][0]["networks"], theme)
 
 
 if __name__ == "__main__":
