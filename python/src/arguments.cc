@@ -203,6 +203,17 @@ IndexSpace read_space(std::string_view function, nb::handle object) {
                   function, shown(object)));
 }
 
+Dtype read_dtype(std::string_view function, nb::handle object) {
+  if (PyUnicode_Check(object.ptr()) != 0) {
+    const std::string text = nb::cast<std::string>(object);
+    constexpr int kDtypes = static_cast<int>(Dtype::boolean) + 1;
+    for (int i = 0; i < kDtypes; ++i)
+      if (numpy_name(static_cast<Dtype>(i)) == text) return static_cast<Dtype>(i);
+  }
+  throw Error(fmt::format("{}: dtype must be the name of a dtype such as 'float64' or 'int64', but is {}", function,
+                          shown(object)));
+}
+
 Dtype read_index_dtype(std::string_view function, nb::handle object) {
   if (PyUnicode_Check(object.ptr()) != 0) {
     const std::string_view word = nb::cast<const char*>(object);

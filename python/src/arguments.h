@@ -27,6 +27,8 @@ Extents read_shape(std::string_view function, const char* argument, nb::handle o
 bool read_bool(std::string_view function, const char* argument, nb::handle object);
 
 IndexSpace read_space(std::string_view function, nb::handle object);
+/// The dtype of that name, as NumPy and ml_dtypes have it.
+Dtype read_dtype(std::string_view function, nb::handle object);
 /// The dtype of indices that are to be returned.
 Dtype read_index_dtype(std::string_view function, nb::handle object);
 

@@ -109,6 +109,11 @@ nb::object forward_codes(const PythonPool& p, nb::handle x_object) {
   return nb::make_tuple(y.finish(), codes.finish());
 }
 
+bool codes_pay_for(const std::vector<index_t>& words, nb::handle shape, nb::handle dtype) {
+  constexpr const char* kFunction = "codes_pay";
+  return codes_pay(make_problem(from_words(words), read_dtype(kFunction, dtype), read_shape(kFunction, "shape", shape)));
+}
+
 nb::object backward_pool(const PythonPool& p, nb::handle dy_object, nb::handle x_object, nb::handle shape,
                          nb::handle out) {
   const std::string function = std::string(p.function()) + "_backward";
@@ -336,6 +341,8 @@ void bind_functions(nb::module_& m) {
         "index_dtype"_a.none() = "int64");
   m.def("forward_codes", &forward_codes, "pool"_a, "x"_a.none(),
         "(result, codes): u8 codes of the windows' taps if a gradient from them is the fastest, else None");
+  m.def("codes_pay", &codes_pay_for, "words"_a, "shape"_a, "dtype"_a,
+        "Whether forward_codes of the pool with these words returns codes for a dense array of that shape and dtype.");
   m.def("backward", &backward_pool, "pool"_a, "dy"_a.none(), "x"_a.none(), "shape"_a.none(),
         "out"_a.none() = nb::none());
   m.def("backward_indices", &backward_indices, "pool"_a, "dy"_a.none(), "indices"_a.none(), "space"_a, "shape"_a,

@@ -23,17 +23,6 @@ Options (*options_of_call)(const Array& like) = nullptr;
 
 std::string shown(nb::handle object) { return nb::repr(object).c_str(); }
 
-Dtype dtype_of(std::string_view function, nb::handle object) {
-  if (PyUnicode_Check(object.ptr()) != 0) {
-    const std::string text = nb::cast<std::string>(object);
-    constexpr int kDtypes = static_cast<int>(Dtype::boolean) + 1;
-    for (int i = 0; i < kDtypes; ++i)
-      if (numpy_name(static_cast<Dtype>(i)) == text) return static_cast<Dtype>(i);
-  }
-  throw Error(fmt::format("{}: dtype must be the name of a dtype such as 'float64' or 'int64', but is {}", function,
-                          shown(object)));
-}
-
 // A number that is kept exactly: bool, int or float, Python's or NumPy's, or an array without axes of one.
 Scalar scalar_of(std::string_view function, const char* argument, nb::handle object) {
   if (PyBool_Check(object.ptr()) != 0) return std::int64_t{object.ptr() == Py_True};
@@ -122,7 +111,7 @@ void set_option(std::string_view function, const std::string& key, nb::handle va
   else if (key == "min_fraction")
     pool.min_fraction = real_of(function, "min_fraction", value);
   else if (key == "dtype")
-    pool.result_dtype = dtype_of(function, value);
+    pool.result_dtype = read_dtype(function, value);
   else if (key == "q")
     set_quantiles(function, value, pool);
   else if (key == "rank")
@@ -240,7 +229,7 @@ void bind_statistic(nb::module_& m, Options (*options_of)(const Array& like)) {
         const PythonPool p = with_options(given, options);
         const Extents extents = read_shape(p.function(), "shape", shape);
         p.check_rank(extents);
-        const Problem problem = make_problem(p.pool, dtype_of(p.function(), dtype), extents);
+        const Problem problem = make_problem(p.pool, read_dtype(p.function(), dtype), extents);
         return nb::make_tuple(to_tuple(problem.output_shape), std::string(numpy_name(problem.result)));
       },
       "pool"_a, "options"_a.none(), "shape"_a, "dtype"_a,

@@ -132,6 +132,19 @@ void forward_indices(const Call& call) {
       });
 }
 
+// y and the codes of the taps that windows chose.
+void forward_codes(const Call& call) {
+  forward(call.pool(),
+          {.x = call.input(0), .y = call.output(0), .indices = call.output(1), .space = IndexSpace::window});
+}
+
+// dx of such codes and dy.
+void backward_codes(const Call& call) {
+  const ConstTensor codes = call.input(0);
+  backward(call.pool(),
+           {.dy = call.input(1), .indices = codes, .space = IndexSpace::window, .dx = call.output(0)});
+}
+
 }  // namespace
 }  // namespace oriel::python
 
@@ -143,6 +156,8 @@ ORIEL_XLA_HANDLER(oriel_pool_indices, here::forward_indices, .outputs = 2, .has_
 ORIEL_XLA_HANDLER(oriel_pool_pick, here::pick, .inputs = 2)
 ORIEL_XLA_HANDLER(oriel_pool_backward_linear, here::backward_linear)
 ORIEL_XLA_HANDLER(oriel_pool_backward, here::backward_extremum, .inputs = 2)
+ORIEL_XLA_HANDLER(oriel_pool_codes, here::forward_codes, .outputs = 2)
+ORIEL_XLA_HANDLER(oriel_pool_backward_codes, here::backward_codes, .inputs = 2)
 
 // The oldest version of XLA's interface that the handlers work with. XLA looks at a version too, but too late to be
 // caught: when its backend starts.

@@ -17,11 +17,10 @@ from jax.extend.core import Primitive
 from jax.interpreters import ad, mlir
 
 from oriel.jax.primitives import (
+    binary_batcher,
     call_handler,
     define,
-    linear_in_second,
-    pick_p,
-    pick_transpose_p,
+    linear_in_last,
     pooled_aval,
     sum_pool_p,
     sum_pool_transpose_p,
@@ -29,6 +28,7 @@ from oriel.jax.primitives import (
     varying_alike,
     zero_tangent,
 )
+from oriel.jax.selection import pick_p, pick_transpose_p
 from oriel.jax.spec import PoolSpec
 
 __all__ = ["lp_pool_p"]
@@ -111,17 +111,17 @@ lp_tangent_p: Primitive = define(
     "oriel_lp_pool_tangent",
     lambda x, t, *, spec: pooled_aval(t, spec=spec),
     mlir.lower_fun(_tangent, multiple_results=False),
-    binary=True,
+    batcher=binary_batcher,
     platforms=None,
 )
 lp_gradient_p: Primitive = define(
     "oriel_lp_pool_gradient",
     lambda x, dy, *, spec: unpooled_aval(dy, spec=spec),
     call_handler("oriel_pool_backward"),
-    binary=True,
+    batcher=binary_batcher,
 )
-linear_in_second(lp_tangent_p, lp_gradient_p)
-linear_in_second(lp_gradient_p, lp_tangent_p)
+linear_in_last(lp_tangent_p, lp_gradient_p)
+linear_in_last(lp_gradient_p, lp_tangent_p)
 ad.primitive_jvps[lp_pool_p] = _lp_jvp
 ad.primitive_jvps[lp_tangent_p] = _jvp_in_both(lp_tangent_p, _tangent)
 ad.primitive_jvps[lp_gradient_p] = _jvp_in_both(lp_gradient_p, _gradient)

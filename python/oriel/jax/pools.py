@@ -23,7 +23,8 @@ from oriel.jax.arguments import (
     spatial_axes,
 )
 from oriel.jax.lp import lp_pool_p
-from oriel.jax.primitives import select_indices_p, select_p, sum_pool_p
+from oriel.jax.primitives import sum_pool_p
+from oriel.jax.selection import select_indices_p, select_p
 from oriel.jax.spec import PoolSpec, make_spec
 
 __all__ = ["avg_pool", "lp_pool", "max_pool", "min_pool", "sum_pool"]

@@ -1,9 +1,7 @@
 """JAX's primitives over the handlers that XLA calls, and their rules.
 
-Sums and averages are linear: `sum_pool_p` and `sum_pool_transpose_p` are each other's transpose. A maximum (minimum)
-picks elements: its derivative along t is `pick_p(x, t)`, t at the places of the maxima of x, which is linear in t; the
-transpose of that is `pick_transpose_p(x, ct)`, and the transpose of this `pick_p` again. So the set is closed under
-differentiation of any order. Lp pools (lp.py) are smooth functions of such sums.
+Sums and averages are linear: `sum_pool_p` and `sum_pool_transpose_p` are each other's transpose. Maxima and minima are in
+selection.py, Lp pools, smooth functions of such sums, in lp.py.
 
 A batch stays where it is: the pooled axes are renumbered instead.
 """
@@ -31,15 +29,17 @@ from oriel.jax.spec import PoolSpec
 
 __all__ = [
     "EXPORTED_CALLS",
+    "PLATFORMS",
     "binary_batcher",
+    "call_handler",
     "define",
-    "pick_p",
-    "pick_transpose_p",
-    "select_indices_p",
-    "select_p",
+    "indexed_avals",
+    "linear_in_last",
+    "pooled_aval",
     "sum_pool_p",
     "sum_pool_transpose_p",
     "unary_batcher",
+    "unpooled_aval",
     "varying_alike",
     "wrapped_sum_p",
     "zero_tangent",
@@ -53,9 +53,12 @@ EXPORTED_CALLS = (
     "oriel_pool_pick",
     "oriel_pool_backward_linear",
     "oriel_pool_backward",
+    "oriel_pool_codes",
+    "oriel_pool_backward_codes",
 )
 # The suffix of the same handlers for CUDA devices (xla_cuda.cc), in a build that has the backend.
 CUDA_SUFFIX = "_cuda"
+CPU_CALLS = ("oriel_pool_codes", "oriel_pool_backward_codes")  # which CUDA devices do not have
 INDEX_SPACES = {"plane": 0, "tensor": 1, "window": 2}  # IndexSpace of include/oriel/problem.h
 
 
@@ -70,7 +73,7 @@ def handlers_by_platform(library: Any) -> dict[str, dict[str, Any]]:
     """{platform of JAX: {name of a custom call: its handler}} of a library that has those for CPUs, or for both."""
     suffixes = {"cpu": "", "cuda": CUDA_SUFFIX}
     return {
-        platform: {name: getattr(library, name + suffix) for name in EXPORTED_CALLS}
+        platform: {name: getattr(library, name + suffix) for name in EXPORTED_CALLS if not suffix or name not in CPU_CALLS}
         for platform, suffix in suffixes.items()
         if hasattr(library, EXPORTED_CALLS[0] + suffix)
     }
@@ -181,7 +184,7 @@ def define(
     abstract: Callable[..., Any],
     lowering: Callable[..., Any],
     *,
-    binary: bool = False,
+    batcher: Callable[[Primitive], Callable[..., Any]] = unary_batcher,
     platforms: Sequence[str] | None = PLATFORMS,
     multiple_results: bool = False,
 ) -> Primitive:
@@ -196,7 +199,7 @@ def define(
         mlir.register_lowering(primitive, lowering, platform=platform)
     if platforms is not None:
         mlir.register_lowering(primitive, _refusal(platforms))  # of the others
-    batching.primitive_batchers[primitive] = binary_batcher(primitive) if binary else unary_batcher(primitive)
+    batching.primitive_batchers[primitive] = batcher(primitive)
     return primitive
 
 
@@ -260,18 +263,21 @@ def unpooled_aval(dy: Any, *, spec: PoolSpec) -> Any:
     return dy.update(shape=spec.input_shape(dy.shape), weak_type=False)
 
 
-def _indexed_avals(x: Any, *, spec: PoolSpec, space: str, index_dtype: Any) -> Any:
+def indexed_avals(x: Any, *, spec: PoolSpec, space: str, index_dtype: Any) -> Any:
     y = pooled_aval(x, spec=spec)
     return [y, y.update(dtype=index_dtype)]
 
 
-def linear_in_second(primitive: Primitive, transposed: Primitive) -> None:
-    """Gives `primitive(x, t)` the rule of a function that is linear in t and has the transpose `transposed(x, ct)`."""
+def linear_in_last(primitive: Primitive, transposed: Primitive) -> None:
+    """Gives `primitive(*kept, t)` the rule of a function that is linear in t and has the transpose
+    `transposed(*kept, ct)`."""
 
-    def transpose(ct: Any, x: Any, t: Any, *, spec: PoolSpec) -> list[Any]:
+    def transpose(ct: Any, *operands: Any, spec: PoolSpec) -> list[Any]:
+        *kept, t = operands
+        nothing = [None] * len(kept)
         if type(ct) is ad.Zero:
-            return [None, ad.Zero(t.aval)]
-        return [None, transposed.bind(*varying_alike(x, ct), spec=spec)]
+            return [*nothing, ad.Zero(t.aval)]
+        return [*nothing, transposed.bind(*varying_alike(*kept, ct), spec=spec)]
 
     ad.primitive_transposes[primitive] = transpose
 
@@ -285,56 +291,6 @@ ad.deflinear2(sum_pool_transpose_p, lambda ct, _, *, spec: [sum_pool_p.bind(ct, 
 
 wrapped_sum_p: Primitive = define("oriel_wrapped_sum_pool", pooled_aval, call_handler("oriel_pool_wrapped"))
 
-select_p: Primitive = define("oriel_select_pool", pooled_aval, call_handler("oriel_pool"))
-select_indices_p: Primitive = define(
-    "oriel_select_pool_indices", _indexed_avals, call_handler("oriel_pool_indices"), multiple_results=True
-)
-pick_p: Primitive = define(
-    "oriel_pick", lambda x, t, *, spec: pooled_aval(t, spec=spec), call_handler("oriel_pool_pick"), binary=True
-)
-pick_transpose_p: Primitive = define(
-    "oriel_pick_transpose",
-    lambda x, dy, *, spec: unpooled_aval(dy, spec=spec),
-    call_handler("oriel_pool_backward"),
-    binary=True,
-)
-linear_in_second(pick_p, pick_transpose_p)
-linear_in_second(pick_transpose_p, pick_p)
-
-
-def _pick(x: Any, t: Any, spec: PoolSpec) -> Any:
-    return pick_p.bind(*varying_alike(x, t), spec=spec)
-
-
-def _select_jvp(primals: Sequence[Any], tangents: Sequence[Any], *, spec: PoolSpec) -> Any:
-    (x,), (t,) = primals, tangents
-    y = select_p.bind(x, spec=spec)
-    return y, zero_tangent(y) if type(t) is ad.Zero else _pick(x, t, spec)
-
-
-def _select_indices_jvp(primals: Sequence[Any], tangents: Sequence[Any], *, spec: PoolSpec, **params: Any) -> Any:
-    (x,), (t,) = primals, tangents
-    y, indices = select_indices_p.bind(x, spec=spec, **params)
-    y_t = zero_tangent(y) if type(t) is ad.Zero else _pick(x, t, spec)
-    return [y, indices], [y_t, zero_tangent(indices)]
-
-
-def _constant_in_first_jvp(primitive: Primitive) -> Callable[..., Any]:
-    """The rule of a function of x and t that is linear in t and, where it has a derivative in x, constant in x."""
-
-    def jvp(primals: Sequence[Any], tangents: Sequence[Any], *, spec: PoolSpec) -> Any:
-        x, _ = primals
-        out = primitive.bind(*primals, spec=spec)
-        t = tangents[1]
-        return out, zero_tangent(out) if type(t) is ad.Zero else primitive.bind(*varying_alike(x, t), spec=spec)
-
-    return jvp
-
-
-ad.primitive_jvps[select_p] = _select_jvp
-ad.primitive_jvps[select_indices_p] = _select_indices_jvp
-ad.primitive_jvps[pick_p] = _constant_in_first_jvp(pick_p)
-ad.primitive_jvps[pick_transpose_p] = _constant_in_first_jvp(pick_transpose_p)
 ad.primitive_jvps[wrapped_sum_p] = lambda primals, tangents, *, spec: (
     (y := wrapped_sum_p.bind(*primals, spec=spec)),
     zero_tangent(y),

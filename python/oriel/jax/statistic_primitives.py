@@ -29,7 +29,7 @@ def _backward_aval(x: Any, dy: Any, *, spec: PoolSpec) -> Any:
 
 statistic_p: Primitive = define("oriel_statistic", _aval, call_handler("oriel_pool"), platforms=_ON)
 statistic_backward_p: Primitive = define(
-    "oriel_statistic_backward", _backward_aval, call_handler("oriel_pool_backward"), binary=True, platforms=_ON
+    "oriel_statistic_backward", _backward_aval, call_handler("oriel_pool_backward"), batcher=binary_batcher, platforms=_ON
 )
 _batch_one, _batch_one_backward = unary_batcher(statistic_p), binary_batcher(statistic_backward_p)
 

@@ -14,7 +14,8 @@ from jax.typing import ArrayLike
 
 from oriel.array_types import PaddingWord
 from oriel.jax.arguments import POOLED_DTYPES, crop, pooled_sizes
-from oriel.jax.primitives import select_p, sum_pool_p, wrapped_sum_p
+from oriel.jax.primitives import sum_pool_p, wrapped_sum_p
+from oriel.jax.selection import select_p
 from oriel.jax.spec import make_spec
 
 __all__ = ["reduce_window"]
