@@ -11,7 +11,7 @@ ON_DEVICE = _core.has_cuda() and torch.cuda.is_available()
 
 
 def test_operators_are_registered_for_cuda():
-    for name in ("pool", "pool_with_indices", "pool_backward", "unpool"):
+    for name in ("pool", "pool_with_indices", "pool_with_codes", "pool_backward", "pool_codes_backward", "unpool"):
         assert torch._C._dispatch_has_kernel_for_dispatch_key(f"oriel::{name}", "CUDA")
 
 

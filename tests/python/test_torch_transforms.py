@@ -61,6 +61,9 @@ def test_opcheck(op, norm):
                           (dy, None if op in ("avg", "sum") else x, list(x.shape), False, *pool))
     if op in ("max", "min"):
         torch.library.opcheck(operators.pool_with_indices, (x, *pool))
+        torch.library.opcheck(operators.pool_with_codes, (x, *pool))
+        codes = operators.pool_with_codes(x, *pool)[1]
+        torch.library.opcheck(operators.pool_codes_backward, (dy, codes, list(x.shape), False, *pool))
 
 
 def test_opcheck_of_unpool():
@@ -105,6 +108,10 @@ def test_fake_results_have_the_strides_of_real_ones(op, x):
         yield operators.pool_backward(y, x, x.shape, False, *pool)
         if op == "max":
             yield from operators.pool_with_indices(x, *pool)
+            y, codes = operators.pool_with_codes(x, *pool)
+            yield from (y, codes)
+            for channels_last in {False, x.dim() in (4, 5)}:
+                yield operators.pool_codes_backward(y, codes, x.shape, channels_last, *pool)
         else:
             yield operators.pool_backward(y, None, x.shape, False, *pool)
 

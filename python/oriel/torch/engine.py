@@ -13,7 +13,8 @@ from oriel import _core
 from oriel.torch_threads import ALL_THREADS, as_many_threads_as_torch
 
 __all__ = [
-    "backward", "backward_codes", "forward", "forward_codes", "forward_indices",
+    "backward", "backward_all_codes", "backward_codes", "forward", "forward_all_codes", "forward_codes",
+    "forward_indices",
     "is_channels_last", "memory_format", "result_unlike", "unpool"
 ]
 
@@ -82,6 +83,19 @@ def backward_codes(pool: _core.Pool, dy: Tensor, codes: Tensor, x: Tensor) -> Te
         return _core.backward_indices(pool, dy, codes, "window", x.shape, out)
     with as_many_threads_as_torch():
         return _core.backward_indices(pool, dy, codes, "window", x.shape, out)
+
+
+def forward_all_codes(pool: _core.Pool, x: Tensor) -> tuple[Tensor, Tensor]:
+    """The pool of `x` and uint8 codes of the taps that windows chose, whether or not a gradient is faster with them."""
+    with as_many_threads_as_torch():
+        return _core.forward_indices(pool, x, "window", None, "uint8")
+
+
+def backward_all_codes(pool: _core.Pool, dy: Tensor, codes: Tensor, shape: Sequence[int],
+                       out: Tensor | None = None) -> Tensor:
+    """The gradient of an input of that shape with such codes, with the memory layout of dy, or `out`."""
+    with as_many_threads_as_torch():
+        return _core.backward_indices(pool, dy, codes, "window", shape, out)
 
 
 def unpool(y: Tensor, indices: Tensor, shape: Sequence[int], axes: Sequence[int]) -> Tensor:

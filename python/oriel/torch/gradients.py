@@ -2,8 +2,9 @@
 
 `*_setup` keeps what a derivative needs, `*_gradient` takes the gradient of a result to its inputs (backward),
 `*_tangent` takes the tangent of the inputs to the result (forward mode). The gradients are those of rule S9
-(`python -m oriel.docs S9`). For max and min the positions are recomputed from the input, which is kept anyway: cheaper
-than to store 64-bit indices on the way forward. Sums and averages keep a shape alone.
+(`python -m oriel.docs S9`). For max and min codes of one byte are kept where that is faster (`pool_with_codes`); else the
+positions are recomputed from the input: cheaper than to store 64-bit indices on the way forward. Sums and averages keep a
+shape alone.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ _WINDOWS = 14  # arguments of WINDOWS_SCHEMA
 _NORM = 12  # and the places of some among them
 _OMIT_NAN = 13
 _NO_NORM = 2.0
+_NO_TAP = 255  # the code of a window without a tap
 
 
 def _keep(ctx: Any, *tensors: Tensor | None) -> None:
@@ -167,6 +169,56 @@ class _LpTerms:
         spread = _operators.pool_backward.default(dy * self.weight, None, x.shape, False, "sum", *self.plain)
         from_y = (1 - p) * dy * self.tangent(t) / self.safe_y
         return t * bend * spread + _operators.pool_backward.default(from_y, x, x.shape, False, *self.arguments)
+
+
+# -- oriel::pool_with_codes and oriel::pool_codes_backward
+
+
+def pool_with_codes_setup(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
+    x, *ctx.arguments = inputs
+    ctx.input_shape = x.shape
+    ctx.channels_last = not x.is_contiguous() and engine.is_channels_last(x)
+    ctx.save_for_backward(output[1])
+    ctx.save_for_forward(x)
+    ctx.mark_non_differentiable(output[1])
+    ctx.set_materialize_grads(False)
+
+
+def pool_with_codes_gradient(ctx: Any, dy: Tensor | None, _: Any) -> tuple[Tensor | None, ...]:
+    if dy is None:
+        return (None,) * (1 + _WINDOWS)
+    dx = _operators.pool_codes_backward.default(dy, _first_kept(ctx), ctx.input_shape, ctx.channels_last, *ctx.arguments)
+    return dx, *(None,) * _WINDOWS
+
+
+def pool_with_codes_tangent(ctx: Any, t: Tensor | None, *_: None) -> tuple[Tensor | None, None]:
+    return None if t is None else _pooled_tangent(t, _primals(ctx)[0], ctx.arguments), None
+
+
+def _places(codes: Tensor, input_size: Sequence[int], arguments: Sequence[Any]) -> Tensor:
+    """The indices in the plane of the pooled axes (S10) of windows' taps with those codes; -1 for a window without."""
+    _, axes, kernel, stride, pad_lo, _, dilation, *_ = arguments
+    rest, place, pitch = codes.to(torch.int64), torch.zeros_like(codes, dtype=torch.int64), 1
+    for axis, k, s, before, d in reversed(list(zip(axes, kernel, stride, pad_lo, dilation))):
+        first = torch.arange(codes.shape[axis], device=codes.device) * s - before
+        at = first.reshape(-1, *(1,) * (-1 - axis)) + (rest % k) * d
+        place, rest, pitch = place + at * pitch, rest // k, pitch * input_size[axis]
+    return torch.where(codes == _NO_TAP, -1, place)
+
+
+def pool_codes_backward_setup(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
+    _, codes, ctx.input_size, ctx.channels_last, *ctx.arguments = inputs
+    _keep(ctx, codes)
+
+
+def pool_codes_backward_gradient(ctx: Any, ddx: Tensor) -> tuple[Tensor | None, ...]:
+    places = _places(ctx.saved_tensors[0], ctx.input_size, ctx.arguments)
+    return pick(ddx, places, ctx.arguments[1]), None, None, None, *(None,) * _WINDOWS
+
+
+def pool_codes_backward_tangent(ctx: Any, dy_t: Tensor, *_: None) -> Tensor:
+    return _operators.pool_codes_backward.default(dy_t, *_primals(ctx), ctx.input_size, ctx.channels_last,
+                                                  *ctx.arguments)
 
 
 # -- oriel::unpool

@@ -4,10 +4,15 @@ batching rules, and variants that write into tensors (`oriel::pool.out` …), wh
     oriel::pool(Tensor x, WINDOWS) -> Tensor
     oriel::pool_with_indices(Tensor x, WINDOWS) -> (Tensor, Tensor)
     oriel::pool_backward(Tensor dy, Tensor? x, SymInt[] input_size, bool channels_last, WINDOWS) -> Tensor
+    oriel::pool_with_codes(Tensor x, WINDOWS) -> (Tensor, Tensor)
+    oriel::pool_codes_backward(Tensor dy, Tensor codes, SymInt[] input_size, bool channels_last, WINDOWS) -> Tensor
     oriel::unpool(Tensor y, Tensor indices, SymInt[] output_size, int[] axes) -> Tensor
 
 WINDOWS is `WINDOWS_SCHEMA`. Axes count from the end, so a batching rule moves the mapped axis to the front and calls
 the operator again. No operator has a rule for autocast: each works in the dtype that its tensors have.
+
+Where stored codes of taps (uint8, S10) make a maximum and its gradient faster together, `pool` of a tensor that requires
+a gradient is `pool_with_codes`, also in the graphs of `torch.compile`.
 """
 
 from __future__ import annotations
@@ -23,12 +28,13 @@ from torch.autograd import Function, forward_ad
 
 from oriel import _core
 from oriel.torch import engine, gradients
-from oriel.torch.arguments import WINDOWS_SCHEMA, core_pool, output_shape
+from oriel.torch.arguments import PADDED, WINDOWS_SCHEMA, core_pool, output_shape
 
-__all__ = ["pool", "pool_backward", "pool_with_indices", "unpool"]
+__all__ = ["pool", "pool_backward", "pool_codes_backward", "pool_with_codes", "pool_with_indices", "unpool"]
 
 _library = torch.library.Library("oriel", "DEF")
 _TAGS = (torch.Tag.pt2_compliant_tag,)
+_FLOATING = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
 
 # -- Kernels
 
@@ -45,6 +51,16 @@ def _pool_backward_kernel(dy: Tensor, x: Tensor | None, input_size: Sequence[int
                           Any) -> Tensor:
     out = engine.result_unlike(dy, input_size, channels_last) if x is None else None
     return engine.backward(core_pool(*arguments), dy, x, input_size, out)
+
+
+def _pool_with_codes_kernel(x: Tensor, *arguments: Any) -> tuple[Tensor, Tensor]:
+    return engine.forward_all_codes(core_pool(*arguments), x)
+
+
+def _pool_codes_backward_kernel(dy: Tensor, codes: Tensor, input_size: Sequence[int], channels_last: bool, *arguments:
+                                Any) -> Tensor:
+    out = engine.result_unlike(dy, input_size, channels_last)
+    return engine.backward_all_codes(core_pool(*arguments), dy, codes, input_size, out)
 
 
 def _unpool_kernel(y: Tensor, indices: Tensor, output_size: Sequence[int], axes: Sequence[int]) -> Tensor:
@@ -94,6 +110,16 @@ def _pool_backward_fake(dy: Tensor, x: Tensor | None, input_size: Sequence[Any],
     return _empty(dy, input_size, channels_last)
 
 
+def _pool_with_codes_fake(x: Tensor, *arguments: Any) -> tuple[Tensor, Tensor]:
+    shape, channels_last = output_shape(x.shape, *arguments), engine.is_channels_last(x)
+    return _empty(x, shape, channels_last), _empty(x, shape, channels_last, torch.uint8)
+
+
+def _pool_codes_backward_fake(dy: Tensor, codes: Tensor, input_size: Sequence[Any], channels_last: bool, *arguments:
+                              Any) -> Tensor:
+    return _empty(dy, input_size, channels_last)
+
+
 def _unpool_fake(y: Tensor, indices: Tensor, output_size: Sequence[Any], axes: Sequence[int]) -> Tensor:
     return _empty(y, output_size, engine.is_channels_last(y))
 
@@ -125,6 +151,19 @@ def _pool_backward_batched(info: Any, mapped: tuple[Any, ...], dy: Tensor, x: Te
     return dx, 0
 
 
+def _pool_with_codes_batched(info: Any, mapped: tuple[Any, ...], x: Tensor, *arguments:
+                             Any) -> tuple[tuple[Tensor, Tensor], tuple[int, int]]:
+    return pool_with_codes(x.movedim(mapped[0], 0), *arguments), (0, 0)
+
+
+def _pool_codes_backward_batched(info: Any, mapped: tuple[Any, ...], dy: Tensor, codes: Tensor, input_size:
+                                 Sequence[int], channels_last: bool, *arguments: Any) -> tuple[Tensor, int]:
+    batch = info.batch_size
+    dx = pool_codes_backward(_to_front(dy, mapped[0], batch), _to_front(codes, mapped[1], batch), [batch, *input_size],
+                             False, *arguments)
+    return dx, 0
+
+
 def _unpool_batched(info: Any, mapped: tuple[Any, ...], y: Tensor, indices: Tensor, output_size: Sequence[int],
                     axes: Sequence[int]) -> tuple[Tensor, int]:
     batch = info.batch_size
@@ -132,6 +171,25 @@ def _unpool_batched(info: Any, mapped: tuple[Any, ...], y: Tensor, indices: Tens
 
 
 # -- Derivatives
+
+
+def _codes_pay(x: Tensor, op: str, axes: Sequence[int], *arguments: Any) -> bool:
+    """Whether a maximum of `x` and its gradient are faster together by codes, as far as that is known: not where sizes
+    are symbolic or a transform is active."""
+    if op not in ("max", "min") or torch._C._functorch.maybe_current_level() is not None:
+        return False
+    if x.device.type != "cpu" or x.dtype not in _FLOATING or arguments[6] != PADDED or list(axes) != sorted(axes):
+        return False
+    numbers = (*x.shape, *(value for values in arguments[:5] for value in values))
+    if not all(isinstance(n, int) for n in numbers):
+        return False
+    if not x.is_contiguous():
+        if not engine.is_channels_last(x) or min(axes) < 2 - x.dim():
+            return False
+        x, axes = x.movedim(1, -1), [axis - 1 for axis in axes]  # as it lies in memory
+        if not x.is_contiguous():
+            return False
+    return _core.codes_pay(core_pool(op, axes, *arguments).words, x.shape, str(x.dtype).removeprefix("torch."))
 
 
 def _autograd_kernel(operator: Any, setup: Any, gradient: Any, tangent: Any) -> Any:
@@ -177,6 +235,8 @@ def _autograd_kernel(operator: Any, setup: Any, gradient: Any, tangent: Any) -> 
         wanted = torch.is_grad_enabled() and any(isinstance(x, Tensor) and x.requires_grad for x in arguments[:2])
         if not wanted and forward_ad._current_level < 0:
             return below(keyset, arguments)
+        if operator is pool and forward_ad._current_level < 0 and _codes_pay(*arguments):
+            return pool_with_codes(*arguments)[0]
         with enable_single_level_autograd_function():
             return apply(keyset, *arguments)
 
@@ -233,6 +293,15 @@ pool_backward: OpOverload = _define("pool_backward",
                         _pool_backward_kernel, _pool_backward_fake, _pool_backward_batched,
                         gradients.pool_backward_setup, gradients.pool_backward_gradient,
                         gradients.pool_backward_tangent)
+pool_with_codes: OpOverload = _define("pool_with_codes", f"Tensor x, {WINDOWS_SCHEMA}", ("out", "codes"),
+                          _pool_with_codes_kernel, _pool_with_codes_fake, _pool_with_codes_batched,
+                          gradients.pool_with_codes_setup, gradients.pool_with_codes_gradient,
+                          gradients.pool_with_codes_tangent)
+pool_codes_backward: OpOverload = _define("pool_codes_backward",
+                              f"Tensor dy, Tensor codes, SymInt[] input_size, bool channels_last, {WINDOWS_SCHEMA}",
+                              ("out",), _pool_codes_backward_kernel, _pool_codes_backward_fake,
+                              _pool_codes_backward_batched, gradients.pool_codes_backward_setup,
+                              gradients.pool_codes_backward_gradient, gradients.pool_codes_backward_tangent)
 unpool: OpOverload = _define("unpool", "Tensor y, Tensor indices, SymInt[] output_size, int[] axes", ("out",),
                              _unpool_kernel, _unpool_fake, _unpool_batched, gradients.unpool_setup,
                              gradients.unpool_gradient, gradients.unpool_tangent)
