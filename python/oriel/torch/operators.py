@@ -33,6 +33,8 @@ from oriel.torch.arguments import PADDED, WINDOWS_SCHEMA, core_pool, output_shap
 __all__ = ["pool", "pool_backward", "pool_codes_backward", "pool_with_codes", "pool_with_indices", "unpool"]
 
 _library = torch.library.Library("oriel", "DEF")
+_stubless: Any = torch._C
+_transform_level = _stubless._functorch.maybe_current_level  # of torch.func, None if there is none
 _TAGS = (torch.Tag.pt2_compliant_tag,)
 _FLOATING = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
 
@@ -176,7 +178,7 @@ def _unpool_batched(info: Any, mapped: tuple[Any, ...], y: Tensor, indices: Tens
 def _codes_pay(x: Tensor, op: str, axes: Sequence[int], *arguments: Any) -> bool:
     """Whether a maximum of `x` and its gradient are faster together by codes, as far as that is known: not where sizes
     are symbolic or a transform is active."""
-    if op not in ("max", "min") or torch._C._functorch.maybe_current_level() is not None:
+    if op not in ("max", "min") or _transform_level() is not None:
         return False
     if x.device.type != "cpu" or x.dtype not in _FLOATING or arguments[6] != PADDED or list(axes) != sorted(axes):
         return False
@@ -198,9 +200,6 @@ def _autograd_kernel(operator: Any, setup: Any, gradient: Any, tangent: Any) -> 
     `torch.library.register_autograd` would make one without forward mode (a tangent is lost without a word) and without
     `torch.func.grad`.
     """
-    stubless: Any = torch._C
-    level = stubless._functorch.maybe_current_level
-
     def below(keyset: Any, arguments: tuple[Any, ...]) -> Any:
         with torch._C._AutoDispatchBelowAutograd():
             return operator.redispatch(keyset & torch._C._after_autograd_keyset, *arguments)
@@ -208,7 +207,7 @@ def _autograd_kernel(operator: Any, setup: Any, gradient: Any, tangent: Any) -> 
     class Derivative(Function):
         @staticmethod
         def forward(ctx: Any, keyset: Any, *arguments: Any) -> Any:
-            if level() is None:
+            if _transform_level() is None:
                 result = below(keyset, arguments)
             else:  # below lies the next transform, which differentiates, too
                 with torch.enable_grad(), forward_ad._set_fwd_grad_enabled(True):
