@@ -256,10 +256,10 @@ std::vector<double> hdf5_spacing(const VolumeIn& in) {
   if (dataset == nullptr) return {};
   constexpr std::size_t most = 3;
   std::vector<double> spacing = read_numbers(dataset->dataset(), "element_size_um", most);
-  const auto rank = static_cast<std::size_t>(in.shape.size());
-  if (spacing.size() > rank) spacing.erase(spacing.begin(), spacing.end() - static_cast<std::ptrdiff_t>(rank));
   for (const double s : spacing)
     if (!(s > 0) || !std::isfinite(s)) return {};
+  const auto rank = static_cast<std::size_t>(in.shape.size());
+  if (spacing.size() > rank) spacing.erase(spacing.begin(), spacing.end() - static_cast<std::ptrdiff_t>(rank));
   return spacing;
 }
 
