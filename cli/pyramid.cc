@@ -197,7 +197,7 @@ class PyramidRun {
       return;
     }
     spec_.nodata = input_.nodata;
-    c_.pool.nodata = nodata_of(input_);
+    c_.pool.nodata = nodata_of(input_.nodata, input_.dtype);
     if (c_.pool.nodata && c_.pool.min_count == 0) c_.pool.min_count = 1;
   }
 

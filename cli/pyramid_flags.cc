@@ -69,7 +69,7 @@ void add_image(CLI::App& p, PyramidCommand& c) {
   p.add_flag("--in-place", c.in_place,
              "add levels to IN, an OME-Zarr image, instead of those that it has above level 0; no OUT");
   p.add_flag("--check", c.check,
-             "recompute elements of the OME-Zarr image IN instead, and say what is wrong with its levels");
+             "recompute elements of IN, an OME-Zarr image or a TIFF with levels, and say what is wrong with its levels");
   p.add_option("--sample", c.sample, "--check: elements of each level to recompute")
       ->type_name("N")
       ->check(CLI::Range(index_t{2}, index_t{1} << 40))

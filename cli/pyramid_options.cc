@@ -285,13 +285,13 @@ PyramidInput describe_input(const PyramidCommand& c, io::VolumeIn& in) {
   return input;
 }
 
-std::optional<Scalar> nodata_of(const PyramidInput& input) {
-  std::optional<Scalar> value = detail::read_scalar(input.nodata);
+std::optional<Scalar> nodata_of(const std::string& text, Dtype dtype) {
+  std::optional<Scalar> value = detail::read_scalar(text);
   if (!value) return value;
   // As text it may have fewer digits than the element.
-  if (const double* const real = std::get_if<double>(&*value); real != nullptr && input.dtype == Dtype::f32)
+  if (const double* const real = std::get_if<double>(&*value); real != nullptr && dtype == Dtype::f32)
     value = static_cast<double>(static_cast<float>(*real));
-  return detail::is_representable(*value, input.dtype) ? value : std::nullopt;
+  return detail::is_representable(*value, dtype) ? value : std::nullopt;
 }
 
 Extents pyramid_chunk(const PyramidCommand& c, const PyramidInput& input) {

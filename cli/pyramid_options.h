@@ -28,8 +28,8 @@ struct PyramidInput {
 /// What is known of an input, and what the options say instead. Throws Error.
 PyramidInput describe_input(const PyramidCommand& command, io::VolumeIn& in);
 
-/// The value of elements without data, if the file names one that its dtype has.
-std::optional<Scalar> nodata_of(const PyramidInput& input);
+/// The value of elements without data, of what a file says of them; nothing if its dtype has no such value.
+std::optional<Scalar> nodata_of(const std::string& text, Dtype dtype);
 
 /// The pyramid that the options describe for a volume. Throws Error naming the option.
 Pyramid make_pyramid(const PyramidCommand& command, const PyramidInput& input);

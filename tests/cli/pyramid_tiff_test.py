@@ -393,3 +393,61 @@ def test_spacing_of_hdf5(oriel, tmp_path, attribute, expected):
     assert coordinates(tmp_path / "y.zarr") == (expected or [(a, None, 1) for a in "zyx"])
     oriel("pyramid", "x.h5:/plane", "y.zarr", "--levels", "1", "--factor", "2")
     assert coordinates(tmp_path / "y.zarr") == (expected or [(a, None, 1) for a in "zyx"])[1:]
+
+
+# ---- --check ----
+
+
+@pytest.mark.parametrize("name, shape", [("y.tif", (150, 170)), ("y.ome.tif", (3, 150, 170)), ("y.ome.tif:all", (2, 3, 2, 150, 170))])
+@pytest.mark.parametrize("method", ["mean", "max"])
+def test_what_is_written_passes_the_check(oriel, tmp_path, name, shape, method):
+    np.save(tmp_path / "x.npy", random(shape))
+    oriel("pyramid", "x.npy", name.removesuffix(":all"), "--levels", "2", "--method", method)
+    report = json.loads(oriel("pyramid", "--check", name, "--json", "--sheet", "sheet.png").stdout)
+    assert report["good"] and report["version"] is None and len(report["levels"]) == 3
+    assert [level["method"] for level in report["levels"][1:]] == [f"{method} of level 0"] * 2
+    assert [level["factor"][-2:] for level in report["levels"]] == [[1, 1], [2, 2], [4, 4]]
+    assert (tmp_path / "sheet.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_the_check_leaves_out_elements_without_data(oriel, tmp_path):
+    x = random((128, 128), "i2")
+    x[:60, :67] = -9999
+    geotiff(tmp_path / "x.tif", x, nodata_tag("-9999"))
+    oriel("pyramid", "x.tif", "y.tif", "--factor", "2", "--levels", "2")
+    said = oriel("pyramid", "--check", "y.tif").stdout.decode()
+    assert said.startswith("y.tif: TIFF, 2 levels above level 0\n") and said.count("mean of level 0 (1024 elements): good") == 2
+
+
+def test_the_check_names_what_is_wrong_with_others(oriel, tmp_path):
+    x = random((101, 80), "u2")
+    halves = x[:100].reshape(50, 2, 40, 2).sum((1, 3)) // 4
+    with tifffile.TiffWriter(tmp_path / "others.tif") as t:
+        t.write(x, metadata=None, photometric="minisblack")
+        t.write(halves.astype("u2"), metadata=None, photometric="minisblack", subfiletype=1)
+        t.write(np.zeros((50, 40), bool), metadata=None, photometric="mask", subfiletype=5)  # a mask
+    said = oriel("pyramid", "--check", "others.tif", code=1).stdout.decode()
+    assert said == (
+        "others.tif: TIFF, 1 level above level 0\nlevel 0: u16 101x80\n"
+        "level 1: u16 50x40, factor 2x2, mean, cut off instead of rounded of level 0 (1024 elements)\n"
+        "  shape: 50 along y; it should be 51: the last 1 of 101 elements is in no window\n"
+    )
+    planes = random((3, 64, 64))
+    with tifffile.TiffWriter(tmp_path / "others.ome.tif") as t:
+        t.write(planes, subifds=1, metadata={"axes": "ZYX"}, photometric="minisblack")
+        t.write(planes[:, ::2, ::2], subfiletype=1, photometric="minisblack")
+    assert "first of level 0 (1024 elements): good" in oriel("pyramid", "--check", "others.ome.tif").stdout.decode()
+
+
+def test_the_check_of_files_without_levels(refusal, tmp_path):
+    tifffile.imwrite(tmp_path / "x.tif", random((20, 30)), metadata=None)
+    assert refusal("pyramid", "--check", "x.tif") == "oriel pyramid: x.tif: the TIFF has no reduced images; allowed: one with levels"
+    with tifffile.TiffWriter(tmp_path / "y.tif") as t:
+        t.write(random((20, 30)), subifds=1, metadata=None)
+        t.write(random((10, 15)), subfiletype=1, metadata=None)
+        t.write(random((20, 30)), metadata=None)
+    assert "y.tif: image 2 has 0 SubIFDs, but 1 are needed" in refusal("pyramid", "--check", "y.tif")
+    data = (tmp_path / "y.tif").read_bytes()
+    (tmp_path / "z.tif").write_bytes(data[:90])
+    assert refusal("pyramid", "--check", "z.tif").startswith("oriel pyramid: z.tif: ")
+    assert "x.tif:1: not an OME-Zarr image" in refusal("pyramid", "--check", "x.tif:1")
