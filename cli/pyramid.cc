@@ -107,6 +107,7 @@ class PyramidRun {
       in_ = open_pyramid_input(c_);
       input_ = describe_input(c_, *in_);
       choose_method();
+      choose_nodata();
       pyramid_ = make_pyramid(c_, input_);
       pyramid_shard(c_, input_);  // before anything is made
       if (team_.rank() == 0) sheet_ = open_sheet(c_, input_.axes);
@@ -188,6 +189,16 @@ class PyramidRun {
     c_.labels = input_.labels;
     if (c_.labels) c_.pool.op = Op::mode;
     if (input_.dtype == Dtype::boolean) c_.pool.op = Op::any;
+  }
+  // What IN says that elements without data have; levels have it too, if a window has no others.
+  void choose_nodata() {
+    if (c_.pool.nodata) {
+      spec_.nodata = std::visit([](auto value) { return fmt::format("{}", value); }, *c_.pool.nodata);
+      return;
+    }
+    spec_.nodata = input_.nodata;
+    c_.pool.nodata = nodata_of(input_.nodata, input_.dtype);
+    if (c_.pool.nodata && c_.pool.min_count == 0) c_.pool.min_count = 1;
   }
 
   // An image that is there keeps its version, and its level 0.

@@ -9,9 +9,11 @@
 #include "cli/json.h"
 #include "cli/options.h"
 #include "cli/progress.h"
+#include "cli/pyramid_options.h"
 #include "cli/pyramid_samples.h"
 #include "cli/pyramid_sheet.h"
 #include "io/ome/multiscales.h"
+#include "io/tiff/levels_in.h"
 #include "io/zarr/volume.h"
 #include "quoted.h"
 
@@ -36,10 +38,15 @@ struct Source {
 class LevelChecker {
  public:
   LevelChecker(const PyramidCommand& c, Progress& progress) : c_(c), progress_(progress) {
+    if (auto tiff = io::open_tiff_levels(c.in)) {
+      take(std::move(*tiff));
+      return;
+    }
     const auto image = io::ome::read_multiscales(c.in);
     if (!image) {
       throw Error(
-          fmt::format("{}: not an OME-Zarr image; allowed: a folder whose metadata have multiscales, 0.4 or 0.5",
+          fmt::format("{}: not an OME-Zarr image; allowed: a folder whose metadata have multiscales, 0.4 or "
+                      "0.5, or a TIFF with levels",
                       detail::printable(c.in)));
     }
     image_ = *image;
@@ -62,8 +69,22 @@ class LevelChecker {
     return findings;
   }
   const io::ome::Multiscales& image() const { return image_; }
+  /// The levels, which are then gone.
+  SheetImage give() {
+    SheetImage all{image_, {}};
+    for (Source& source : sources_) all.levels.push_back(std::move(source.array));
+    return all;
+  }
 
  private:
+  void take(io::TiffLevels tiff) {
+    image_ = std::move(tiff.image);
+    for (std::size_t l = 0; l < tiff.levels.size(); ++l)
+      sources_.push_back({std::move(tiff.levels[l]), image_.levels[l]});
+    if (const auto nodata = nodata_of(tiff.nodata, sources_[0].array->dtype))
+      nodata_ = std::visit([](auto value) { return static_cast<double>(value); }, *nodata);
+  }
+
   Finding check_level(std::size_t l) {
     const Source& here = sources_[l];
     Finding f{.path = here.level.path,
@@ -82,7 +103,7 @@ class LevelChecker {
     }
     if (!known) return f;
     find_method(l, f);
-    check_translation(l, f);
+    if (!image_.version.empty()) check_translation(l, f);  // a TIFF has none
     return f;
   }
 
@@ -129,7 +150,7 @@ class LevelChecker {
     };
     std::optional<Candidate> best;
     const auto consider = [&](io::VolumeIn& below, const Extents& factor, const std::string& of) {
-      const MethodVotes votes = sample_methods(below, *sources_[l].array, factor, c_.sample);
+      const MethodVotes votes = sample_methods(below, *sources_[l].array, factor, c_.sample, nodata_);
       for (std::size_t m = 0; m < kLevelMethods.size(); ++m) {
         const double share = static_cast<double>(votes.fitting[m]) / static_cast<double>(votes.seen);
         if (!best || share > static_cast<double>(best->fitting) / static_cast<double>(best->seen)) {
@@ -179,6 +200,7 @@ class LevelChecker {
   Progress& progress_;
   io::ome::Multiscales image_;
   std::vector<Source> sources_;
+  std::optional<double> nodata_;
 };
 
 Json to_json(const PyramidCommand& c, const io::ome::Multiscales& image, const std::vector<Finding>& findings,
@@ -194,7 +216,10 @@ Json to_json(const PyramidCommand& c, const io::ome::Multiscales& image, const s
     level["faults"] = f.faults;
     levels.push_back(std::move(level));
   }
-  return {{"image", c.in}, {"version", image.version}, {"good", good}, {"levels", levels}};
+  return {{"image", c.in},
+          {"version", image.version.empty() ? Json(nullptr) : Json(image.version)},
+          {"good", good},
+          {"levels", levels}};
 }
 
 // What a sheet says of the levels.
@@ -219,12 +244,17 @@ int check_pyramid(const PyramidCommand& c) {
   const std::unique_ptr<io::OutputFile> sheet = open_sheet(c, checker.image().axes);
   const std::vector<Finding> findings = checker.check();
   const bool good = std::all_of(findings.begin(), findings.end(), [](const Finding& f) { return f.faults.empty(); });
-  draw_sheet(sheet.get(), c, c.in, notes_of(findings));
+  if (checker.image().version.empty())
+    draw_sheet(sheet.get(), c, checker.give(), notes_of(findings));
+  else
+    draw_sheet(sheet.get(), c, c.in, notes_of(findings));
   if (c.json) {
     progress.say(json_text(to_json(c, checker.image(), findings, good)));
   } else if (!c.quiet) {
-    std::string text = fmt::format("{}: OME-Zarr {}, {} levels above level 0\n", detail::printable(c.in),
-                                   checker.image().version, findings.size() - 1);
+    const std::string& version = checker.image().version;
+    std::string text = fmt::format("{}: {}, {} level{} above level 0\n", detail::printable(c.in),
+                                   version.empty() ? "TIFF" : "OME-Zarr " + version, findings.size() - 1,
+                                   findings.size() == 2 ? "" : "s");
     for (std::size_t l = 0; l < findings.size(); ++l) {
       const Finding& f = findings[l];
       text += fmt::format("level {}: {} {}", l, name(f.dtype), to_string(f.shape));

@@ -16,13 +16,15 @@ constexpr const char* kExamples = R"(Examples:
   oriel pyramid t1.nii.gz t1.zarr --levels 3 --chunk 32                 spacing and unit are the file's
   oriel pyramid dem.npy dem.zarr --method max --nodata -9999 --factor 2 --levels 4
   oriel pyramid seg.h5:/ids seg.precomputed --labels --spacing 40,4,4 --unit nanometer      for neuroglancer
+  oriel pyramid dem.tif cog.tif --method mean                           a cloud-optimised GeoTIFF, nodata left out
+  oriel pyramid stack.ome.tif:all levels.ome.tif                        OME-TIFF: y and x of each plane become smaller
   oriel pyramid image.zarr --in-place                                   adds levels to an image that has level 0
   oriel pyramid --check image.zarr                                      what others made: which method, what is wrong
   oriel pyramid --check image.zarr --sheet image.png                    the same, with a picture of all levels
 
 Level 0 is copied, every other level is the pool of level 0, read once: nothing is rounded twice, edges are kept, and
-scale and translation say where the elements are. OUT, an OME-Zarr image or a precomputed volume, appears whole or not
-at all.
+scale and translation say where the elements are. OUT, an OME-Zarr image, a precomputed volume, a cloud-optimised TIFF
+or an OME-TIFF, appears whole or not at all.
 )";
 
 constexpr int kMostLevels = 40;
@@ -34,7 +36,9 @@ void add_values(CLI::App& p, PyramidTyped& t) {
   p.add_option("--ties", s.ties, "of modes: which of several most frequent values (default: lowest)")
       ->type_name("RULE")
       ->check(CLI::IsMember({"lowest", "highest", "first"}));
-  p.add_option("--nodata", s.nodata, "elements of this value are left out")->type_name("N");
+  p.add_option("--nodata", s.nodata,
+               "elements of this value are left out (default: IN's, if it is a TIFF that names one)")
+      ->type_name("N");
   p.add_option("--min-count", s.min_count, "with fewer valid elements in a window the result is --fill")
       ->type_name("N");
   p.add_option("--fill", s.fill, "result of windows with too few valid elements")->type_name("N");
@@ -47,10 +51,12 @@ void add_values(CLI::App& p, PyramidTyped& t) {
 // How elements lie in files.
 void add_chunks(CLI::App& p, PyramidTyped& t) {
   PyramidCommand& c = t.command;
-  p.add_option("--chunk", c.chunk, "extents of chunks (default: 64 along z, y and x; 256 along y and x of images)")
+  p.add_option("--chunk", c.chunk,
+               "extents of chunks (default: 64 along z, y and x; 256 along y and x of images; TIFF: tiles of 512x512)")
       ->type_name("N[xN...]");
   p.add_option("--shard", c.shard, "extents of shards, files of several chunks (default: none)")->type_name("N[xN...]");
-  p.add_option("--codec", t.codec, "compression of chunks: none, gzip:N, zstd:N, blosc:NAME:N (default: zstd:1)")
+  p.add_option("--codec", t.codec,
+               "compression of chunks: none, gzip:N, zstd:N, blosc:NAME:N (default: zstd:1; TIFF: gzip:1)")
       ->type_name("CODEC");
   p.add_option("--ome", c.version, "version of OME-Zarr: 0.5 (Zarr 3), 0.4 (Zarr 2)")
       ->type_name("VERSION")
@@ -63,7 +69,7 @@ void add_image(CLI::App& p, PyramidCommand& c) {
   p.add_flag("--in-place", c.in_place,
              "add levels to IN, an OME-Zarr image, instead of those that it has above level 0; no OUT");
   p.add_flag("--check", c.check,
-             "recompute elements of the OME-Zarr image IN instead, and say what is wrong with its levels");
+             "recompute elements of IN, an OME-Zarr image or a TIFF with levels, and say what is wrong with its levels");
   p.add_option("--sample", c.sample, "--check: elements of each level to recompute")
       ->type_name("N")
       ->check(CLI::Range(index_t{2}, index_t{1} << 40))
@@ -78,10 +84,13 @@ void add_image(CLI::App& p, PyramidCommand& c) {
 }  // namespace
 
 void add_pyramid(CLI::App& app, PyramidTyped& t) {
-  CLI::App& p = *app.add_subcommand("pyramid", "Make the levels of resolution of a volume, as OME-Zarr or precomputed");
+  CLI::App& p =
+      *app.add_subcommand("pyramid", "Make the levels of resolution of a volume, as OME-Zarr, precomputed or TIFF");
   PyramidCommand& c = t.command;
   p.add_option("IN", c.in, "volume to read")->type_name("")->required();
-  p.add_option("OUT", c.out, "DIR.zarr or DIR.precomputed to write; written whole or not at all")->type_name("");
+  p.add_option("OUT", c.out,
+               "DIR.zarr, DIR.precomputed, FILE.tif (cloud-optimised) or FILE.ome.tif; written whole or not at all")
+      ->type_name("");
   add_image(p, c);
   p.add_option("--method", t.method,
                "what a level's elements are of those below (default: mean; of labels mode, of booleans any)")

@@ -7,10 +7,14 @@
 #include <cmath>
 
 #include "cli/window_options.h"
+#include "io/hdf5.h"
 #include "io/levels_formats.h"
 #include "io/nifti/volume.h"
 #include "io/precomputed/volume.h"
+#include "io/tiff/space.h"
 #include "quoted.h"
+#include "statistic_name.h"
+#include "statistic_rules.h"
 
 namespace oriel::cli {
 namespace {
@@ -57,13 +61,14 @@ std::vector<double> reals(const char* option, const std::string& text, const Pyr
   return given;
 }
 
+io::ome::Axis named_axis(const std::string& name, const std::string& unit) {
+  const bool space = name == "x" || name == "y" || name == "z";
+  return {name, space ? "space" : name == "t" ? "time" : name == "c" ? "channel" : "", unit};
+}
+
 std::vector<io::ome::Axis> named_axes(const std::string& names, int rank) {
   std::vector<io::ome::Axis> axes;
-  for (const char c : names) {
-    const std::string name(1, c);
-    const char* const type = c == 't' ? "time" : c == 'c' ? "channel" : c == 'x' || c == 'y' || c == 'z' ? "space" : "";
-    axes.push_back({name, type, ""});
-  }
+  for (const char c : names) axes.push_back(named_axis(std::string(1, c), ""));
   if (static_cast<int>(axes.size()) != rank) {
     throw Error(fmt::format("--axes: {} names {} axes, but IN has {}; allowed: a letter for each, such as tczyx",
                             detail::quoted(names), axes.size(), rank));
@@ -83,6 +88,27 @@ void look_up(const io::PrecomputedSpace& space, PyramidInput& input) {
   }
 }
 
+// Samples come before rows and columns. Pages of no known kind are z, then c and t if the file does not name these.
+void look_up(const io::TiffSpace& space, PyramidInput& input) {
+  input.nodata = space.nodata;
+  std::string free;
+  for (const char name : {'t', 'c', 'z'})
+    if (std::none_of(space.axes.begin(), space.axes.end(), [&](const auto& axis) { return axis.name == name; }))
+      free += name;
+  for (std::size_t d = input.axes.size(); d-- > 0;) {
+    const io::TiffSpace::Axis& axis = space.axes[static_cast<std::size_t>(input.from[static_cast<int>(d)])];
+    std::string name(1, axis.name);
+    if (axis.name == 'i' && !free.empty()) {
+      name = free.back();
+      free.pop_back();
+    } else if (axis.name == 'i') {
+      name = fmt::format("d{}", d);
+    }
+    input.axes[d] = named_axis(name, axis.unit);
+    input.coordinates.scale[d] = axis.spacing;
+  }
+}
+
 // What files say themselves.
 void look_up(const PyramidCommand& c, const io::VolumeIn& in, PyramidInput& input) {
   const auto rank = static_cast<std::size_t>(input.shape.size());
@@ -95,6 +121,14 @@ void look_up(const PyramidCommand& c, const io::VolumeIn& in, PyramidInput& inpu
     return;
   }
   if (const auto space = io::precomputed_space(in)) return look_up(*space, input);
+  if (const std::vector<double> spacing = io::hdf5_spacing(in); !spacing.empty()) {
+    for (std::size_t d = 0; d < spacing.size(); ++d) {
+      const std::size_t axis = rank - spacing.size() + d;
+      input.axes[axis].unit = "micrometer";
+      input.coordinates.scale[axis] = spacing[d];
+    }
+    return;
+  }
   const std::optional<io::NiftiSpace> space = io::nifti_space(in);
   if (!space || rank > space->spacing.size()) return;
   for (std::size_t d = 0; d < rank; ++d) {
@@ -129,9 +163,22 @@ Extents extents_option(const char* option, const std::string& text, const Pyrami
   return all;
 }
 
-bool is_small(const PyramidInput& input, const Extents& shape, const Extents& chunk) {
-  for (int d = 0; d < shape.size(); ++d) {
-    if (input.axes[static_cast<std::size_t>(d)].type == "space" && shape[d] > chunk[d]) return false;
+// Axes that become smaller unless factors are given for each: those of space, or the last two.
+Extents smaller_axes(const PyramidCommand& c, const PyramidInput& input) {
+  const io::LevelsFormat* const format = io::levels_format_of(c.out);
+  const bool planes_only = format != nullptr && format->planes_only;
+  Extents axes;
+  for (int d = 0; d < input.shape.size(); ++d) {
+    if (input.axes[static_cast<std::size_t>(d)].type == "space" && (!planes_only || d + 2 >= input.shape.size()))
+      axes.push_back(d);
+  }
+  return axes;
+}
+
+bool is_small(const Extents& axes, const Extents& shape, const Extents& chunk) {
+  for (const index_t axis : axes) {
+    const int d = static_cast<int>(axis);
+    if (shape[d] > chunk[d]) return false;
   }
   return true;
 }
@@ -142,9 +189,10 @@ std::vector<Extents> given_factors(const PyramidCommand& c, const PyramidInput& 
   constexpr std::size_t most = 40;
   const std::size_t wanted = c.levels > 0 ? static_cast<std::size_t>(c.levels) : given.size() > 1 ? given.size() : most;
   const bool until_small = c.levels == 0 && given.size() < 2;
+  const Extents axes = smaller_axes(c, input);
   Extents shape = input.shape;
   std::vector<Extents> factors;
-  while (factors.size() < wanted && !(until_small && is_small(input, shape, chunk))) {
+  while (factors.size() < wanted && !(until_small && is_small(axes, shape, chunk))) {
     const Extents step = given[std::min(factors.size(), given.size() - 1)];
     if (step.size() != shape.size()) {
       throw Error(
@@ -181,24 +229,47 @@ Extents place_on_grid(const PyramidCommand& c, const PyramidInput& input, const 
   return origin;
 }
 
+// The file's axis that each axis is.
+Extents order_of_axes(const io::VolumeIn& in, const std::optional<io::TiffSpace>& tiff) {
+  const int rank = in.shape.size();
+  bool turned = rank > 1;
+  for (int d = 0; d < rank; ++d) turned = turned && in.order[d] == rank - 1 - d;
+  if (io::precomputed_space(in)) turned = true;  // x, y, z, whatever the order of their memory
+  Extents from;
+  for (int d = 0; d < rank; ++d) from.push_back(turned ? rank - 1 - d : d);
+  if (!tiff || rank < 3 || tiff->axes.back().name != 'c') return from;
+  // Samples: before z too, as channels are.
+  int at = rank - 1;
+  while (at > 0 && (tiff->axes[static_cast<std::size_t>(at - 1)].name == 'y' ||
+                    tiff->axes[static_cast<std::size_t>(at - 1)].name == 'x' ||
+                    tiff->axes[static_cast<std::size_t>(at - 1)].name == 'z' ||
+                    tiff->axes[static_cast<std::size_t>(at - 1)].name == 'i'))
+    --at;
+  for (int d = rank - 1; d > at; --d) from[d] = from[d - 1];
+  from[at] = rank - 1;
+  return from;
+}
+
 }  // namespace
 
-PyramidInput describe_input(const PyramidCommand& c, const io::VolumeIn& in) {
+PyramidInput describe_input(const PyramidCommand& c, io::VolumeIn& in) {
   PyramidInput input;
   input.dtype = in.dtype;
   const int rank = in.shape.size();
-  input.turned = rank > 1;
-  for (int d = 0; d < rank; ++d) input.turned = input.turned && in.order[d] == rank - 1 - d;
-  if (io::precomputed_space(in)) input.turned = true;  // x, y, z, whatever the order of their memory
+  const std::optional<io::TiffSpace> tiff = io::tiff_space(in);
+  input.from = order_of_axes(in, tiff);
   for (int d = 0; d < rank; ++d) {
-    const int from = input.turned ? rank - 1 - d : d;
+    const int from = static_cast<int>(input.from[d]);
     input.shape.push_back(in.shape[from]);
     if (!in.chunk.empty()) input.chunk.push_back(in.chunk[from]);
   }
   input.axes = io::ome::usual_axes(rank);
   input.coordinates = {std::vector<double>(static_cast<std::size_t>(rank), 1),
                        std::vector<double>(static_cast<std::size_t>(rank), 0)};
-  look_up(c, in, input);
+  if (tiff)
+    look_up(*tiff, input);
+  else
+    look_up(c, in, input);
   if (!c.axes.empty()) input.axes = named_axes(c.axes, rank);
   io::ome::check_axes(input.axes, c.in);
   if (!c.spacing.empty()) input.coordinates.scale = reals("--spacing", c.spacing, input, 1);
@@ -214,18 +285,30 @@ PyramidInput describe_input(const PyramidCommand& c, const io::VolumeIn& in) {
   return input;
 }
 
+std::optional<Scalar> nodata_of(const std::string& text, Dtype dtype) {
+  std::optional<Scalar> value = detail::read_scalar(text);
+  if (!value) return value;
+  // As text it may have fewer digits than the element.
+  if (const double* const real = std::get_if<double>(&*value); real != nullptr && dtype == Dtype::f32)
+    value = static_cast<double>(static_cast<float>(*real));
+  return detail::is_representable(*value, dtype) ? value : std::nullopt;
+}
+
 Extents pyramid_chunk(const PyramidCommand& c, const PyramidInput& input) {
   if (!c.chunk.empty()) return extents_option("--chunk", c.chunk, input);
   if (c.in_place && !input.chunk.empty()) return input.chunk;
+  const io::LevelsFormat* const format = io::levels_format_of(c.out);
   const auto space = std::count_if(input.axes.begin(), input.axes.end(),
                                    [](const io::ome::Axis& axis) { return axis.type == "space"; });
-  const io::LevelsFormat* const format = io::levels_format_of(c.out);
-  const bool whole_channels = format != nullptr && format->whole_channels;
+  const index_t whole_channels = format != nullptr ? format->whole_channels : 0;
+  const index_t plane = format != nullptr ? format->plane_chunk : 0;
   Extents chunk;
   for (int d = 0; d < input.shape.size(); ++d) {
     const std::string& type = input.axes[static_cast<std::size_t>(d)].type;
-    const index_t other = whole_channels && type == "channel" ? std::max<index_t>(input.shape[d], 1) : 1;
-    chunk.push_back(type != "space" ? other : space == 2 ? kPlaneChunk : kSpaceChunk);
+    const index_t other =
+        type == "channel" && input.shape[d] <= whole_channels ? std::max<index_t>(input.shape[d], 1) : 1;
+    const index_t side = plane != 0 ? (d + 2 < input.shape.size() ? 1 : plane) : space == 2 ? kPlaneChunk : kSpaceChunk;
+    chunk.push_back(type == "space" ? side : other);
   }
   return chunk;
 }
@@ -255,12 +338,8 @@ Pyramid make_pyramid(const PyramidCommand& c, const PyramidInput& input) {
     }
   }
   if (given.empty()) {
-    Extents space;
-    for (int d = 0; d < input.shape.size(); ++d) {
-      if (input.axes[static_cast<std::size_t>(d)].type == "space") space.push_back(d);
-    }
     const Extents most = c.levels == 0 ? chunk : Extents::filled(input.shape.size(), 1);
-    pyramid.factors = pyramid_factors(input.shape, input.coordinates.scale, space, most);
+    pyramid.factors = pyramid_factors(input.shape, input.coordinates.scale, smaller_axes(c, input), most);
     if (c.levels > 0 && pyramid.factors.size() > static_cast<std::size_t>(c.levels)) {
       pyramid.factors.resize(static_cast<std::size_t>(c.levels));
     }

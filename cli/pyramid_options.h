@@ -1,6 +1,7 @@
 // The options of `oriel pyramid` as text, and what they mean for a volume.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,19 +12,24 @@
 
 namespace oriel::cli {
 
-/// A volume as OME-Zarr describes one, axes in C order: one whose first axis is the innermost has them turned round.
+/// A volume as OME-Zarr describes one, axes in C order, those of space last: one whose first axis is the innermost has
+/// them turned round, and channels that are the last axis come before those of space.
 struct PyramidInput {
   Dtype dtype = Dtype::f32;
   Extents shape, chunk;
-  bool turned = false;
+  Extents from{};       ///< the file's axis that each axis is
   bool labels = false;  ///< whether it says that elements are numbers of segments
   std::vector<io::ome::Axis> axes;
   LevelCoordinates coordinates;   ///< of level 0
   std::vector<index_t> offset{};  ///< of the first element, in elements, if the file has coordinates for these
+  std::string nodata{};           ///< what the file says that elements without data have; empty: nothing
 };
 
 /// What is known of an input, and what the options say instead. Throws Error.
-PyramidInput describe_input(const PyramidCommand& command, const io::VolumeIn& in);
+PyramidInput describe_input(const PyramidCommand& command, io::VolumeIn& in);
+
+/// The value of elements without data, of what a file says of them; nothing if its dtype has no such value.
+std::optional<Scalar> nodata_of(const std::string& text, Dtype dtype);
 
 /// The pyramid that the options describe for a volume. Throws Error naming the option.
 Pyramid make_pyramid(const PyramidCommand& command, const PyramidInput& input);

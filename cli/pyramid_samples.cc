@@ -17,7 +17,8 @@ struct Numbers {
   std::vector<double> values;
 };
 
-Numbers read_box(io::VolumeIn& in, const Extents& begin, const Extents& shape) {
+// Elements without data are NaN.
+Numbers read_box(io::VolumeIn& in, const Extents& begin, const Extents& shape, std::optional<double> nodata) {
   std::vector<std::byte> bytes(static_cast<std::size_t>(element_count(shape) * size_bytes(in.dtype)));
   in.read(begin, Tensor(bytes.data(), in.dtype, shape));
   Numbers box{shape, std::vector<double>(static_cast<std::size_t>(element_count(shape)))};
@@ -26,6 +27,7 @@ Numbers read_box(io::VolumeIn& in, const Extents& begin, const Extents& shape) {
       T value;
       std::memcpy(&value, bytes.data() + i * sizeof value, sizeof value);
       box.values[i] = static_cast<double>(value);
+      if (nodata && box.values[i] == *nodata) box.values[i] = std::nan("");
     }
   });
   return box;
@@ -108,7 +110,10 @@ std::array<bool, kLevelMethods.size()> fitting(double y, Window window, bool flo
   if (taps.empty() || (had_nan && is_nan(y))) {
     const bool nan = is_nan(y), largest = nan || (taps.empty() && y == -HUGE_VAL),
                smallest = nan || (taps.empty() && y == HUGE_VAL);
-    return {nan, false, false, nan && is_nan(first), nan && is_nan(window.centre), largest, smallest, nan, nan, nan};
+    // Of integers it is an element without data.
+    const bool rounded = nan && !floating;
+    return {nan, rounded, rounded, nan && is_nan(first), nan && is_nan(window.centre), largest, smallest,
+            nan, nan,     nan};
   }
   double sum = 0;
   for (const double v : taps) sum += v;
@@ -148,7 +153,8 @@ std::vector<Extents> places_of(const Extents& shape, const Extents& box, index_t
 
 }  // namespace
 
-MethodVotes sample_methods(io::VolumeIn& below, io::VolumeIn& level, const Extents& factor, index_t samples) {
+MethodVotes sample_methods(io::VolumeIn& below, io::VolumeIn& level, const Extents& factor, index_t samples,
+                           std::optional<double> nodata) {
   const index_t taps = element_count(factor);
   const index_t wanted = std::clamp(kMostRead / taps, index_t{2}, samples);
   Extents box = Extents::filled(factor.size(), 1);
@@ -167,7 +173,7 @@ MethodVotes sample_methods(io::VolumeIn& below, io::VolumeIn& level, const Exten
       begin.push_back(place[d] * factor[d]);
       shape.push_back(std::min(box[d] * factor[d], below.shape[d] - begin[d]));
     }
-    const Numbers from = read_box(below, begin, shape), to = read_box(level, place, box);
+    const Numbers from = read_box(below, begin, shape, nodata), to = read_box(level, place, box, nodata);
     std::size_t number = 0;
     for_each_place(box, [&](const Extents& output) {
       const auto fits = fitting(to.values[number++], window_of(from, output, factor), is_floating(level.dtype));

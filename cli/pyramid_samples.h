@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -33,6 +34,8 @@ struct MethodVotes {
 
 /// Elements of `level` at random places, and in its first and last corner, about `samples` of them, compared with what
 /// they are of `below`, whose elements are `factor` times as many along each axis. The same places every time.
-MethodVotes sample_methods(io::VolumeIn& below, io::VolumeIn& level, const Extents& factor, index_t samples);
+/// Elements of the value `nodata` are as NaN is.
+MethodVotes sample_methods(io::VolumeIn& below, io::VolumeIn& level, const Extents& factor, index_t samples,
+                           std::optional<double> nodata = std::nullopt);
 
 }  // namespace oriel::cli

@@ -14,10 +14,10 @@ namespace {
 
 bool shares(const std::string& path) { return io::split_hdf5_path(path) || path.ends_with(".gz"); }
 
-Extents turn(const Extents& extents) {
-  Extents turned;
-  for (int d = extents.size() - 1; d >= 0; --d) turned.push_back(extents[d]);
-  return turned;
+bool in_order(const Extents& axes) {
+  for (int d = 0; d < axes.size(); ++d)
+    if (axes[d] != d) return false;
+  return true;
 }
 
 }  // namespace
@@ -32,7 +32,7 @@ std::unique_ptr<io::VolumeIn> open_pyramid_input(const PyramidCommand& c) {
 }
 
 PyramidFile::PyramidFile(const PyramidCommand& command, const PyramidInput& input, std::unique_ptr<io::VolumeIn> first)
-    : command_(command), turned_(input.turned), is_shared_(shares(command.in)) {
+    : command_(command), from_(input.from), is_in_order_(in_order(input.from)), is_shared_(shares(command.in)) {
   free_.push_back(std::move(first));
 }
 
@@ -56,20 +56,24 @@ void PyramidFile::use(const Use& use_it) {
   free_.push_back(std::move(in));
 }
 
+Extents PyramidFile::in_file(const Extents& extents) const {
+  Extents there = extents;
+  for (int d = 0; d < from_.size(); ++d) there[static_cast<int>(from_[d])] = extents[d];
+  return there;
+}
+
 void PyramidFile::read(const Extents& begin, const Tensor& to) {
   use([&](io::VolumeIn& in) {
-    if (turned_)
-      in.read(turn(begin), Tensor(to.data, to.dtype, turn(to.shape), turn(to.pitch)));
-    else
+    if (is_in_order_)
       in.read(begin, to);
+    else
+      in.read(in_file(begin), Tensor(to.data, to.dtype, in_file(to.shape), in_file(to.pitch)));
   });
 }
 
 bool PyramidFile::is_uniform(const Extents& begin, const Extents& shape, void* element) {
   bool uniform = false;
-  use([&](io::VolumeIn& in) {
-    uniform = turned_ ? in.is_uniform(turn(begin), turn(shape), element) : in.is_uniform(begin, shape, element);
-  });
+  use([&](io::VolumeIn& in) { uniform = in.is_uniform(in_file(begin), in_file(shape), element); });
   return uniform;
 }
 

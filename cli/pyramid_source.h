@@ -26,11 +26,13 @@ class PyramidFile : public PyramidSource {
   bool is_uniform(const Extents& begin, const Extents& shape, void* element) override;
 
  private:
+  Extents in_file(const Extents& extents) const;
   template <class Use>
   void use(const Use& use_it);
 
   const PyramidCommand& command_;
-  const bool turned_, is_shared_;
+  const Extents from_;  // the file's axis that each axis is
+  const bool is_in_order_, is_shared_;
   std::mutex mutex_;
   std::vector<std::unique_ptr<io::VolumeIn>> free_;
 };

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cmath>
 #include <cstring>
 #include <filesystem>
 #include <tuple>
@@ -248,6 +249,18 @@ std::string hdf5_version() {
 
 std::unique_ptr<VolumeIn> open_hdf5_volume(const Hdf5Path& path, std::optional<Dtype> asked) {
   return std::make_unique<Hdf5In>(path, asked);
+}
+
+std::vector<double> hdf5_spacing(const VolumeIn& in) {
+  const auto* const dataset = dynamic_cast<const Hdf5In*>(&in);
+  if (dataset == nullptr) return {};
+  constexpr std::size_t most = 3;
+  std::vector<double> spacing = read_numbers(dataset->dataset(), "element_size_um", most);
+  for (const double s : spacing)
+    if (!(s > 0) || !std::isfinite(s)) return {};
+  const auto rank = static_cast<std::size_t>(in.shape.size());
+  if (spacing.size() > rank) spacing.erase(spacing.begin(), spacing.end() - static_cast<std::ptrdiff_t>(rank));
+  return spacing;
 }
 
 void check_hdf5_output(const std::string& place, const Hdf5Path& path) {

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "io/volume.h"
 
@@ -18,6 +19,10 @@ std::string hdf5_version();
 /// of 16 (both kinds), 32 and 64 bits, integers, and booleans as h5py writes them. Throws Error: no such file or
 /// dataset (and which there are), another type, `asked` not the dataset's dtype.
 std::unique_ptr<VolumeIn> open_hdf5_volume(const Hdf5Path& path, std::optional<Dtype> asked);
+
+/// The attribute `element_size_um` of such a dataset, as ilastik, BigDataProcessor and ImageJ's plugins write it:
+/// distances of elements in micrometers along the last axes, all > 0. Empty for datasets and volumes without it.
+std::vector<double> hdf5_spacing(const VolumeIn& in);
 
 /// Throws Error when `path` cannot be made in the file at `place`: it is no HDF5 file, a group has that name, a dataset
 /// stands where a group must be, a group lies in another file. `path.file` is what errors call it.

@@ -151,6 +151,20 @@ void copy_attributes(hid_t from, hid_t to, const std::string& file) {
   for (hsize_t i = 0; i < info.num_attrs; ++i) copy_attribute(from, to, file, i);
 }
 
+std::vector<double> read_numbers(hid_t object, const char* name, std::size_t most) {
+  if (H5Aexists(object, name) <= 0) return {};
+  const std::string what = fmt::format("read the attribute {}", name);
+  const Handle attribute(H5Aopen(object, name, H5P_DEFAULT), H5Aclose, name, what);
+  const Handle type(H5Aget_type(attribute.get()), H5Tclose, name, what);
+  const Handle space(H5Aget_space(attribute.get()), H5Sclose, name, what);
+  const H5T_class_t kind = H5Tget_class(type.get());
+  const hssize_t count = H5Sget_simple_extent_npoints(space.get());
+  if ((kind != H5T_FLOAT && kind != H5T_INTEGER) || count < 1 || count > static_cast<hssize_t>(most)) return {};
+  std::vector<double> numbers(static_cast<std::size_t>(count));
+  if (H5Aread(attribute.get(), H5T_NATIVE_DOUBLE, numbers.data()) < 0) fail_hdf5(name, what);
+  return numbers;
+}
+
 void write_attribute(hid_t object, const char* name, const std::string& text, const std::string& file) {
   const std::string what = fmt::format("write the attribute {}", name);
   const Handle type(H5Tcopy(H5T_C_S1), H5Tclose, file, what);

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "io/array.h"
 
@@ -53,6 +54,8 @@ std::string words_of(hid_t type);
 /// Copies the attributes of `from` that stand for themselves: none that refers to other objects, none that makes a
 /// dataset a dimension scale, no `oriel_problem`.
 void copy_attributes(hid_t from, hid_t to, const std::string& file);
+/// The numbers of an attribute of at most `most`; empty if there is none, or of something else.
+std::vector<double> read_numbers(hid_t object, const char* name, std::size_t most);
 /// Adds a text.
 void write_attribute(hid_t object, const char* name, const std::string& text, const std::string& file);
 

@@ -12,12 +12,17 @@
 #include "oriel/pyramid.h"
 
 namespace oriel::io {
+namespace tiff {
+struct Levels;
+}
 
 /// What is to be written, level 0 first.
 struct LevelsSpec {
-  ome::Multiscales image;          ///< names, axes, and where the elements are
-  std::vector<VolumeSpec> levels;  ///< as many as those of `image`
-  std::vector<PyramidLevel> plan;  ///< the same levels: their factors, and what their first windows lack
+  ome::Multiscales image;                      ///< names, axes, and where the elements are
+  std::vector<VolumeSpec> levels;              ///< as many as those of `image`
+  std::vector<PyramidLevel> plan;              ///< the same levels: their factors, and what their first windows lack
+  std::string nodata{};                        ///< the value of elements that are left out, as text; empty: none
+  std::shared_ptr<const tiff::Levels> tiff{};  ///< set by the formats of TIFF, when they prepare the levels
 };
 
 /// Levels that are being written. Every chunk is written once, from any thread.
@@ -28,9 +33,11 @@ class LevelsOut : public PyramidSink {
 };
 
 struct LevelsFormat {
-  std::string_view ending;      ///< for errors, e.g. ".zarr"
-  bool whole_channels = false;  ///< whether a chunk has all channels unless other extents are asked for
-  bool global_grid = false;     ///< whether windows must begin at multiples of the factors from coordinate 0
+  std::string_view ending;     ///< for errors, e.g. ".zarr"
+  index_t whole_channels = 0;  ///< the most channels that a chunk has all of unless other extents are asked for
+  index_t plane_chunk = 0;     ///< if not 0: chunks are planes with such sides unless other extents are asked for
+  bool planes_only = false;    ///< whether levels have the same planes, so that only y and x become smaller
+  bool global_grid = false;    ///< whether windows must begin at multiples of the factors from coordinate 0
   /// Whether a path is of this format, by its ending.
   bool (*is)(const std::string& path);
   /// Throws Error, beginning with `path`, for what the format cannot hold; may rename the levels. Null: nothing to do.

@@ -121,6 +121,19 @@ def test_pyramids_as_precomputed_volumes(oriel, ranks, volume, tmp_path):
         assert files_of(tmp_path / "y.precomputed") == wanted and len(wanted) > 9
 
 
+def test_pyramids_as_tiff(oriel, ranks, volume, tmp_path):
+    x = np.random.default_rng(0).integers(0, 250, (3, 150, 190)).astype("u2")
+    np.save(tmp_path / "x.npy", x)
+    for out, axes in [("y.tif", "cyx"), ("y.ome.tif", "zyx")]:
+        options = ["--axes", axes, "--chunk", "1x16x32", "--factor", "1x2x2", "--levels", "3", "--spacing", "2", "--unit", "meter"]
+        oriel("pyramid", "x.npy", out, *options)
+        wanted = (tmp_path / out).read_bytes()
+        for number in (2, 3):
+            ranks(number, "pyramid", "x.npy", out, *options, "--memory", "64MiB")
+            assert (tmp_path / out).read_bytes() == wanted
+    assert sorted(os.listdir(tmp_path)) == ["x.h5", "x.npy", "y.ome.tif", "y.tif"]
+
+
 def test_one_rank_checks(oriel, ranks, volume):
     oriel("pyramid", "x.npy", "y.zarr", "--chunk", "8")
     said = ranks(3, "pyramid", "--check", "y.zarr").stdout.decode()

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <optional>
 
@@ -19,18 +20,30 @@ void add(Axes& axes, char name, index_t size) {
   axes.names += name;
 }
 
-// What ImageJ writes as `name=3` in a line of its own; 1 if it is not there.
-index_t imagej_number(std::string_view text, std::string_view name) {
+// What ImageJ writes as `name=3` in a line of its own; empty if it is not there.
+std::string_view imagej_text(std::string_view text, std::string_view name) {
   for (std::size_t begin = 0; begin < text.size();) {
     const std::size_t end = std::min(text.find('\n', begin), text.size());
     const std::string_view line = text.substr(begin, end - begin);
     begin = end + 1;
-    if (line.size() <= name.size() || !line.starts_with(name) || line[name.size()] != '=') continue;
-    index_t value = 1;
-    std::from_chars(line.data() + name.size() + 1, line.data() + line.size(), value);
-    return std::max<index_t>(value, 1);
+    if (line.size() > name.size() && line.starts_with(name) && line[name.size()] == '=')
+      return line.substr(name.size() + 1);
   }
-  return 1;
+  return "";
+}
+
+index_t imagej_number(std::string_view text, std::string_view name) {
+  const std::string_view number = imagej_text(text, name);
+  index_t value = 1;
+  std::from_chars(number.data(), number.data() + number.size(), value);
+  return std::max<index_t>(value, 1);
+}
+
+double imagej_real(std::string_view text, std::string_view name) {
+  const std::string_view number = imagej_text(text, name);
+  double value = 0;
+  std::from_chars(number.data(), number.data() + number.size(), value);
+  return value > 0 && std::isfinite(value) ? value : 0;
 }
 
 // ImageJ writes the directories of all images, or, above 4 GB, that of the first.
@@ -88,9 +101,21 @@ std::optional<Axes> tifffile_axes(std::string_view text, const Layout& first, in
 
 }  // namespace
 
+bool is_imagej(std::string_view text) { return text.starts_with("ImageJ="); }
+
+std::vector<AxisSpacing> imagej_spacing(std::string_view text, double across, double down) {
+  std::vector<AxisSpacing> spacing;
+  const std::string unit = unit_of_symbol(imagej_text(text, "unit"));
+  if (across > 0) spacing.push_back({'X', across, unit});
+  if (down > 0) spacing.push_back({'Y', down, unit});
+  if (const double z = imagej_real(text, "spacing"); z > 0) spacing.push_back({'Z', z, unit});
+  if (const double t = imagej_real(text, "finterval"); t > 0) spacing.push_back({'T', t, "second"});
+  return spacing;
+}
+
 Axes find_axes(std::string_view text, const Layout& first, index_t pages, const std::string& file) {
   if (is_ome(text)) return ome_axes(text, first, pages, file);
-  if (text.starts_with("ImageJ=")) return imagej_axes(text, pages, file);
+  if (is_imagej(text)) return imagej_axes(text, pages, file);
   if (text.starts_with('{'))
     if (auto axes = tifffile_axes(text, first, pages, file)) return *axes;
   Axes axes;

@@ -2,7 +2,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
+#include "byte_order.h"
 #include "io/tiff/axes.h"
 
 namespace oriel::io::tiff {
@@ -32,6 +34,47 @@ std::string_view ome_type(Dtype dtype) {
   }
 }
 
+struct Symbol {
+  std::string_view symbol, unit;
+};
+// The first of several symbols of a unit is that which is written.
+constexpr std::array kSymbols{Symbol{"\u00b5m", "micrometer"},
+                              Symbol{"nm", "nanometer"},
+                              Symbol{"mm", "millimeter"},
+                              Symbol{"cm", "centimeter"},
+                              Symbol{"m", "meter"},
+                              Symbol{"km", "kilometer"},
+                              Symbol{"pm", "picometer"},
+                              Symbol{"\u00c5", "angstrom"},
+                              Symbol{"in", "inch"},
+                              Symbol{"ft", "foot"},
+                              Symbol{"s", "second"},
+                              Symbol{"ms", "millisecond"},
+                              Symbol{"\u00b5s", "microsecond"},
+                              Symbol{"ns", "nanosecond"},
+                              Symbol{"min", "minute"},
+                              Symbol{"h", "hour"},
+                              Symbol{"d", "day"},
+                              Symbol{"\u03bcm", "micrometer"},
+                              Symbol{"um", "micrometer"},
+                              Symbol{"micron", "micrometer"},
+                              Symbol{"microns", "micrometer"},
+                              Symbol{"inch", "inch"},
+                              Symbol{"sec", "second"},
+                              Symbol{"\\u00B5m", "micrometer"}};
+
+std::string spacing_attributes(const std::vector<AxisSpacing>& spacing) {
+  std::string xml;
+  for (const AxisSpacing& s : spacing) {
+    const std::string name = s.axis == 'T' ? "TimeIncrement" : fmt::format("PhysicalSize{}", s.axis);
+    // OME's lengths without a unit are micrometers; of a reference frame nothing is known.
+    const std::string symbol = ome_symbol(s.unit);
+    if (s.axis == 'T' && symbol.empty()) continue;
+    xml += fmt::format(R"( {}="{}" {}Unit="{}")", name, s.distance, name, symbol.empty() ? "reference frame" : symbol);
+  }
+  return xml;
+}
+
 std::string escaped(std::string_view text) {
   std::string out;
   for (const char c : text) {
@@ -59,7 +102,22 @@ std::string tifffile_description(const Extents& sizes, const Layout& page) {
 
 }  // namespace
 
-std::string describe_axes(const Extents& sizes, std::string_view names, const Layout& page, const std::string& about) {
+bool has_ome_type(Dtype dtype) { return !ome_type(dtype).empty(); }
+
+std::string ome_symbol(std::string_view unit) {
+  for (const Symbol& known : kSymbols)
+    if (known.unit == unit) return std::string(known.symbol);
+  return "";
+}
+
+std::string unit_of_symbol(std::string_view symbol) {
+  for (const Symbol& known : kSymbols)
+    if (known.symbol == symbol) return std::string(known.unit);
+  return "";
+}
+
+std::string describe_axes(const Extents& sizes, std::string_view names, const Layout& page, const std::string& about,
+                          const std::vector<AxisSpacing>& spacing) {
   constexpr std::string_view usual = "TCZ";
   std::string known(names);
   const bool named = std::all_of(known.begin(), known.end(), [&](char c) { return usual.find(c) != usual.npos; });
@@ -81,8 +139,9 @@ std::string describe_axes(const Extents& sizes, std::string_view names, const La
       R"(xsi:schemaLocation="http://www.openmicroscopy.org/Schemas/OME/2016-06 )"
       R"(http://www.openmicroscopy.org/Schemas/OME/2016-06/ome.xsd"><Image ID="Image:0"><Description>{}</Description>)"
       R"(<Pixels ID="Pixels:0" DimensionOrder="XY{}{}{}" Type="{}" SizeX="{}" SizeY="{}" SizeC="{}" SizeZ="{}" )"
-      R"(SizeT="{}" BigEndian="false">)",
-      escaped(about), known[2], known[1], known[0], type, page.columns, page.rows, c * page.samples, z, t);
+      R"(SizeT="{}" BigEndian="{}"{}>)",
+      escaped(about), known[2], known[1], known[0], type, page.columns, page.rows, c * page.samples, z, t,
+      detail::kBigEndian, spacing_attributes(spacing));
   for (index_t i = 0; i < c; ++i)
     xml += fmt::format(R"(<Channel ID="Channel:0:{}" SamplesPerPixel="{}"/>)", i, page.samples);
   return xml + fmt::format(R"(<TiffData IFD="0" PlaneCount="{}"/></Pixels></Image></OME>)", t * c * z);

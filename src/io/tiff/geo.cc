@@ -3,12 +3,11 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <cmath>
 
 namespace oriel::io::tiff {
 namespace {
 
-constexpr std::uint32_t kPixelScale = 33550, kTiePoints = 33922, kTransformation = 34264, kKeys = 34735,
-                        kDoubleKeys = 34736, kTextKeys = 34737, kMetadata = 42112, kNoData = 42113;
 constexpr std::size_t kTiePoint = 6, kMatrix = 16, kMatrixRow = 4, kScale = 3;
 
 // A list of a tag that libtiff does not know: it gives a number of elements and where they are.
@@ -32,13 +31,18 @@ std::string text(const File& file, std::uint32_t tag) {
   return value;
 }
 
+// A key that is one number; 0: it is not there.
+std::uint16_t key(const std::vector<std::uint16_t>& keys, std::uint16_t name) {
+  constexpr std::size_t entry = 4;
+  for (std::size_t at = entry; at + entry <= keys.size(); at += entry)
+    if (keys[at] == name && keys[at + 1] == 0) return keys[at + 3];
+  return 0;
+}
+
 // Whether raster coordinates name middles of pixels, not their upper left corners.
 bool names_middles(const std::vector<std::uint16_t>& keys) {
   constexpr std::uint16_t raster_type = 1025, pixel_is_point = 2;
-  constexpr std::size_t entry = 4;
-  for (std::size_t at = entry; at + entry <= keys.size(); at += entry)
-    if (keys[at] == raster_type && keys[at + 1] == 0) return keys[at + 3] == pixel_is_point;
-  return false;
+  return key(keys, raster_type) == pixel_is_point;
 }
 
 template <class T>
@@ -88,6 +92,27 @@ void write_geo(TIFF* tiff, const GeoTags& tags, const std::string& file) {
                     set(tiff, kDoubleKeys, tags.double_keys) && set(tiff, kTextKeys, tags.text_keys) &&
                     set(tiff, kMetadata, tags.metadata) && set(tiff, kNoData, tags.no_data);
   if (!done) throw Error(fmt::format("{}: cannot write the tags of GeoTIFF", file));
+}
+
+std::optional<GeoSpacing> spacing_of(const GeoTags& tags) {
+  constexpr std::uint16_t model_type = 1024, projected = 1, linear_unit = 3076, meter = 9001;
+  GeoSpacing spacing;
+  if (!tags.pixel_scale.empty()) {
+    spacing.x = tags.pixel_scale[0];
+    spacing.y = tags.pixel_scale[1];
+  } else if (!tags.transformation.empty()) {
+    const std::vector<double>& m = tags.transformation;
+    spacing.x = std::hypot(m[0], m[kMatrixRow]);
+    spacing.y = std::hypot(m[1], m[kMatrixRow + 1]);
+  } else {
+    return std::nullopt;
+  }
+  if (!(spacing.x > 0) || !(spacing.y > 0) || !std::isfinite(spacing.x) || !std::isfinite(spacing.y))
+    return std::nullopt;
+  const std::uint16_t unit = key(tags.keys, linear_unit);
+  // A projection that is named by its EPSG code alone has the code's unit, nearly always meters, but not always.
+  if (key(tags.keys, model_type) == projected && unit == meter) spacing.unit = "meter";
+  return spacing;
 }
 
 GeoTags scaled(GeoTags tags, const Scaling& x_of_edges, const Scaling& y_of_edges) {

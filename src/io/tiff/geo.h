@@ -1,6 +1,7 @@
 // Where the pixels of a GeoTIFF are: its tags, and what becomes of them when it is pooled.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -8,6 +9,10 @@
 #include "io/tiff/file.h"
 
 namespace oriel::io::tiff {
+
+/// Numbers of the tags below.
+inline constexpr std::uint32_t kPixelScale = 33550, kTiePoints = 33922, kTransformation = 34264, kKeys = 34735,
+                               kDoubleKeys = 34736, kTextKeys = 34737, kMetadata = 42112, kNoData = 42113;
 
 /// The tags of GeoTIFF and those of GDAL beside them; those that a file does not have are empty.
 struct GeoTags {
@@ -30,6 +35,14 @@ struct GeoTags {
 GeoTags read_geo(const File& file);
 /// Sets them in the directory that is being written. Throws Error naming `file`.
 void write_geo(TIFF* tiff, const GeoTags& tags, const std::string& file);
+
+/// How far apart pixels are in units of the model.
+struct GeoSpacing {
+  double x = 1, y = 1;
+  std::string unit;  ///< `meter`; empty: another, such as degrees
+};
+/// Nothing if the tags do not say it.
+std::optional<GeoSpacing> spacing_of(const GeoTags& tags);
 
 /// The tags of the result.
 GeoTags scaled(GeoTags tags, const Scaling& x, const Scaling& y);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <map>
 #include <memory>
 
@@ -29,6 +30,7 @@ struct Ome {
   index_t t = 1, c = 1, z = 1, x = 0, y = 0;
   index_t images = 0, samples = 1;
   std::vector<Data> data;
+  std::vector<AxisSpacing> spacing;
   bool in_uuid = false;
   std::string error;
   XML_Parser parser = nullptr;
@@ -58,6 +60,19 @@ std::string_view local(std::string_view name) {
   return colon == std::string_view::npos ? name : name.substr(colon + 1);
 }
 
+// What is no positive number is as good as missing.
+void add_spacing(Ome& ome, const Attributes& a, char axis, const std::string& name, std::string_view usual) {
+  const auto at = a.find(name);
+  double distance = 0;
+  if (at == a.end()) return;
+  const auto [end, wrong] = std::from_chars(at->second.data(), at->second.data() + at->second.size(), distance);
+  if (wrong != std::errc() || end != at->second.data() + at->second.size() || !(distance > 0) ||
+      !std::isfinite(distance))
+    return;
+  const auto unit = a.find(name + "Unit");
+  ome.spacing.push_back({axis, distance, unit_of_symbol(unit == a.end() ? usual : unit->second)});
+}
+
 void begin_element(void* user, const XML_Char* full, const XML_Char** pairs) try {
   Ome& ome = *static_cast<Ome*>(user);
   Attributes a;
@@ -73,6 +88,9 @@ void begin_element(void* user, const XML_Char* full, const XML_Char** pairs) try
     ome.z = number(ome, a, "SizeZ", 1, 1);
     ome.x = number(ome, a, "SizeX", 0, 1);
     ome.y = number(ome, a, "SizeY", 0, 1);
+    for (const char axis : {'X', 'Y', 'Z'})
+      add_spacing(ome, a, axis, std::string("PhysicalSize") + axis, ome_symbol("micrometer"));
+    add_spacing(ome, a, 'T', "TimeIncrement", "s");
   } else if (name == "Channel" && ome.images == 1) {
     ome.samples = std::max(ome.samples, number(ome, a, "SamplesPerPixel", 1, 1));
   } else if (name == "TiffData" && ome.images == 1) {
@@ -166,6 +184,8 @@ bool is_ome(std::string_view text) {
   return text.substr(0, head).find("<OME") != std::string_view::npos &&
          (text.starts_with("<?xml") || text.starts_with("<OME"));
 }
+
+std::vector<AxisSpacing> ome_spacing(std::string_view xml, const std::string& file) { return parse(xml, file).spacing; }
 
 Axes ome_axes(std::string_view xml, const Layout& first, index_t pages, const std::string& file) {
   const Ome ome = parse(xml, file);

@@ -9,6 +9,14 @@
 #include "io/memory_bound.h"
 
 namespace oriel::io::tiff {
+
+std::vector<std::uint64_t> sub_directories(const File& file) {
+  std::uint16_t count = 0;
+  const std::uint64_t* places = nullptr;
+  if (TIFFGetField(file.get(), TIFFTAG_SUBIFD, &count, &places) != 1 || places == nullptr) return {};
+  return {places, places + count};
+}
+
 namespace {
 
 constexpr std::uint32_t kNoDataTag = 42113;  // GDAL's
@@ -42,6 +50,31 @@ std::vector<std::uint64_t> directories(File& file, bool of_volume) {
 }
 
 }  // namespace
+
+// Those that each of `places` names as its SubIFD of this number.
+std::vector<std::uint64_t> level_directories(File& file, const std::vector<std::uint64_t>& places, index_t level) {
+  std::vector<std::uint64_t> found;
+  for (const std::uint64_t place : places) {
+    file.go_to(place);
+    const std::vector<std::uint64_t> below = sub_directories(file);
+    if (level > static_cast<index_t>(below.size()))
+      file.refuse(fmt::format("image {} has {} SubIFDs, but {} are needed", found.size() + 1, below.size(), level));
+    found.push_back(below[static_cast<std::size_t>(level - 1)]);
+  }
+  return found;
+}
+
+// Such a tile or strip is zeros.
+bool is_left_out(const File& file, std::uint32_t piece, bool tiled) {
+  TIFF* const t = file.get();
+  if (TIFFGetStrileByteCount(t, piece) != 0 || TIFFGetStrileOffset(t, piece) != 0) return false;
+  const char* no_data = nullptr;
+  std::uint32_t count = 0;
+  if (TIFFGetField(t, kNoDataTag, &count, &no_data) == 1)
+    file.refuse(fmt::format("{} {} is left out, for which GDAL reads its nodata value; allowed: files with all of them",
+                            tiled ? "tile" : "strip", piece));
+  return true;
+}
 
 // The part of a plane that is asked for, and where it goes; pitches are in elements.
 struct TiffIn::Rows {
@@ -91,6 +124,17 @@ void TiffIn::choose(index_t page) {
   first_number_ = page;
   picture.emplace();
   picture->pages = static_cast<int>(count);
+}
+
+void TiffIn::choose_level(index_t level) {
+  places_ = level_directories(*file_, places_, level);
+  current_ = -1;
+  layout_ = {};
+  open_page(0);
+  layout_ = now_;
+  for (index_t p = 1; p < static_cast<index_t>(places_.size()); ++p) open_page(p);
+  shape = order = chunk = {};
+  describe(std::nullopt);
 }
 
 void TiffIn::open_page(index_t page) {
@@ -207,7 +251,7 @@ void TiffIn::read_piece(index_t row, index_t column, index_t sample, const Rows&
   some.samples = std::min(box.sample + box.samples, (sample + 1) * step) - some.sample;
   some.to = box.at(some.row, some.column, some.sample, size);
   const auto piece = static_cast<std::uint32_t>(number);
-  if (is_left_out(piece)) return some.fill_with_zeros(size);
+  if (is_left_out(*file_, piece, now_.tiled)) return some.fill_with_zeros(size);
   if (now_.stored_raw)
     return read_stored(piece, some.row - row * now_.tile_rows, some.column - column * now_.tile_columns,
                        some.sample - sample * step, some);
@@ -219,19 +263,6 @@ void TiffIn::read_piece(index_t row, index_t column, index_t sample, const Rows&
     copy_pixels(tile + in_tile * size, step, some.at(some.row + r, some.column, some.sample, size), some.column_pitch,
                 some.sample_pitch, some.columns, some.samples, size);
   }
-}
-
-// Such a tile or strip is zeros.
-bool TiffIn::is_left_out(std::uint32_t piece) const {
-  TIFF* const t = file_->get();
-  if (TIFFGetStrileByteCount(t, piece) != 0 || TIFFGetStrileOffset(t, piece) != 0) return false;
-  const char* no_data = nullptr;
-  std::uint32_t count = 0;
-  if (TIFFGetField(t, kNoDataTag, &count, &no_data) == 1)
-    file_->refuse(
-        fmt::format("{} {} is left out, for which GDAL reads its nodata value; allowed: files with all of them",
-                    now_.tiled ? "tile" : "strip", piece));
-  return true;
 }
 
 // The samples of a tile or strip.

@@ -8,12 +8,18 @@
 
 namespace oriel::io::tiff {
 
+/// Places of the directories that the current one names as SubIFDs.
+std::vector<std::uint64_t> sub_directories(const File& file);
+
 /// All images, or the one that is named. Throws Error.
 class TiffIn : public VolumeIn {
  public:
   /// `page` counts from 1; 0: all.
   TiffIn(std::unique_ptr<File> file, index_t page, std::optional<Dtype> asked);
   void read(const Extents& begin, const Tensor& to) override;
+
+  /// Of all images, their SubIFDs of this number, counted from 1, instead. Throws Error if one has none.
+  void choose_level(index_t level);
 
   const Axes& axes() const { return axes_; }
   const Layout& layout() const { return layout_; }
@@ -30,7 +36,6 @@ class TiffIn : public VolumeIn {
   void open_page(index_t page);
   void read_plane(index_t plane, const Extents& begin, const Tensor& to);
   void read_piece(index_t row, index_t column, index_t sample, const Rows& box);
-  bool is_left_out(std::uint32_t piece) const;
   const std::byte* decoded(std::uint32_t piece, index_t row);
   void read_stored(std::uint32_t piece, index_t row, index_t column, index_t sample, const Rows& box);
 
