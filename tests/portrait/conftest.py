@@ -2,6 +2,7 @@
 
 import os
 import subprocess
+import tempfile
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +10,8 @@ import pytest
 from PIL import Image
 
 COMMAND = os.environ.get("ORIEL_PORTRAIT", str(Path(__file__).parents[2] / "build/bin/oriel-portrait"))
+# No models of whoever runs the tests.
+os.environ["XDG_DATA_HOME"] = tempfile.gettempdir() + "/no-data-of-oriel"
 GREEN, PERSON = (40, 200, 60), (90, 40, 60)
 KEY = ("--key", "#28c83c")
 

@@ -57,9 +57,9 @@ bool is_picture(const Port& p, bool last) {
   return p.shape.size() == 4 && p.shape[0] <= 1 && p.shape[0] != 0 && p.shape[last ? 3 : 1] == 3;
 }
 
-// The mask's operation bounds it, so that it is no logits.
+// The mask's operation bounds it, so that it is no logits; ONNX's Clip becomes a Minimum of a Maximum.
 bool bounded(const Port& p) {
-  for (const char* known : {"Sigmoid", "Clamp", "HardSigmoid", "Softmax"})
+  for (const char* known : {"Sigmoid", "Clamp", "HardSigmoid", "Minimum", "Maximum", "Softmax"})
     if (p.made_by == known) return true;
   return false;
 }

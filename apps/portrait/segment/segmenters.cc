@@ -82,9 +82,9 @@ NamedSegmenter make_segmenter(const MaskSource& source) {
   MaskSource found = source;
   found.model = model_path(source.device == Device::cuda && source.model.empty() ? "drawn" : source.model);
   if (is_network_file(found.model)) return open_network_model(found);
-  refuse_settings(found);
   const bool by_default = source.model.empty();
   if (by_default) found.model.clear();
+  refuse_settings(found);
   NamedSegmenter result = open_model(found);
   if (by_default)
     result.notes.push_back(
