@@ -8,7 +8,6 @@ import subprocess
 import numpy as np
 import pytest
 from conftest import COMMAND, disc, seen
-from PIL import Image
 
 if os.environ.get("ORIEL_PORTRAIT_NETWORK_FILES") == "0":
     pytest.skip("NOT TESTED: .onnx and .tflite models; this build has no OpenVINO (scripts/venv.sh portrait)", allow_module_level=True)

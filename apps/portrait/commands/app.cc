@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <tuple>
 
+#include "apps/portrait/commands/models/model_options.h"
 #include "apps/portrait/commands/options.h"
 #include "apps/portrait/image/image_file.h"
 #include "apps/portrait/server/http/host_rule.h"
@@ -40,7 +41,8 @@ struct Typed {
   Asked asked;
   SmoothOptions smooth;
   std::string background, key, fit = "cover", fill = "black", no_person, size, numbers = "fp32", completion_shell;
-  std::string device = "cpu", network_size, mean, scale;
+  std::string device = "cpu";
+  TypedNetwork network;
   double most_megapixels = 200;
   int threads = 0;
 };
@@ -136,23 +138,6 @@ void add_edges(CLI::App& app, Typed& t) {
   add_former_name(app, "--least-confidence", "--min-confidence", mask.least_confidence);
 }
 
-// What a network of others needs to be known, if it is none of the known families.
-void add_network(CLI::App& app, Typed& t, const char* size, const char* group) {
-  NetworkSettings& n = t.asked.source.network;
-  app.add_option(size, t.network_size, "size of the input of an .onnx or .tflite model that has no fixed one")
-      ->type_name("WxH")
-      ->group(group);
-  app.add_option("--mean", t.mean, "colours, 0 to 1, become (value - mean) / scale for an .onnx or .tflite model")
-      ->type_name("R,G,B")
-      ->group(group);
-  app.add_option("--scale", t.scale, "what colours less their mean are divided by for an .onnx or .tflite model")
-      ->type_name("R,G,B")
-      ->group(group);
-  app.add_option("--output", n.output, "output of an .onnx or .tflite model that is the mask")
-      ->type_name("NAME")
-      ->group(group);
-}
-
 CLI::Option* add_device(CLI::App& app, Typed& t) {
   return app.add_option("--device", t.device, "device that the network runs on: cpu or cuda")
       ->check(CLI::IsMember({"cpu", "cuda"}))
@@ -174,15 +159,7 @@ void add_source(CLI::App& app, Typed& t) {
   key->type_name("COLOUR")->group(group);
   model->excludes(mask)->excludes(key);
   mask->excludes(key);
-  add_network(app, t, app.get_name() == "pipe" ? "--input-size" : "--size,--input-size", group);
-  app.add_flag("--trust-model", t.asked.source.trusted,
-               "load an .onnx or .tflite model without trying it in a separate process first")
-      ->group(group);
-  app.add_option("--min-agreement", t.asked.source.least_agreement,
-                 "smallest agreement of the masks of four parts of the image with the whole's that counts as a person; "
-                 "0 looks once (default: 0.75 for the selfie models, else 0)")
-      ->group(group)
-      ->type_name("SHARE");
+  add_network_source(app, t.asked.source, t.network);
   app.add_option("--precision", t.numbers, "number format of the network: fp32 or bf16")
       ->check(CLI::IsMember({"fp32", "bf16"}))
       ->group(group)
@@ -331,25 +308,6 @@ void add_serve(CLI::App& app, Typed& t) {
       ->take_all();
 }
 
-void add_models(CLI::App& app, Typed& t) {
-  using What = ModelsCommand::What;
-  CLI::App& models =
-      *app.add_subcommand("models", "List the models that are there, install one, or try a model's file");
-  models.add_flag("--json", t.models.json, "print JSON");
-  CLI::App& get = *models.add_subcommand("get", "Install MediaPipe's selfie models from PyPI into your data folder");
-  get.add_option("NAME", t.models.name, "selfie")->type_name("")->required()->check(CLI::IsMember({"selfie"}));
-  get.add_option("--python", t.models.python, "Python interpreter with pip")->capture_default_str();
-  get.callback([&t] { t.models.what = What::get; });
-  CLI::App& check = *models.add_subcommand("check", "Print how an .onnx or .tflite file would be run, and run it once");
-  check.add_option("FILE", t.asked.source.model, "model file, or the name of an installed model")
-      ->type_name("")
-      ->required();
-  add_network(check, t, "--size,--input-size", "Mask");
-  check.add_flag("--once", t.models.once)->group("");
-  check.callback([&t] { t.models.what = What::check; });
-  models.require_subcommand(0, 1);
-}
-
 void add_commands(CLI::App& app, Typed& t) {
   app.name("oriel-portrait");
   app.description("Cuts people out of images and videos and replaces the background.");
@@ -360,7 +318,7 @@ void add_commands(CLI::App& app, Typed& t) {
   add_videos(app, t);
   add_serve(app, t);
   add_compare(app, t);
-  add_models(app, t);
+  add_models(app, t.models, t.asked.source, t.network);
   cli::add_completion(app, t.completion_shell);
 }
 
@@ -375,30 +333,9 @@ CompareCommand finish_compare(Typed& t) {
   return t.compare;
 }
 
-// WIDTHxHEIGHT, sides from 1 to `most`.
-std::pair<index_t, index_t> parse_size(const std::string& option, const std::string& text, index_t most) {
-  int used = 0;
-  long long width = 0, height = 0;
-  const bool read = std::sscanf(text.c_str(), "%lldx%lld%n", &width, &height, &used) == 2;
-  if (!read || static_cast<std::size_t>(used) != text.size() || width < 1 || height < 1 || width > most ||
-      height > most)
-    throw Error(fmt::format("{}: {} is not a size; allowed: WIDTHxHEIGHT such as 1280x720, sides from 1 to {}", option,
-                            detail::quoted(text), most));
-  return {width, height};
-}
-
-void finish_network(const Typed& t, MaskSource& source) {
-  NetworkSettings& n = source.network;
-  if (!t.network_size.empty()) std::tie(n.width, n.height) = parse_size("--size", t.network_size, 4096);
-  if (!t.mean.empty()) n.mean = parse_triple("--mean", t.mean);
-  if (!t.scale.empty()) n.scale = parse_triple("--scale", t.scale);
-  if (const auto least = source.least_agreement; least && !(*least >= 0 && *least <= 1))
-    throw Error(fmt::format("--min-agreement: {} is out of range; allowed: from 0 to 1", *least));
-}
-
 Asked finish_asked(Typed& t, bool video) {
   Asked a = t.asked;
-  finish_network(t, a.source);
+  finish_network(t.network, a.source);
   a.look.background = parse_background("--background", t.background.empty() ? "transparent" : t.background);
   if (a.look.background.kind == Background::Kind::picture) {
     a.background_file = t.background;
@@ -462,7 +399,7 @@ Command finish(const CLI::App& app, const std::string& command, Typed& t) {
   if (command == "compare") return finish_compare(t);
   if (command == "models") {
     t.models.source = t.asked.source;
-    finish_network(t, t.models.source);
+    finish_network(t.network, t.models.source);
     return t.models;
   }
   t.video.asked = finish_asked(t, true);
