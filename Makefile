@@ -3,22 +3,33 @@ JOBS ?= $(shell nproc)
 CTEST = ctest --output-on-failure --no-tests=error -j$(JOBS)
 BUILD = cmake --build --preset
 
-.PHONY: help deps demo test check build python bindings model bench portable wasm wheels fuzz lint format docs site install packages venv clean
+# As if it had been configured for it: .venv's OpenVINO is found, and the rest of build/ stays.
+PORTRAIT = -D ORIEL_BUILD_NN=ON -D ORIEL_BUILD_PORTRAIT=ON
+
+.PHONY: help deps demo portrait-models test check build python bindings model bench portable wasm wheels fuzz lint format docs site install packages venv clean
 .DEFAULT_GOAL := help
 
 help: ## List what can be made
-	@sed -n 's/^\([a-z]*\):[^#]*## \(.*\)/  make \1|\2/p' Makefile | column -t -s '|'
+	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  make \1|\2/p' Makefile | column -t -s '|'
 
 demo: ## Install what is missing, build, pool a photograph, make pyramids of a brain, check and time all; pictures in build/demo
 	@scripts/install_debian.sh debian_packages.txt debian_packages_demo.txt
-	@cmake --preset programs -D ORIEL_BUILD_NN=ON -D ORIEL_BUILD_PORTRAIT=ON >/dev/null
-	@cmake --build build --target oriel_programs -j$(JOBS)
 	@scripts/venv.sh demo
+	@scripts/venv.sh portrait || echo "demo: without OpenVINO, so the portrait is cut out by the drawn model"
+	@cmake --preset programs $(PORTRAIT) >/dev/null
+	@cmake --build build --target oriel_programs -j$(JOBS)
+	@build/bin/oriel-portrait models get selfie --python .venv/bin/python || echo "demo: without the selfie model, so the portrait is cut out by the drawn model"
 	@scripts/venv.sh demo-pyramids || echo "demo: without the packages of scripts/requirements-demo-pyramids*.txt"
 	@.venv/bin/python scripts/demo.py
 
+portrait-models: deps ## Install OpenVINO into .venv, build oriel-portrait with it, and install MediaPipe's selfie models for you
+	@scripts/venv.sh portrait
+	@if test -f build/build.ninja; then cmake -B build $(PORTRAIT) >/dev/null; else cmake --preset programs $(PORTRAIT) >/dev/null; fi
+	@cmake --build build --target oriel_portrait -j$(JOBS)
+	@build/bin/oriel-portrait models get selfie --python .venv/bin/python
+
 test: packages ## Install what is missing, build, and run every test
-	@scripts/venv.sh test demo site
+	@scripts/venv.sh test demo site portrait
 	@scripts/test.sh
 
 check: packages venv ## Build and run the tests of the release build only; L=fast picks a label
@@ -91,7 +102,7 @@ packages:
 	@scripts/install_debian.sh debian_packages.txt debian_packages_demo.txt debian_packages_test.txt
 
 venv:
-	@scripts/venv.sh test demo site
+	@scripts/venv.sh test demo site portrait
 
 clean: ## Remove everything that was built
 	rm -rf build build-* .venv .venv-bench

@@ -82,7 +82,7 @@ WINGS = {
         {"cpu", "cuda"},
     ],
     "apps/portrait": [
-        {"image"},
+        {"image", "runtime"},
         {"chain"},
         {"segment", "video"},
         {"server", "compare"},

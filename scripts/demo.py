@@ -207,40 +207,57 @@ def contact_sheet(photo):
     print(f"look at {(OUT / 'contact_sheet.png').relative_to(ROOT)} (magenta: NaN)")
 
 
+def cut_out(source, name, *options):
+    """What `oriel-portrait image` prints for one picture."""
+    result = subprocess.run(
+        [PORTRAIT, "image", source, name, "--reproducible", *options],
+        capture_output=True,
+        text=True,
+        cwd=OUT,
+    )
+    if result.returncode != 0:
+        sys.exit(
+            f"oriel-portrait image {source} {name}\n{result.stdout}{result.stderr}"
+        )
+    return result.stdout.strip()
+
+
 def portrait():
-    """A real portrait, cut out by the demo model and put before another background."""
-    Image.open(
-        matplotlib.cbook.get_sample_data("grace_hopper.jpg", asfileobj=False)
-    ).save(OUT / "portrait.png")
+    """A photograph of a person, cut out and put before another background: by the selfie model if it is installed, else by
+    the drawn model, which needs an easier photograph."""
+    listed = subprocess.run(
+        [PORTRAIT, "models", "--json"], capture_output=True, text=True, check=True
+    )
+    selfie = any(
+        model["name"] == "selfie" and model["default"]
+        for model in json.loads(listed.stdout)["models"]
+    )
+    if selfie:
+        print(
+            "portrait: scikit-image's astronaut (NASA, public domain), cut out by oriel-portrait with MediaPipe's selfie model"
+        )
+        picture = Image.open(PHOTO.with_name("astronaut.png")).convert("RGB")
+        inside, outside = (slice(90, 150), slice(190, 260)), (slice(60), slice(60))
+    else:
+        print(
+            "portrait: matplotlib's grace_hopper.jpg (US Navy, public domain), cut out by oriel-portrait with its drawn model"
+        )
+        picture = Image.open(
+            matplotlib.cbook.get_sample_data("grace_hopper.jpg", asfileobj=False)
+        )
+        inside, outside = (slice(180, 300), slice(200, 310)), (slice(60), slice(60))
+    picture.save(OUT / "portrait.png")
     for name, options in (
         ("portrait_gradient.png", ["--background", "gradient:#7fb2ff,#ffffff"]),
         ("portrait_blur.png", ["--background", "blur:20"]),
         ("portrait_mask.png", ["--only-mask"]),
     ):
-        result = subprocess.run(
-            [PORTRAIT, "image", "portrait.png", name, "--reproducible", *options],
-            capture_output=True,
-            text=True,
-            cwd=OUT,
-        )
-        if result.returncode != 0:
-            sys.exit(
-                f"oriel-portrait image portrait.png {name}\n{result.stdout}{result.stderr}"
-            )
-        print(f"  {result.stdout.strip() or result.stderr.strip()}")
+        print(f"  {cut_out('portrait.png', name, *options)}")
     mask = np.asarray(Image.open(OUT / "portrait_mask.png").convert("L"))
-    face, corners = mask[180:300, 200:310], mask[:60, [*range(60), *range(-60, 0)]]
-    if face.min() < 230 or corners.max() > 25:
-        sys.exit("portrait_mask.png: the face must be kept and the upper corners not")
-    pictures = [
-        Image.open(OUT / name).convert("RGB")
-        for name in (
-            "portrait.png",
-            "portrait_mask.png",
-            "portrait_gradient.png",
-            "portrait_blur.png",
-        )
-    ]
+    if mask[inside].min() < 230 or mask[outside].max() > 25:
+        sys.exit("portrait_mask.png: the face must be kept and the upper corner not")
+    names = ("portrait", "portrait_mask", "portrait_gradient", "portrait_blur")
+    pictures = [Image.open(OUT / f"{name}.png").convert("RGB") for name in names]
     sheet = Image.new(
         "RGB", (sum(picture.width for picture in pictures), pictures[0].height)
     )
@@ -248,7 +265,7 @@ def portrait():
         sheet.paste(picture, (number * picture.width, 0))
     sheet.save(OUT / "portrait_sheet.png")
     print(
-        f"look at {(OUT / 'portrait_sheet.png').relative_to(ROOT)} (a demo model, trained on drawings only: docs/portrait-model.md)"
+        f"look at {(OUT / 'portrait_sheet.png').relative_to(ROOT)} (docs/portrait-selfie.md)"
     )
 
 
@@ -261,9 +278,6 @@ def main():
     check_problems()
     time_problems()
     contact_sheet(photo)
-    print(
-        "portrait: matplotlib's grace_hopper.jpg (US Navy, public domain), cut out by oriel-portrait"
-    )
     portrait()
     pyramids()
 

@@ -24,6 +24,7 @@ struct Runner {
   int operator()(VideoCommand& c) const { return named("video", run_video, c); }
   int operator()(ServeCommand& c) const { return named("serve", run_serve, c); }
   int operator()(CompareCommand& c) const { return named("compare", run_compare, c); }
+  int operator()(ModelsCommand& c) const { return named("models", run_models, c); }
 
   template <class C>
   int named(const char* name, int (*run)(C), C& c) const {

@@ -179,7 +179,7 @@ def test_tests_named_in_semantics_exist():
 
 
 def test_shell_blocks_name_real_make_tasks():
-    tasks = set(re.findall(r"^(\w+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    tasks = set(re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
     for page, line, kind, text, _ in blocks():
         if kind != "sh":
             continue

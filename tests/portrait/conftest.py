@@ -2,6 +2,8 @@
 
 import os
 import subprocess
+import sys
+import tempfile
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +11,8 @@ import pytest
 from PIL import Image
 
 COMMAND = os.environ.get("ORIEL_PORTRAIT", str(Path(__file__).parents[2] / "build/bin/oriel-portrait"))
+# No models of whoever runs the tests.
+os.environ["XDG_DATA_HOME"] = tempfile.gettempdir() + "/no-data-of-oriel"
 GREEN, PERSON = (40, 200, 60), (90, 40, 60)
 KEY = ("--key", "#28c83c")
 
@@ -72,3 +76,20 @@ def save(tmp_path):
 def load(tmp_path):
     """load(name): a picture of the folder as an array."""
     return lambda name: np.asarray(Image.open(tmp_path / name))
+
+
+def get_selfie(data, **environment):
+    """`oriel-portrait models get selfie` into a data folder."""
+    return subprocess.run([COMMAND, "models", "get", "selfie", "--python", sys.executable], capture_output=True, text=True, timeout=300,
+                          env={**os.environ, "XDG_DATA_HOME": str(data), "PIP_RETRIES": "0", "PIP_NO_CACHE_DIR": "1", **environment})
+
+
+@pytest.fixture(scope="session")
+def installed(tmp_path_factory):
+    """A data folder with the selfie models."""
+    data = tmp_path_factory.mktemp("data")
+    done = get_selfie(data)
+    if done.returncode != 0 and "pip cannot download" in done.stderr:
+        pytest.skip("NOT TESTED: MediaPipe's selfie models; " + done.stderr.strip())
+    assert done.returncode == 0, done.stderr
+    return data

@@ -460,3 +460,34 @@ def test_the_demo_model(visit):
         shot(page, "demo-model")
     finally:
         stop(server)
+
+
+@pytest.mark.skipif(os.environ.get("ORIEL_PORTRAIT_NETWORK_FILES") == "0", reason="NOT TESTED: the page with the selfie model; this build has no OpenVINO")
+def test_a_choice_of_models(visit, installed):
+    """A photograph with the selfie model, which is the default once it is installed, and with the drawn one."""
+    data = pytest.importorskip("skimage.data", reason="NOT TESTED: the page with the selfie model; there is no scikit-image")
+    photograph = png(data.astronaut())
+    server, url = start("--reproducible", source=(), data=installed)
+    try:
+        page = visit(url)
+        expect(page.locator("#model")).to_contain_text("MediaPipe selfie")
+        choice = page.get_by_label("Model", exact=True)
+        expect(choice).to_have_value("selfie")
+        assert choice.locator("option").all_text_contents() == ["selfie", "selfie-landscape", "drawn"]
+        upload(page, "me.png", data=photograph)
+        said(page, "me.png is done.")
+        results = {}
+        for model in ("selfie", "drawn"):
+            if model != "selfie":
+                with page.expect_response(re.compile("model=" + model)) as reply:
+                    choice.select_option(model)
+                assert reply.value.status == 200
+                said(page, "me.png is done.")
+            results[model] = downloaded(page)[0]
+            assert results[model] == ask(url, f"/api/remove?model={model}", photograph, {"Content-Type": "image/png"})[1]
+            shot(page, "model-" + model)
+        assert results["selfie"] != results["drawn"]
+        alpha = picture(results["selfie"])[..., 3]
+        assert alpha[100:400:50, 220].min() == 255 and alpha[:60, :60].max() < 30  # her face and suit; the flag
+    finally:
+        stop(server)

@@ -3,6 +3,7 @@
 import contextlib
 import http.client
 import json
+import os
 import re
 import resource
 import signal
@@ -24,9 +25,9 @@ UPLOAD = b"POST /api/remove HTTP/1.1\r\nHost: localhost\r\nContent-Type: image/p
 
 
 @contextlib.contextmanager
-def serving(*options, host="127.0.0.1", **process):
+def serving(*options, host="127.0.0.1", source=KEY, **process):
     """A server: its process and (host, port). It is ended hard if the test did not end it."""
-    server = subprocess.Popen([COMMAND, "serve", "--host", host, "--port", "0", *KEY, *options], stdout=subprocess.PIPE,
+    server = subprocess.Popen([COMMAND, "serve", "--host", host, "--port", "0", *source, *options], stdout=subprocess.PIPE,
                               stderr=subprocess.PIPE, **process)
     try:
         line = server.stdout.readline().decode()
@@ -134,6 +135,25 @@ def test_work_keeps_no_small_question_waiting(clients):
         waiting = clients(address, 3, ask_all)
         assert seconds_to_health(address) < 1
         assert [status(received(client)) for client in waiting] == [200] * 3
+
+
+@pytest.mark.skipif(os.environ.get("ORIEL_PORTRAIT_NETWORK_FILES") == "0", reason="NOT TESTED: .tflite files; this build has no OpenVINO")
+def test_a_network_under_many_clients(clients, tmp_path):
+    """50 uploads at once, beside silent and dripping clients: all have the same answer."""
+    networks = pytest.importorskip("networks", reason="NOT TESTED: .tflite files; onnx or flatbuffers are not installed")
+    networks.selfie(tmp_path / "s.tflite", networks.prepared((90, 40, 60)))
+    with serving(source=("--model", str(tmp_path / "s.tflite"))) as (server, address):
+        silent = clients(address, 100)
+        with dripping(clients(address, 16, HALF) + clients(address, 16, UPLOAD % 25_000_000)):
+            uploads = clients(address, 50, UPLOAD % len(PICTURE) + PICTURE)
+            assert seconds_to_health(address) < 1
+            bodies = set()
+            for upload in uploads:
+                answer = received(upload)
+                assert status(answer) == 200
+                bodies.add(answer.split(b"\r\n\r\n", 1)[1])
+        assert len(silent) == 100 and len(bodies) == 1
+        assert np.abs(picture(bodies.pop())[..., 3] / 255 - disc(90, 120)).mean() < 0.02
 
 
 @pytest.mark.parametrize("data", [HALF, UPLOAD % 100_000, UPLOAD % 1_000_000 + bytes(900_000)], ids=["headers", "body", "stalled"])

@@ -29,9 +29,10 @@ def png(array):
     return out.getvalue()
 
 
-def start(*options, source=KEY):
+def start(*options, source=KEY, data=None):
+    """A server and its address; `data` is the folder in which its models are."""
     server = subprocess.Popen([COMMAND, "serve", "--port", "0", *source, *options], stdout=subprocess.PIPE,
-                              stderr=subprocess.PIPE)
+                              stderr=subprocess.PIPE, env={**os.environ, **({"XDG_DATA_HOME": str(data)} if data else {})})
     url = server.stdout.readline().decode().strip()
     assert url.startswith("http://127.0.0.1:"), url
     return server, url
@@ -164,7 +165,7 @@ def test_other_names_of_this_machine_are_refused(url):
 def test_health_models_description_page(url):
     health = json.loads(ask(url, "/api/health")[1])
     assert health["status"] == "ok" and health["model"] == "key #28c83c" and health["max_megabytes"] == 2
-    assert json.loads(ask(url, "/api/models")[1]) == {"models": ["key #28c83c"]}
+    assert json.loads(ask(url, "/api/models")[1]) == {"models": ["key #28c83c"], "default": "key #28c83c"}
     api = json.loads(ask(url, "/api/openapi.json")[1])
     assert set(api["paths"]) == {"/api/remove", "/api/health", "/api/models", "/api/openapi.json"}
     status, page, headers = ask(url, "/")
@@ -188,6 +189,38 @@ def test_fifty_at_once(url):
     assert [reply[0] for reply in replies] == [200] * 50
     for i in range(50):
         assert replies[i][1] == replies[i % 3][1]
+
+
+@pytest.mark.skipif(os.environ.get("ORIEL_PORTRAIT_NETWORK_FILES") == "0", reason="NOT TESTED: .onnx files; this build has no OpenVINO")
+def test_requests_choose_among_the_installed_models(tmp_path):
+    networks = pytest.importorskip("networks", reason="NOT TESTED: .onnx files; onnx or flatbuffers are not installed")
+    folder = tmp_path / "oriel/models"
+    folder.mkdir(parents=True)
+    for name, colour in (("person", (90, 40, 60)), ("green", (40, 200, 60))):
+        networks.one(folder / f"{name}.onnx", "x", 64, networks.prepared(colour))
+    (folder / "broken.onnx").write_text("nothing of the kind")
+    server, url = start(source=("--model", str(folder / "person.onnx")), data=tmp_path)
+    try:
+        assert json.loads(ask(url, "/api/models")[1])["models"] == ["person.onnx"]  # one was named
+    finally:
+        stop(server)
+    server, url = start(source=(), data=tmp_path)
+    kind = {"Content-Type": "image/png"}
+    try:
+        found = json.loads(ask(url, "/api/models")[1])
+        assert found == {"models": ["drawn", "broken.onnx", "green.onnx", "person.onnx"], "default": "drawn"}
+        for model, alpha in (("person", ALPHA), ("green", 1 - ALPHA)):
+            status, body, headers = ask(url, f"/api/remove?model={model}.onnx&om=1", png(seen(ALPHA)), kind)
+            assert status == 200 and headers["X-Model"] == f"{model}.onnx"
+            assert np.abs(picture(body) / 255 - alpha).mean() < 0.02, model
+        for _ in range(2):  # an error does not stay
+            status, body, _ = ask(url, "/api/remove?model=broken.onnx", png(seen(ALPHA)), kind)
+            assert status == 400 and "broken.onnx: not an ONNX model" in error(body)
+        status, body, _ = ask(url, "/api/remove?model=u2net", png(seen(ALPHA)), kind)
+        assert status == 400 and "model: 'u2net' does not exist; allowed: drawn, broken.onnx, green.onnx, person.onnx" in error(body)
+        assert ask(url, "/api/health")[0] == 200
+    finally:
+        stop(server)
 
 
 def test_it_ends_after_the_requests_that_it_has():

@@ -1,7 +1,9 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <tuple>
 
+#include "apps/portrait/commands/models/model_options.h"
 #include "apps/portrait/commands/options.h"
 #include "apps/portrait/image/image_file.h"
 #include "apps/portrait/server/http/host_rule.h"
@@ -33,12 +35,14 @@ struct Typed {
   VideoCommand video;
   ServeCommand serve;
   CompareCommand compare;
+  ModelsCommand models;
   index_t compare_size = 512;
   bool channels_last = false;
   Asked asked;
   SmoothOptions smooth;
   std::string background, key, fit = "cover", fill = "black", no_person, size, numbers = "fp32", completion_shell;
   std::string device = "cpu";
+  TypedNetwork network;
   double most_megapixels = 200;
   int threads = 0;
 };
@@ -142,9 +146,11 @@ CLI::Option* add_device(CLI::App& app, Typed& t) {
 
 void add_source(CLI::App& app, Typed& t) {
   const char* const group = "Mask";
-  CLI::Option* const model = app.add_option("-m,--model", t.asked.source.model,
-                                            "weights of a U-Net, .safetensors or .pth (default: the demo model)");
-  model->type_name("FILE")->group(group);
+  CLI::Option* const model =
+      app.add_option("-m,--model", t.asked.source.model,
+                     "network: .onnx, .tflite, weights of a U-Net as .safetensors or .pth, or a name of "
+                     "`oriel-portrait models` (default: selfie if it is installed, else drawn)");
+  model->type_name("MODEL")->group(group);
   CLI::Option* const mask = app.add_option("--mask", t.asked.source.mask,
                                            "mask to use instead of a network's, white or opaque where the person is");
   mask->type_name("FILE")->group(group);
@@ -153,6 +159,7 @@ void add_source(CLI::App& app, Typed& t) {
   key->type_name("COLOUR")->group(group);
   model->excludes(mask)->excludes(key);
   mask->excludes(key);
+  add_network_source(app, t.asked.source, t.network);
   app.add_option("--precision", t.numbers, "number format of the network: fp32 or bf16")
       ->check(CLI::IsMember({"fp32", "bf16"}))
       ->group(group)
@@ -311,6 +318,7 @@ void add_commands(CLI::App& app, Typed& t) {
   add_videos(app, t);
   add_serve(app, t);
   add_compare(app, t);
+  add_models(app, t.models, t.asked.source, t.network);
   cli::add_completion(app, t.completion_shell);
 }
 
@@ -327,6 +335,7 @@ CompareCommand finish_compare(Typed& t) {
 
 Asked finish_asked(Typed& t, bool video) {
   Asked a = t.asked;
+  finish_network(t.network, a.source);
   a.look.background = parse_background("--background", t.background.empty() ? "transparent" : t.background);
   if (a.look.background.kind == Background::Kind::picture) {
     a.background_file = t.background;
@@ -347,19 +356,6 @@ Asked finish_asked(Typed& t, bool video) {
   check(a.look.blend);
   check(t.smooth);
   return a;
-}
-
-void parse_size(const std::string& text, PipeCommand& c) {
-  constexpr index_t most = 32768;
-  int used = 0;
-  long long width = 0, height = 0;
-  const bool read = std::sscanf(text.c_str(), "%lldx%lld%n", &width, &height, &used) == 2;
-  if (!read || static_cast<std::size_t>(used) != text.size() || width < 1 || height < 1 || width > most ||
-      height > most)
-    throw Error(fmt::format("--size: {} is not a size; allowed: WIDTHxHEIGHT such as 1280x720, sides from 1 to {}",
-                            detail::quoted(text), most));
-  c.width = width;
-  c.height = height;
 }
 
 void check_host(const std::string& option, const std::string& name) {
@@ -385,8 +381,9 @@ Command finish(const CLI::App& app, const std::string& command, Typed& t) {
     return t.folder;
   }
   if (command == "pipe") {
-    parse_size(t.size, t.pipe);
+    std::tie(t.pipe.width, t.pipe.height) = parse_size("--size", t.size, 32768);
     t.pipe.asked = finish_asked(t, true);
+    t.pipe.asked.source.video = true;
     t.pipe.smooth = t.smooth;
     return t.pipe;
   }
@@ -400,7 +397,13 @@ Command finish(const CLI::App& app, const std::string& command, Typed& t) {
     return t.serve;
   }
   if (command == "compare") return finish_compare(t);
+  if (command == "models") {
+    t.models.source = t.asked.source;
+    finish_network(t.network, t.models.source);
+    return t.models;
+  }
   t.video.asked = finish_asked(t, true);
+  t.video.asked.source.video = true;
   t.video.smooth = t.smooth;
   return t.video;
 }

@@ -69,7 +69,7 @@ std::vector<Job> jobs_of(const FolderCommand& c, index_t& skipped) {
 // The workers' common state.
 class Run {
  public:
-  Run(const FolderCommand& c, std::vector<Job> jobs, const Segmenter& segmenter, cli::Progress& progress)
+  Run(const FolderCommand& c, std::vector<Job> jobs, const NamedSegmenter& segmenter, cli::Progress& progress)
       : c_(c), jobs_(std::move(jobs)), segmenter_(segmenter), progress_(progress) {}
 
   void work() {
@@ -94,7 +94,7 @@ class Run {
       several = done.first_of_several;
       json = json_of(done);
       if (!person)
-        failure = fmt::format("{}: no person found: {}", job.in, why_no_person(done.person, c_.asked.look.chain.mask));
+        failure = fmt::format("{}: no person found: {}", job.in, why_no_person(done, c_.asked.look.chain.mask));
     } catch (const std::bad_alloc&) {
       failure = fmt::format("{}: not enough memory", job.in);
     } catch (const std::exception& e) {
@@ -123,7 +123,7 @@ class Run {
 
   const FolderCommand& c_;
   std::vector<Job> jobs_;
-  const Segmenter& segmenter_;
+  const NamedSegmenter& segmenter_;
   cli::Progress& progress_;
   std::mutex mutex_;
   std::atomic<std::size_t> next_{0};
@@ -142,7 +142,7 @@ int run_folder(FolderCommand c) {
   const int threads = c.asked.look.chain.threads > 0 ? c.asked.look.chain.threads : default_threads();
   c.asked.look.chain.threads = 1;  // pictures are what is shared out: as many are in memory as there are threads
   const NamedSegmenter segmenter = count > 0 ? make_segmenter(c.asked.source) : NamedSegmenter{};
-  Run run(c, std::move(jobs), segmenter.run, progress);
+  Run run(c, std::move(jobs), segmenter, progress);
   std::vector<std::thread> workers;
   for (std::size_t i = 1; i < std::min(static_cast<std::size_t>(threads), count); ++i)
     workers.emplace_back([&run] { run.work(); });

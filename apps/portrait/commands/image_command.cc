@@ -23,7 +23,7 @@ int run_image(ImageCommand c) {
   load_background(c.asked);
   const NamedSegmenter segmenter = make_segmenter(c.asked.source);
   const double load = watch.seconds();
-  ImageDone done = make_image(c.in, c.out, ending, c.asked, segmenter.run);
+  ImageDone done = make_image(c.in, c.out, ending, c.asked, segmenter);
   done.load = load;
   done.notes.insert(done.notes.end(), c.asked.notes.begin(), c.asked.notes.end());
   done.notes.insert(done.notes.end(), segmenter.notes.begin(), segmenter.notes.end());
@@ -34,7 +34,7 @@ int run_image(ImageCommand c) {
   }
   if (!done.written)
     throw Error(fmt::format("{}: no person found: {}; --no-person background or keep writes an image anyway", c.in,
-                            why_no_person(done.person, c.asked.look.chain.mask)));
+                            why_no_person(done, c.asked.look.chain.mask)));
   if (c.asked.json || c.asked.quiet) return cli::kExitDone;
   std::string notes;
   for (const std::string& note : done.notes) notes += "; " + detail::printable(note);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,8 @@ namespace oriel::portrait {
 struct ImageDone {
   index_t width = 0, height = 0;
   Person person;
+  std::optional<double> agreement;  ///< of the second look, if there was one
+  double least_agreement = 0;
   bool written = false;
   bool first_of_several = false;  ///< pictures in the file
   std::vector<std::string> notes;
@@ -24,10 +27,10 @@ struct ImageDone {
 /// Reads `in`, writes `out` in the format of `ending`; neither half a file nor one without a person where that is to
 /// fail. Throws Error.
 ImageDone make_image(const std::string& in, const std::string& out, const std::string& ending, const Asked& asked,
-                     const Segmenter& segmenter);
+                     const NamedSegmenter& segmenter);
 
-/// `covers 0.3 % of it, at confidence 0.81; needed: 1 % and 0.75`.
-std::string why_no_person(const Person& person, const MaskOptions& options);
+/// `covers 0.3 % of it, at confidence 0.81; needed: 1 % and 0.75`, or what the second look found.
+std::string why_no_person(const ImageDone& done, const MaskOptions& options);
 
 /// What `--json` prints of it, but for names of files.
 nlohmann::ordered_json json_of(const ImageDone& done);

@@ -68,13 +68,22 @@ struct CompareCommand {
   bool json = false;
 };
 
+/// `oriel-portrait models`: what there is; `get` puts one there, `check` tries a file.
+struct ModelsCommand {
+  enum class What : std::uint8_t { list, get, check } what = What::list;
+  std::string name, python = "python3";  ///< of get
+  MaskSource source;                     ///< of check
+  bool once = false;                     ///< check for another process of this program: within limits, saying nothing
+  bool json = false;
+};
+
 /// A text to print: help, the version, a completion script.
 struct TextCommand {
   std::string text;
 };
 
-using Command =
-    std::variant<TextCommand, ImageCommand, FolderCommand, PipeCommand, VideoCommand, ServeCommand, CompareCommand>;
+using Command = std::variant<TextCommand, ImageCommand, FolderCommand, PipeCommand, VideoCommand, ServeCommand,
+                             CompareCommand, ModelsCommand>;
 
 /// The arguments after the program's name as a command. Throws cli::UsageError. Reads and writes no files.
 Command parse_command(const std::vector<std::string>& arguments);
@@ -89,5 +98,6 @@ int run_pipe(PipeCommand command);
 int run_video(VideoCommand command);
 int run_serve(ServeCommand command);
 int run_compare(CompareCommand command);
+int run_models(ModelsCommand command);
 
 }  // namespace oriel::portrait

@@ -36,7 +36,7 @@ int run_pipe(PipeCommand c) {
     ++ended;
     progress.set(fmt::format("{} frames, {:.3g} a second", ended, static_cast<double>(ended) / watch.in_all()));
   };
-  const FrameCount count = run_frames(read, segmenter.run, c.asked.look, c.smooth, write);
+  const FrameCount count = run_frames(read, segmenter.run, c.asked.look, c.smooth, write, segmenter.in_order ? 1 : 0);
   out.commit();
   if (count.frames == 0) throw Error("standard input: no frame came; allowed: raw RGB24 frames");
   return cli::kExitDone;

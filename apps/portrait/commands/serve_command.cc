@@ -13,7 +13,7 @@ namespace oriel::portrait {
 
 int run_serve(ServeCommand c) {
   const int workers = c.asked.look.chain.threads > 0 ? c.asked.look.chain.threads : default_threads();
-  RemoveApi api(c.asked.look, c.asked.most_pixels, make_segmenter(c.asked.source));
+  RemoveApi api(c.asked.look, c.asked.most_pixels, c.asked.source);
   http::Server server(
       c.host, c.port,
       {.body_bytes = static_cast<std::size_t>(c.most_megabytes) * 1'000'000, .workers = workers, .seconds = c.seconds});

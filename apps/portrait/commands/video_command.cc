@@ -95,7 +95,8 @@ int run_video(VideoCommand c) {
         progress.set(expected > done ? fmt::format("frame {} of {}, {:.3g} a second, {:.0f} s left", done, expected,
                                                    rate, static_cast<double>(expected - done) / rate)
                                      : fmt::format("frame {}, {:.3g} a second", done, rate));
-      });
+      },
+      segmenter.in_order ? 1 : 0);
   if (report.count.frames == 0)
     throw Error(
         fmt::format("{}: no frame of it could be decoded ({} broken packets); allowed: a video with at least one", c.in,

@@ -10,7 +10,8 @@
 
 #include "apps/portrait/image/image_file.h"
 #include "apps/portrait/image/resize.h"
-#include "apps/portrait/segment/letterbox.h"
+#include "apps/portrait/runtime/load.h"
+#include "apps/portrait/segment/installed.h"
 
 namespace oriel::portrait {
 namespace {
@@ -33,6 +34,14 @@ struct Chroma {
 };
 Chroma chroma_of(float r, float g, float b) {  // Rec. 601
   return {-0.168736F * r - 0.331264F * g + 0.5F * b, 0.5F * r - 0.418688F * g - 0.081312F * b};
+}
+
+void refuse_settings(const MaskSource& source) {
+  const NetworkSettings& s = source.network;
+  const char* const option = s.height > 0 ? "--size" : s.mean ? "--mean" : s.scale ? "--scale" : "--output";
+  if (s.height > 0 || s.mean || s.scale || !s.output.empty())
+    throw Error(fmt::format("{}: not for {}; allowed: .onnx and .tflite models", option,
+                            source.model.empty() ? "the demo model" : source.model));
 }
 
 }  // namespace
@@ -70,7 +79,17 @@ NamedSegmenter make_segmenter(const MaskSource& source) {
     return {[key](const Image& image) { return key_mask(image, key); },
             fmt::format("key #{:02x}{:02x}{:02x}", key.r, key.g, key.b)};
   }
-  return open_model(source);
+  MaskSource found = source;
+  found.model = model_path(source.device == Device::cuda && source.model.empty() ? "drawn" : source.model);
+  if (is_network_file(found.model)) return open_network_model(found);
+  const bool by_default = source.model.empty();
+  if (by_default) found.model.clear();
+  refuse_settings(found);
+  NamedSegmenter result = open_model(found);
+  if (by_default)
+    result.notes.push_back(
+        "the demo model is weak on photographs; 'oriel-portrait models get selfie' installs a better one");
+  return result;
 }
 
 std::string demo_model() {

@@ -122,8 +122,8 @@ Look look_of(const Look& first, const Parameters& p, bool has_background) {
   return look;
 }
 
-RemoveApi::RemoveApi(Look look, index_t most_pixels, NamedSegmenter segmenter)
-    : look_(std::move(look)), most_pixels_(most_pixels), segmenter_(std::move(segmenter)) {
+RemoveApi::RemoveApi(Look look, index_t most_pixels, const MaskSource& source)
+    : look_(std::move(look)), most_pixels_(most_pixels), models_(source) {
   look_.chain.threads = 1;  // requests are what is shared out
 }
 
@@ -143,9 +143,8 @@ RemoveReply RemoveApi::work(const RemoveRequest& request) {
   if (request.picture.empty())
     return refusal(400, "file: no image was sent; allowed: a part called file, or the image as the body");
   const Parameters& p = request.parameters;
-  if (const auto at = p.find("model"); at != p.end() && !at->second.empty() && at->second != segmenter_.name)
-    return refusal(400,
-                   fmt::format("model: {} does not exist; allowed: {}", detail::quoted(at->second), segmenter_.name));
+  const auto model = p.find("model");
+  const NamedSegmenter& segmenter = models_.named(model == p.end() ? "" : model->second);
   Look look = look_of(look_, p, !request.background.empty());
   const auto format = p.find("format");
   const std::string ending =
@@ -154,13 +153,15 @@ RemoveReply RemoveApi::work(const RemoveRequest& request) {
     look.background.picture = std::make_shared<const Image>(
         decode_image(bytes_of(request.background), "background_file", most_pixels_).image);
   const ImageFile file = decode_image(bytes_of(request.picture), "file", most_pixels_);
-  const Finished done = finish(file.image, segmenter_.run(file.image), look, file.opacity);
+  const Seen seen = look_twice(segmenter, file.image, look.chain.mask);
+  const Finished done = finish(file.image, seen.mask, look, file.opacity);
   if (!done.picture) return refusal(422, "no person found; no_person=background or keep returns an image anyway");
   const std::vector<std::byte> bytes = encode_image(*done.picture, ending, "the result", file.meta);
   return {.status = 200,
           .type = type_of(ending),
           .body = std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size()),
-          .person = done.person};
+          .person = seen.rejected ? seen.person : done.person,
+          .model = segmenter.name};
 }
 
 }  // namespace oriel::portrait

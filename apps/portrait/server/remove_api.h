@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "apps/portrait/chain/look.h"
-#include "apps/portrait/segment/segmenters.h"
+#include "apps/portrait/server/models.h"
 
 namespace oriel::portrait {
 
@@ -23,27 +23,28 @@ struct RemoveReply {
   std::string type;  ///< of the body, e.g. `image/png`
   std::string body;
   Person person;
+  std::string model{};  ///< that made the mask
 };
 
 /// Pictures of requests, each in the thread that asks.
 class RemoveApi {
  public:
   /// Pictures look as `look` says unless a request says otherwise; those of more than `most_pixels` are refused.
-  RemoveApi(Look look, index_t most_pixels, NamedSegmenter segmenter);
+  RemoveApi(Look look, index_t most_pixels, const MaskSource& source);
 
   /// Parameters: rembg's `a`, `af`, `ab`, `ae`, `om`, `ppm`, `bgc`, `model`, and this program's `background` (without
   /// files), `fit`, `fill`, `feather`, `linear_light`, `light_wrap` (percent), `no_person`, `format`. Never throws:
   /// what is wrong becomes the status.
   RemoveReply remove(const RemoveRequest& request);
 
-  const std::string& model() const { return segmenter_.name; }
+  const Models& models() const { return models_; }
 
  private:
   RemoveReply work(const RemoveRequest& request);
 
   Look look_;
   index_t most_pixels_;
-  NamedSegmenter segmenter_;
+  Models models_;
 };
 
 /// The parameters as a look, beginning with the server's own. Throws Error naming the parameter.

@@ -83,12 +83,15 @@ Reply Site::work(const Head& head, std::string_view body) {
 Reply Site::health() const {
   return {.body = cli::json_line({{"status", "ok"},
                                   {"version", version()},
-                                  {"model", api_.model()},
+                                  {"model", api_.models().first()},
                                   {"requests", served_.load()},
                                   {"max_megabytes", most_megabytes_}})};
 }
 
-Reply Site::models() const { return {.body = cli::json_line({{"models", {api_.model()}}})}; }
+Reply Site::models() const {
+  const std::vector<std::string> names = api_.models().names();
+  return {.body = cli::json_line({{"models", names}, {"default", names.front()}})};
+}
 
 Reply Site::remove(const Head& head, std::string_view body) {
   RemoveReply done = api_.remove(request_of(head, body));
@@ -97,6 +100,7 @@ Reply Site::remove(const Head& head, std::string_view body) {
   if (done.status != 200) return reply;
   reply.headers = {{"X-Person-Area", fmt::format("{:.4f}", done.person.area)},
                    {"X-Person-Confidence", fmt::format("{:.4f}", done.person.confidence)},
+                   {"X-Model", detail::ascii(done.model)},
                    {"Content-Disposition", fmt::format("inline; filename=\"{}.{}\"", random_name(),
                                                        done.type.substr(done.type.find('/') + 1))}};
   return reply;

@@ -13,11 +13,11 @@ from pathlib import Path
 import numpy as np
 import torch
 from PIL import Image
-from scipy import ndimage
 
 import network
 import photographs
 import pool
+from measures import measures
 from synthetic import camera, scene
 
 PICTURE_SIZE = 256  # of held-out samples; what the network takes may be smaller
@@ -36,31 +36,6 @@ def cut(net, picture, size):
     top, left = (size - high) // 2, (size - wide) // 2
     part = Image.fromarray(np.ascontiguousarray(alpha[top:top + high, left:left + wide]))
     return np.asarray(part.resize((width, height), Image.BILINEAR))
-
-
-def measures(guess, alpha, counted=None):
-    """How far a guessed alpha is from the true one: IoU of what is above one half (nan where nobody is there), the mean
-    distance between the outlines in pixels (nan where one has none), mean absolute error of alpha; over `counted` pixels."""
-    counted = np.ones(alpha.shape, bool) if counted is None else counted
-    seen, true = (guess > 0.5) & counted, (alpha > 0.5) & counted
-    union = (seen | true).sum()
-    return {"iou": float((seen & true).sum() / union) if true.any() else float("nan"),
-            "boundary": _between(_outline(guess > 0.5) & counted, _outline(alpha > 0.5) & counted),
-            "mae": float(np.abs(guess - alpha)[counted].mean())}
-
-
-def _outline(mask):
-    """The pixels of a mask that touch what is outside of it, but not the picture's edge."""
-    return mask & ~ndimage.binary_erosion(mask, border_value=1)
-
-
-def _between(first, second):
-    """Mean distance from each set's points to the other set, averaged over both directions; nan where a set is empty."""
-    if not first.any() or not second.any():
-        return float("nan")
-    there = ndimage.distance_transform_edt(~second)[first].mean()
-    back = ndimage.distance_transform_edt(~first)[second].mean()
-    return float((there + back) / 2)
 
 
 class MeanMask:

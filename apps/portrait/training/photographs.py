@@ -1,6 +1,6 @@
 """Real photographs that come with Python packages, and people's outlines in them drawn by hand (photographs.json)."""
 
-import importlib
+import importlib.util
 import json
 from pathlib import Path
 
@@ -29,6 +29,31 @@ def load(name):
     height, width = picture.shape[:2]
     alpha = _cover([about["person"]] if about["person"] else [], height, width)
     return picture, alpha, _cover(about["either"], height, width) == 0, about
+
+
+def every(least_side=64):
+    """{file name: picture [h][w][3] uint8} of every image file that scikit-image, matplotlib and, if it is installed,
+    scikit-learn ship, but for those with a side shorter than `least_side` and those that Pillow cannot read."""
+    found = {}
+    for package, folder in (("skimage", "data"), ("matplotlib", "mpl-data/sample_data"), ("sklearn", "datasets/images")):
+        spec = importlib.util.find_spec(package)
+        for path in sorted((Path(spec.origin).parent / folder).iterdir()) if spec else ():
+            if path.suffix not in (".png", ".jpg", ".jpeg", ".tif", ".gif"):
+                continue
+            try:
+                picture = np.asarray(Image.open(path).convert("RGB"))
+            except OSError:
+                continue
+            if min(picture.shape[:2]) >= least_side:
+                found[path.name] = picture
+    return found
+
+
+def files_with_people():
+    """The names of files that every() gives in which there are people: those with outlines."""
+    known = json.loads(OUTLINES.read_text()).values()
+    sources = [about["from"] for about in known if about["person"]]
+    return {source.split()[1] if " " in source else source.rsplit(".", 1)[1] + ".png" for source in sources}
 
 
 def _picture(source):
