@@ -43,6 +43,21 @@ Planes bounds_of(const Planes& mask, index_t cells, int threads) {
   return bounds;
 }
 
+// The same, but soft values far from where the mask passes a half are certain: a network's doubts about the middle of a
+// coat are no edge.
+Planes edge_bounds(const Planes& mask, index_t cells, index_t far, int threads) {
+  Planes bounds = bounds_of(mask, cells, threads), half = mask;
+  for (float& value : half.values) value = value >= 0.5F ? 1.0F : 0.0F;
+  const Planes whole = bounds_of(half, far, threads);
+  for (std::size_t i = 0; i < mask.values.size(); ++i) {
+    float& least = bounds.values[i];
+    float& most = bounds.values[mask.values.size() + i];
+    if (whole.values[i] >= 1) least = most = 1;
+    if (whole.values[mask.values.size() + i] <= 0) least = most = 0;
+  }
+  return bounds;
+}
+
 // What a filtered value means: its last twentieths are the filter's own haze.
 struct Stretch {
   float haze = 0.05F;
@@ -116,7 +131,8 @@ Planes edge_alpha(const Image& image, const Planes& mask, const Working& w, inde
   const Planes bounds = bounds_of(mask, cells, o.threads);
   Planes alpha = alpha_of(image, fit, bounds, w.step, {}, o.threads);
   if (o.edge.matte == Matte::fast) return alpha;
-  const Planes trimap = trimap_of(bounds, w.colours.height, w.colours.width, o.threads);
+  const Planes trimap =
+      trimap_of(edge_bounds(mask, cells + 1, 2 * (cells + 1), o.threads), w.colours.height, w.colours.width, o.threads);
   const Planes rough = stepped(alpha, w.step, o.threads);
   return enlarged_alpha(image, w, fine_matte(w.colours, trimap, rough, o.threads), trimap, o.threads);
 }
