@@ -126,15 +126,16 @@ Planes enlarged_alpha(const Image& image, const Working& w, Planes alpha, const 
 }
 
 Planes edge_alpha(const Image& image, const Planes& mask, const Working& w, index_t radius, const ChainOptions& o) {
-  const Planes fit = guided_coefficients(w.colours, w.mask, radius, o.edge.epsilon, o.threads);
-  const auto cells = static_cast<index_t>(std::ceil(static_cast<double>(radius) / w.cell));
-  const Planes bounds = bounds_of(mask, cells, o.threads);
-  Planes alpha = alpha_of(image, fit, bounds, w.step, {}, o.threads);
-  if (o.edge.matte == Matte::fast) return alpha;
-  const Planes trimap =
-      trimap_of(edge_bounds(mask, cells + 1, 2 * (cells + 1), o.threads), w.colours.height, w.colours.width, o.threads);
-  const Planes rough = stepped(alpha, w.step, o.threads);
-  return enlarged_alpha(image, w, fine_matte(w.colours, trimap, rough, o.threads), trimap, o.threads);
+  const double reach = static_cast<double>(radius) / w.cell;
+  if (o.edge.matte == Matte::fast) {
+    const Planes fit = guided_coefficients(w.colours, w.mask, radius, o.edge.epsilon, o.threads);
+    const Planes bounds = bounds_of(mask, static_cast<index_t>(std::ceil(reach)), o.threads);
+    return alpha_of(image, fit, bounds, w.step, {}, o.threads);
+  }
+  const index_t cells = std::lround(reach) + 1;
+  const Planes bounds = edge_bounds(mask, cells, 2 * cells, o.threads);
+  const Planes trimap = trimap_of(bounds, w.colours.height, w.colours.width, o.threads);
+  return enlarged_alpha(image, w, fine_matte(w.colours, trimap, w.mask, o.threads), trimap, o.threads);
 }
 
 // By a trimap that somebody drew: nothing is cleaned.
