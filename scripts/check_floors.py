@@ -83,6 +83,7 @@ WINGS = {
     ],
     "apps/portrait": [
         {"image"},
+        {"matte"},
         {"chain"},
         {"segment", "video"},
         {"server", "compare"},

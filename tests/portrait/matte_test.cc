@@ -5,11 +5,11 @@
 #include <cmath>
 #include <limits>
 
-#include "apps/portrait/chain/colour_guess.h"
 #include "apps/portrait/chain/cut.h"
-#include "apps/portrait/chain/matte.h"
-#include "apps/portrait/image/matting.h"
 #include "apps/portrait/image/resize.h"
+#include "apps/portrait/matte/closed_form.h"
+#include "apps/portrait/matte/colour_guess.h"
+#include "apps/portrait/matte/fine_matte.h"
 #include "scene.h"
 
 namespace oriel::portrait {

@@ -6,11 +6,11 @@
 #include <cmath>
 
 #include "apps/portrait/chain/foreground.h"
-#include "apps/portrait/chain/matte.h"
 #include "apps/portrait/image/guided.h"
 #include "apps/portrait/image/pooling.h"
 #include "apps/portrait/image/resize.h"
 #include "apps/portrait/image/rows.h"
+#include "apps/portrait/matte/fine_matte.h"
 #include "oriel/window.h"
 
 namespace oriel::portrait {

@@ -1,4 +1,4 @@
-#include "apps/portrait/chain/colour_guess.h"
+#include "apps/portrait/matte/colour_guess.h"
 
 #include <algorithm>
 #include <array>
@@ -162,7 +162,7 @@ float beyond_half(float value) { return std::clamp(2 * value - 1, 0.0F, 1.0F); }
 ColourGuess guess_by_colour(const Planes& colours, const Planes& trimap, float most, int threads) {
   constexpr float apart_enough = 20;
   const index_t height = colours.height, width = colours.width;
-  ColourGuess out{Planes(1, height, width), Planes(1, height, width)};
+  ColourGuess out{Planes(1, height, width), Planes(1, height, width), Planes(1, height, width)};
   const Planes local = discriminants(grown_moments(known_moments(colours, trimap, threads), threads));
   const Enlarged rows(local, height, width, kStep);
   const Histograms histograms(colours, trimap);
@@ -178,6 +178,7 @@ ColourGuess guess_by_colour(const Planes& colours, const Planes& trimap, float m
         const float r = colours.row(0, y)[x], g = colours.row(1, y)[x], b = colours.row(2, y)[x];
         const float value = std::clamp(p[0] * r + p[width] * g + p[2 * width] * b + p[3 * width], 0.0F, 1.0F);
         const float side = histograms.side_of(r, g, b), apart = p[4 * width];
+        out.alike.row(0, y)[x] = apart_enough / (apart + apart_enough);
         if ((side > 0) != (value > 0.5F)) continue;
         out.guess.row(0, y)[x] = side > 0 ? 1.0F : 0.0F;
         out.weight.row(0, y)[x] =

@@ -13,7 +13,8 @@ Planes trimap_of(const Planes& bounds, index_t height, index_t width, int thread
 Planes drawn_trimap(const Planes& drawn, index_t height, index_t width, int threads = 0);
 
 /// Alpha of the unknown pixels by closed-form matting, with what the colours alone say as a guess, and `rough` (1
-/// plane, alpha as a filter gives it) as a weaker one; `rough` may be empty. `colours`: 3 planes of the trimap's size.
+/// plane, the mask) as a weaker one, which counts more if person and background look alike; `rough` may be empty.
+/// `colours`: 3 planes of the trimap's size.
 Planes fine_matte(const Planes& colours, const Planes& trimap, const Planes& rough, int threads = 0);
 
 }  // namespace oriel::portrait

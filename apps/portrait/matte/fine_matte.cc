@@ -1,11 +1,11 @@
-#include "apps/portrait/chain/matte.h"
+#include "apps/portrait/matte/fine_matte.h"
 
 #include <algorithm>
 
-#include "apps/portrait/chain/colour_guess.h"
-#include "apps/portrait/image/matting.h"
 #include "apps/portrait/image/resize.h"
 #include "apps/portrait/image/rows.h"
+#include "apps/portrait/matte/closed_form.h"
+#include "apps/portrait/matte/colour_guess.h"
 
 namespace oriel::portrait {
 
@@ -32,14 +32,14 @@ Planes drawn_trimap(const Planes& drawn, index_t height, index_t width, int thre
 }
 
 Planes fine_matte(const Planes& colours, const Planes& trimap, const Planes& rough, int threads) {
-  constexpr float colour_weight = 0.3F, rough_weight = 0.003F;
+  constexpr float colour_weight = 0.3F, rough_weight = 0.003F, alike_weight = 0.02F;
   ColourGuess by_colour = guess_by_colour(colours, trimap, colour_weight, threads);
   MattingProblem problem{colours, trimap, std::move(by_colour.guess), std::move(by_colour.weight)};
   for (std::size_t i = 0; i < rough.values.size(); ++i) {
-    float& weight = problem.weight.values[i];
-    problem.guess.values[i] =
-        (weight * problem.guess.values[i] + rough_weight * rough.values[i]) / (weight + rough_weight);
-    weight += rough_weight;
+    const float own = problem.weight.values[i], alike = by_colour.alike.values[i];
+    const float other = rough_weight + alike_weight * alike * alike;
+    problem.guess.values[i] = (own * problem.guess.values[i] + other * rough.values[i]) / (own + other);
+    problem.weight.values[i] = own + other;
   }
   return closed_form_matte(problem, {}, threads);
 }

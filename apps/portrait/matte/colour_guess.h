@@ -5,9 +5,10 @@
 
 namespace oriel::portrait {
 
-/// Planes of one size, 1 each: alpha as the colours say it, 0 or 1, and how much that is worth, from 0 to `most`.
+/// Planes of one size, 1 each: alpha as the colours say it, 0 or 1; how much that is worth, from 0 to `most`; how alike
+/// the colours of the person and of the background are nearby, from 0 to 1.
 struct ColourGuess {
-  Planes guess, weight;
+  Planes guess, weight, alike;
 };
 
 /// For the unknown pixels of `trimap` (up to 0 is background, from 1 on the person, between unknown); elsewhere the

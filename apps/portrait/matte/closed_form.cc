@@ -1,4 +1,4 @@
-#include "apps/portrait/image/matting.h"
+#include "apps/portrait/matte/closed_form.h"
 
 #include <fmt/format.h>
 
