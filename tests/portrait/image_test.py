@@ -253,10 +253,10 @@ def test_the_fine_matte_finds_strands_from_a_mask_and_from_a_trimap(portrait, sa
     save("in.png", seen(alpha))
     save("mask.png", np.asarray(Image.fromarray((alpha * 255).astype(np.uint8)).resize((80, 66), Image.BOX)))
     away = np.hypot(*(np.mgrid[0:200, 0:240] + 0.5 - np.array([100, 120])[:, None, None]))
-    save("trimap.png", np.select([away < 56, away < 84], [255, 128], 0).astype(np.uint8))
+    save("drawn.png", np.select([away < 56, away < 84], [255, 128], 0).astype(np.uint8))
     error = {}
     for name, options in {"fast": ["--mask", "mask.png", "--matte", "fast"], "fine": ["--mask", "mask.png", "--matte", "fine"],
-                          "default": ["--mask", "mask.png"], "trimap": ["--trimap", "trimap.png"]}.items():
+                          "default": ["--mask", "mask.png"], "trimap": ["--trimap", "drawn.png"]}.items():
         portrait("image", "in.png", f"{name}.png", "--only-mask", *options)
         error[name] = np.abs(load(f"{name}.png") / 255 - alpha).mean()
     assert error["fine"] < error["fast"] / 2 and error["trimap"] < error["fast"] / 2, error

@@ -274,8 +274,7 @@ class Solver {
       : matrix_(matrix),
         solution_(matrix.height(), matrix.width()),
         direction_(matrix.height(), matrix.width()),
-        rest_(matrix.runs().size() * kLanes),
-        image_(rest_.size()),
+        runs_(std::make_unique_for_overwrite<State[]>(matrix.runs().size())),
         sums_(static_cast<std::size_t>(ceil_div(static_cast<index_t>(matrix.runs().size()), kGroup))) {
     for (index_t y = 0; y < matrix.height(); ++y) {
       const float* const trimap = problem.trimap.row(0, y);
@@ -283,94 +282,108 @@ class Solver {
       float* const to = solution_.at(y, 0);
       for (index_t x = 0; x < matrix.width(); ++x) to[x] = trimap[x] >= 1 ? 1 : (trimap[x] <= 0 ? 0 : from[x]);
     }
-    matrix.each_run([&](std::size_t r) {
-      const Run& run = matrix.runs()[r];
-      const float* const guess = problem.guess.row(0, run.y) + run.x;
-      const float* const weight = problem.weight.row(0, run.y) + run.x;
-      Lanes product;
-      matrix.product(r, solution_, product);
-      for (index_t i = 0; i < std::min(kLanes, matrix.width() - run.x); ++i)
-        rest_[r * kLanes + static_cast<std::size_t>(i)] = run.unknown[i] * (weight[i] * guess[i] - product[i]);
-    });
+    matrix.each_run([&](std::size_t r) { begin(r, problem); });
   }
 
   void iterate(int count) {
-    double old = 0;
-    for (int step = 0; step < count; ++step) {
-      const double now = sum([&](std::size_t r, index_t i, std::size_t at) {
-        return rest_[at] * rest_[at] / safe(matrix_.diagonal(r)[i]);
-      });
-      if (!(now > 1e-12)) return;
-      const auto keep = static_cast<float>(step == 0 ? 0 : now / old);
-      each([&](std::size_t r, const Run& run, index_t i, std::size_t at) {
-        float& d = direction_.at(run.y, run.x)[i];
-        d = rest_[at] / safe(matrix_.diagonal(r)[i]) + keep * d;
-      });
-      const double bent = sum_products();
+    double now = sum([&](std::size_t r, Lanes& terms) {
+      const State& s = runs_[r];
+      for (index_t i = 0; i < kLanes; ++i) terms[i] = s.rest[i] * s.rest[i] * s.inverse[i];
+    });
+    float keep = 0;
+    for (int step = 0; step < count && now > 1e-12; ++step) {
+      matrix_.each_run([&](std::size_t r) { turn(r, keep); });
+      const double bent = sum([&](std::size_t r, Lanes& terms) { multiply(r, terms); });
       if (!(bent > 0)) return;
       const auto far = static_cast<float>(now / bent);
-      each([&](std::size_t, const Run& run, index_t i, std::size_t at) {
-        solution_.at(run.y, run.x)[i] += far * direction_.at(run.y, run.x)[i];
-        rest_[at] -= far * image_[at];
-      });
-      old = now;
+      const double next = sum([&](std::size_t r, Lanes& terms) { advance(r, far, terms); });
+      keep = static_cast<float>(next / now);
+      now = next;
     }
   }
 
   Planes take(const Planes& trimap) const {
     Planes alpha(1, matrix_.height(), matrix_.width());
-    for (index_t y = 0; y < alpha.height; ++y)
-      for (index_t x = 0; x < alpha.width; ++x) {
-        const float t = trimap.row(0, y)[x];
-        alpha.row(0, y)[x] = t >= 1 ? 1 : (t <= 0 ? 0 : std::clamp(solution_.at(y, 0)[x], 0.0F, 1.0F));
-      }
+    for (index_t y = 0; y < alpha.height; ++y) {
+      const float* const known = trimap.row(0, y);
+      const float* const from = solution_.at(y, 0);
+      float* const to = alpha.row(0, y);
+      for (index_t x = 0; x < alpha.width; ++x)
+        to[x] = known[x] >= 1 ? 1 : (known[x] <= 0 ? 0 : std::clamp(from[x], 0.0F, 1.0F));
+    }
     return alpha;
   }
 
  private:
-  static float safe(float diagonal) { return std::max(diagonal, 1e-9F); }
+  struct State {
+    Lanes rest, product, inverse;  // right side less matrix times solution; matrix times direction; of the diagonal
+  };
 
-  template <class F>
-  void each(const F& f) {
-    matrix_.each_run([&](std::size_t r) {
-      const Run& run = matrix_.runs()[r];
-      for (index_t i = 0; i < kLanes; ++i) f(r, run, i, r * kLanes + static_cast<std::size_t>(i));
-    });
+  void begin(std::size_t r, const MattingProblem& problem) {
+    constexpr float least = 1e-9F;
+    const Run& run = matrix_.runs()[r];
+    State& s = runs_[r];
+    s = {};
+    Lanes product;
+    matrix_.product(r, solution_, product);
+    const float* const guess = problem.guess.row(0, run.y) + run.x;
+    const float* const weight = problem.weight.row(0, run.y) + run.x;
+    for (index_t i = 0; i < std::min(kLanes, matrix_.width() - run.x); ++i) {
+      s.rest[i] = run.unknown[i] * (weight[i] * guess[i] - product[i]);
+      s.inverse[i] = 1 / std::max(matrix_.diagonal(r)[i], least);
+    }
   }
 
-  // A sum over all unknown values in one order: of lanes, of runs, of groups.
+  void turn(std::size_t r, float keep) {
+    const Run& run = matrix_.runs()[r];
+    const State& s = runs_[r];
+    float* const d = direction_.at(run.y, run.x);
+    for (index_t i = 0; i < kLanes; ++i) d[i] = s.rest[i] * s.inverse[i] + keep * d[i];
+  }
+
+  void multiply(std::size_t r, Lanes& terms) {
+    const Run& run = matrix_.runs()[r];
+    State& s = runs_[r];
+    matrix_.product(r, direction_, s.product);
+    const float* const d = direction_.at(run.y, run.x);
+    for (index_t i = 0; i < kLanes; ++i) {
+      s.product[i] *= run.unknown[i];
+      terms[i] = s.product[i] * d[i];
+    }
+  }
+
+  void advance(std::size_t r, float far, Lanes& terms) {
+    const Run& run = matrix_.runs()[r];
+    State& s = runs_[r];
+    const float* const d = direction_.at(run.y, run.x);
+    float* const x = solution_.at(run.y, run.x);
+    for (index_t i = 0; i < kLanes; ++i) {
+      x[i] += far * d[i];
+      s.rest[i] -= far * s.product[i];
+      terms[i] = s.rest[i] * s.rest[i] * s.inverse[i];
+    }
+  }
+
+  // The sum of terms of all unknown values in one order: of lanes, of runs, of groups.
   template <class F>
-  double sum(const F& f) {
+  double sum(const F& terms_of) {
     std::fill(sums_.begin(), sums_.end(), 0.0);
     matrix_.each_run([&](std::size_t r) {
-      Lanes part;
-      for (index_t i = 0; i < kLanes; ++i) part[i] = f(r, i, r * kLanes + static_cast<std::size_t>(i));
+      Lanes terms;
+      terms_of(r, terms);
       for (index_t half = kLanes / 2; half > 0; half /= 2)
-        for (index_t i = 0; i < half; ++i) part[i] += part[i + half];
-      sums_[r / kGroup] += static_cast<double>(part[0]);
+        for (index_t i = 0; i < half; ++i) terms[i] += terms[i + half];
+      sums_[r / kGroup] += static_cast<double>(terms[0]);
     });
     double all = 0;
     for (const double part : sums_) all += part;
     return all;
   }
 
-  double sum_products() {
-    matrix_.each_run([&](std::size_t r) {
-      Lanes product;
-      matrix_.product(r, direction_, product);
-      for (index_t i = 0; i < kLanes; ++i)
-        image_[r * kLanes + static_cast<std::size_t>(i)] = matrix_.runs()[r].unknown[i] * product[i];
-    });
-    return sum([&](std::size_t r, index_t i, std::size_t at) {
-      const Run& run = matrix_.runs()[r];
-      return direction_.at(run.y, run.x)[i] * image_[at];
-    });
-  }
-
   const Laplacian& matrix_;
   Padded solution_, direction_;
-  std::vector<float> rest_, image_;  // [run][kLanes]
-  std::vector<double> sums_;
+  std::unique_ptr<State[]> runs_;
+  std::vector<double> sums_;  // of kGroup runs each
 };
 
 void check(const MattingProblem& p) {
