@@ -248,7 +248,7 @@ def strands(height, width):
     return np.maximum(disc(height, width, 60), np.where(away < 80, np.clip(1.25 - beside, 0, 1), 0))
 
 
-def test_the_fine_matte_finds_strands_from_a_mask_and_from_a_trimap(portrait, save, load):
+def test_the_fine_matte_finds_strands_from_a_mask_and_all_from_a_trimap(portrait, save, load):
     alpha = strands(200, 240)
     save("in.png", seen(alpha))
     save("mask.png", np.asarray(Image.fromarray((alpha * 255).astype(np.uint8)).resize((80, 66), Image.BOX)))
@@ -259,7 +259,7 @@ def test_the_fine_matte_finds_strands_from_a_mask_and_from_a_trimap(portrait, sa
                           "default": ["--mask", "mask.png"], "trimap": ["--trimap", "drawn.png"]}.items():
         portrait("image", "in.png", f"{name}.png", "--only-mask", *options)
         error[name] = np.abs(load(f"{name}.png") / 255 - alpha).mean()
-    assert error["fine"] < error["fast"] / 2 and error["trimap"] < error["fast"] / 2, error
+    assert error["fine"] < 0.8 * error["fast"] and error["trimap"] < error["fast"] / 10, error
     assert error["default"] == error["fine"]
     assert (load("trimap.png")[away < 56] == 255).all() and (load("trimap.png")[away > 84] == 0).all()
 
