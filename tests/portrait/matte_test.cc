@@ -217,6 +217,16 @@ TEST(ColourGuess, says_nothing_if_both_look_the_same) {
   EXPECT_LT(sum / 160 / 200, 0.001);
 }
 
+TEST(ColourGuess, says_nothing_if_what_is_near_and_what_is_far_disagree) {
+  Planes colours(3, 40, 400), trimap(1, 40, 400);
+  for (index_t y = 0; y < 40; ++y)
+    for (index_t x = 0; x < 400; ++x) {
+      trimap.row(0, y)[x] = x < 40 ? 1.0F : (x < 60 ? 0.5F : 0.0F);
+      for (index_t c = 0; c < 3; ++c) colours.row(c, y)[x] = x < 40 ? 0.1F : (x < 60 || x >= 300 ? 0.25F : 1.0F);
+    }
+  for (const float weight : guess_by_colour(colours, trimap, 1).weight.values) ASSERT_EQ(weight, 0);
+}
+
 TEST(FineMatte, finds_strands_that_the_guided_filter_does_not) {
   const Scene scene = hairy(300, 340, 90);
   const Planes mask = coarse(scene.alpha, 75, 85);
@@ -225,6 +235,19 @@ TEST(FineMatte, finds_strands_that_the_guided_filter_does_not) {
   EXPECT_LT(mean_difference(fine.alpha, scene.alpha), 0.5 * mean_difference(fast.alpha, scene.alpha));
   EXPECT_EQ(fine.alpha.row(0, 150)[170], 1);
   EXPECT_EQ(fine.alpha.row(0, 3)[3], 0);
+}
+
+TEST(FineMatte, doubts_of_the_network_far_from_the_edge_are_none) {
+  const Scene scene = disc_scene(300, 340, 100, 2, kDark, kGreen);
+  Planes mask = coarse(scene.alpha, 75, 85);
+  for (index_t y = 30; y < 45; ++y)
+    for (index_t x = 35; x < 50; ++x) mask.row(0, y)[x] = 0.62F;
+  mask.row(0, 5)[5] = 0.4F;
+  const Cut fine = cut(scene.image, mask, {.edge = {.matte = Matte::fine}});
+  for (index_t y = 120; y < 180; ++y)
+    for (index_t x = 140; x < 200; ++x) ASSERT_EQ(fine.alpha.row(0, y)[x], 1) << y << " " << x;
+  for (index_t y = 0; y < 40; ++y)
+    for (index_t x = 0; x < 40; ++x) ASSERT_EQ(fine.alpha.row(0, y)[x], 0) << y << " " << x;
 }
 
 TEST(FineMatte, of_large_images_follows_the_colours_at_full_size) {
