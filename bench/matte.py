@@ -107,10 +107,12 @@ def from_masks(command, count):
     for number in range(count):
         kind, image, alpha, _ = subjects.subject(number)
         mask, unknown = subjects.rough_mask(alpha, number), subjects.trimap(alpha) == 0.5
-        rows["mask"].append({"kind": kind, **errors(enlarged(mask, alpha.shape), alpha, unknown), "seconds": 0.0})
-        for matte in ("fast", "fine"):
-            found = command.alpha(image, mask, matte)
-            rows[matte].append({"kind": kind, **errors(found, alpha, unknown), "seconds": command.seconds})
+        everywhere = np.ones(alpha.shape, bool)
+        for matte in rows:
+            command.seconds = 0.0
+            found = enlarged(mask, alpha.shape) if matte == "mask" else command.alpha(image, mask, matte)
+            rows[matte].append({"kind": kind, **errors(found, alpha, unknown), "outline": outline_error(found, alpha, everywhere),
+                                "seconds": command.seconds})
     return rows
 
 

@@ -22,12 +22,12 @@ def lines(found):
     """The section's tables."""
     threads = f"{found['threads']} thread{'s' if found['threads'] > 1 else ''}"
     yield (f"\nMeasured by bench/matte.py: {found['count']} images of 512x512 pixels with exact alpha (hair, curls, fur, fingers, rods, soft edges) before real photographs; errors over pixels within "
-           "12 of mixed ones: sum of absolute differences (thousands), mean square (thousandths), and of gradients. Times are medians for cutting out and colours, "
+           "12 of mixed ones: sum of absolute differences (thousands), mean square (thousandths), and of gradients; mean distance between outlines. Times are medians for cutting out and colours, "
            f"{threads}, while other programs were running.\n\n")
-    yield "| from a mask of 256x256 cells | SAD | MSE | gradient | time |\n|---|--:|--:|--:|--:|\n"
+    yield "| from a mask of 256x256 cells | SAD | MSE | gradient | outline, pixels | time |\n|---|--:|--:|--:|--:|--:|\n"
     for method, rows in found["masks"].items():
         spent = "" if method == "mask" else f"{mean(rows, 'seconds') * 1e3:.0f} ms"
-        yield f"| {MASKS[method]} | {errors(rows)} | {spent} |\n"
+        yield f"| {MASKS[method]} | {errors(rows)} | {mean(rows, 'outline'):.2f} | {spent} |\n"
     yield "\n| from the same trimap | SAD | MSE | gradient | time |\n|---|--:|--:|--:|--:|\n"
     for method, rows in found["trimaps"].items():
         yield f"| {'`--trimap`' if method == 'Oriel' else method} | {errors(rows)} | {mean(rows, 'seconds') * 1e3:.0f} ms |\n"
