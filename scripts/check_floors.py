@@ -83,6 +83,7 @@ WINGS = {
     ],
     "apps/portrait": [
         {"image", "runtime"},
+        {"matte"},
         {"chain"},
         {"segment", "video"},
         {"server", "compare"},

@@ -229,6 +229,9 @@ def test_bad_command_lines_are_one_line_each(refusal, save):
         (("in.png", "out.png", "--light-wrap", "2"), "--light-wrap: 2 is out of range; allowed: from 0 to 1"),
         (("in.png", "out.png", "--feather", "-3"), "--feather: -3 is out of range; allowed: from 0 to 1000"),
         (("in.png", "out.png", "--mask", "m.png", "--key", "red"), "--mask excludes --key"),
+        (("in.png", "out.png", "--trimap", "m.png", "--mask", "m.png"), "--mask excludes --trimap"),
+        (("in.png", "out.png", "--trimap", "m.png", "--matte", "fast"), "--trimap: cannot be combined with --matte fast; allowed: --matte fine"),
+        (("in.png", "out.png", "--matte", "rough"), "--matte: rough not in {fast,fine}"),
         (("in.png",), "OUT is required"),
     ]:
         said = refusal("image", *arguments, code=2)
@@ -237,8 +240,38 @@ def test_bad_command_lines_are_one_line_each(refusal, save):
     assert "--background: nope.jpg: cannot open" in refusal("image", "in.png", "out.png", "--background", "nope.jpg", *KEY)
 
 
+def strands(height, width):
+    """The alpha of a disc with 60 strands, 1.5 pixels thin, around it."""
+    y, x = np.mgrid[0:height, 0:width] + 0.5
+    away, angle = np.hypot(y - height / 2, x - width / 2), np.arctan2(y - height / 2, x - width / 2) / (2 * np.pi) * 60
+    beside = np.abs(angle - np.rint(angle)) / 60 * 2 * np.pi * away
+    return np.maximum(disc(height, width, 60), np.where(away < 80, np.clip(1.25 - beside, 0, 1), 0))
+
+
+def test_the_fine_matte_finds_strands_from_a_mask_and_all_from_a_trimap(portrait, save, load):
+    alpha = strands(200, 240)
+    save("in.png", seen(alpha))
+    save("mask.png", np.asarray(Image.fromarray((alpha * 255).astype(np.uint8)).resize((80, 66), Image.BOX)))
+    away = np.hypot(*(np.mgrid[0:200, 0:240] + 0.5 - np.array([100, 120])[:, None, None]))
+    save("drawn.png", np.select([away < 56, away < 84], [255, 128], 0).astype(np.uint8))
+    error = {}
+    for name, options in {"fast": ["--mask", "mask.png", "--matte", "fast"], "fine": ["--mask", "mask.png", "--matte", "fine"],
+                          "default": ["--mask", "mask.png"], "trimap": ["--trimap", "drawn.png"]}.items():
+        portrait("image", "in.png", f"{name}.png", "--only-mask", *options)
+        error[name] = np.abs(load(f"{name}.png") / 255 - alpha).mean()
+    assert error["fine"] < 0.8 * error["fast"] and error["trimap"] < error["fast"] / 10, error
+    assert error["default"] == error["fine"]
+    assert (load("trimap.png")[away < 56] == 255).all() and (load("trimap.png")[away > 84] == 0).all()
+
+
+def test_a_trimap_without_white_has_no_person(portrait, refusal, save):
+    save("in.png", seen(ALPHA))
+    save("grey.png", np.full((20, 20), 128, np.uint8))
+    assert "in.png: no person found" in refusal("image", "in.png", "out.png", "--trimap", "grey.png")
+
+
 def test_the_threads_change_no_byte(portrait, save, tmp_path):
     save("in.png", seen(disc(500, 700)))
-    for threads in (1, 2, 5):
+    for threads in (1, 2, 5):  # the default matte is fine
         portrait("image", "in.png", f"{threads}.png", *KEY, "--threads", threads, "--feather", 2)
     assert (tmp_path / "1.png").read_bytes() == (tmp_path / "2.png").read_bytes() == (tmp_path / "5.png").read_bytes()

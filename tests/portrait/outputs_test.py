@@ -48,7 +48,7 @@ def test_what_else_is_read_is_never_replaced(refusal, save, tmp_path):
     save("mask.png", np.rint(ALPHA * 255).astype(np.uint8))
     (tmp_path / "net.png").write_bytes(b"weights")
     for options, word in [(["--background", "beach.png", *KEY], "beach.png' is the --background"),
-                          (["--mask", "mask.png"], "mask.png' is the --mask"), (["--model", "net.png"], "net.png' is the --model")]:
+                          (["--mask", "mask.png"], "mask.png' is the --mask"), (["--trimap", "mask.png"], "mask.png' is the --trimap"), (["--model", "net.png"], "net.png' is the --model")]:
         out = word.split("'")[0]
         for more in [[], ["--replace-input"]]:
             text = refusal("image", "in.png", out, *options, *more, code=2)

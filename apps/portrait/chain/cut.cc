@@ -10,6 +10,7 @@
 #include "apps/portrait/image/pooling.h"
 #include "apps/portrait/image/resize.h"
 #include "apps/portrait/image/rows.h"
+#include "apps/portrait/matte/fine_matte.h"
 #include "oriel/window.h"
 
 namespace oriel::portrait {
@@ -42,15 +43,30 @@ Planes bounds_of(const Planes& mask, index_t cells, int threads) {
   return bounds;
 }
 
-// What a filtered value means: its last twentieths are the filter's own haze.
-float stretched(float value) {
-  constexpr float haze = 0.05F;
-  return std::clamp((value - haze) / (1 - 2 * haze), 0.0F, 1.0F);
+// The same, but soft values far from where the mask passes a half are certain: a network's doubts about the middle of a
+// coat are no edge.
+Planes edge_bounds(const Planes& mask, index_t cells, index_t far, int threads) {
+  Planes bounds = bounds_of(mask, cells, threads), half = mask;
+  for (float& value : half.values) value = value >= 0.5F ? 1.0F : 0.0F;
+  const Planes whole = bounds_of(half, far, threads);
+  for (std::size_t i = 0; i < mask.values.size(); ++i) {
+    float& least = bounds.values[i];
+    float& most = bounds.values[mask.values.size() + i];
+    if (whole.values[i] >= 1) least = most = 1;
+    if (whole.values[mask.values.size() + i] <= 0) least = most = 0;
+  }
+  return bounds;
 }
 
+// What a filtered value means: its last twentieths are the filter's own haze.
+struct Stretch {
+  float haze = 0.05F;
+  float operator()(float value) const { return std::clamp((value - haze) / (1 - 2 * haze), 0.0F, 1.0F); }
+};
+
 // Alpha of the rows [begin, end).
-void alpha_rows(const Image& image, const Enlarged& fit, const Enlarged& bounds, index_t begin, index_t end,
-                Planes& alpha) {
+void alpha_rows(const Image& image, const Enlarged& fit, const Enlarged& bounds, Stretch stretched, index_t begin,
+                index_t end, Planes& alpha) {
   const index_t width = image.width;
   std::vector<float> rows(static_cast<std::size_t>(6 * width));
   float* const least = rows.data();
@@ -88,6 +104,47 @@ void alpha_rows(const Image& image, const Enlarged& fit, const Enlarged& bounds,
   }
 }
 
+Planes alpha_of(const Image& image, const Planes& fit, const Planes& bounds, index_t step, Stretch stretch,
+                int threads) {
+  Planes alpha(1, image.height, image.width);
+  const Enlarged fit_rows(fit, image.height, image.width, step), bound_rows(bounds, image.height, image.width);
+  for_rows(image.height, threads,
+           [&](index_t begin, index_t end) { alpha_rows(image, fit_rows, bound_rows, stretch, begin, end, alpha); });
+  return alpha;
+}
+
+// Alpha found in the working size, at full size: in each window it is linear in the colours.
+Planes enlarged_alpha(const Image& image, const Working& w, Planes alpha, const Planes& trimap, int threads) {
+  if (w.step == 1) return alpha;
+  constexpr float epsilon = 1e-5F;
+  Planes bounds(2, trimap.height, trimap.width);
+  for (std::size_t i = 0; i < trimap.values.size(); ++i) {
+    bounds.values[i] = trimap.values[i] >= 1 ? 1.0F : 0.0F;
+    bounds.values[trimap.values.size() + i] = trimap.values[i] <= 0 ? 0.0F : 1.0F;
+  }
+  return alpha_of(image, guided_coefficients(w.colours, alpha, 1, epsilon, threads), bounds, w.step, {0}, threads);
+}
+
+Planes edge_alpha(const Image& image, const Planes& mask, const Working& w, index_t radius, const ChainOptions& o) {
+  const double reach = static_cast<double>(radius) / w.cell;
+  if (o.edge.matte == Matte::fast) {
+    const Planes fit = guided_coefficients(w.colours, w.mask, radius, o.edge.epsilon, o.threads);
+    const Planes bounds = bounds_of(mask, static_cast<index_t>(std::ceil(reach)), o.threads);
+    return alpha_of(image, fit, bounds, w.step, {}, o.threads);
+  }
+  const index_t cells = std::lround(reach) + 1;
+  const Planes bounds = edge_bounds(mask, cells, 2 * cells, o.threads);
+  const Planes trimap = trimap_of(bounds, w.colours.height, w.colours.width, o.threads);
+  return enlarged_alpha(image, w, fine_matte(w.colours, trimap, w.mask, o.threads), trimap, o.threads);
+}
+
+// By a trimap that somebody drew: nothing is cleaned.
+Person trimap_person(const Planes& trimap) {
+  const auto area = static_cast<double>(std::max<index_t>(trimap.area(), 1));
+  const auto certain = std::count_if(trimap.values.begin(), trimap.values.end(), [](float t) { return t >= 1; });
+  return {certain > 0, static_cast<double>(certain) / area, certain > 0 ? 1.0 : 0.0};
+}
+
 Planes feathered(Planes alpha, index_t radius, int threads) {
   if (radius <= 0) return alpha;
   const index_t half = (radius + 1) / 2;  // two boxes make a ramp without corners
@@ -111,18 +168,20 @@ Cut cut(const Image& image, const Planes& mask, const ChainOptions& o) {
   if (image.channels != 3 || image.area() == 0 || mask.count != 1 || mask.area() == 0)
     throw Error(fmt::format("cut: the image has {}x{}x{} samples and the mask {}x{}x{}; allowed: HxWx3 and 1xHxW",
                             image.height, image.width, image.channels, mask.count, mask.height, mask.width));
-  const CleanMask cleaned = clean(mask, o.mask, o.threads);
+  const CleanMask cleaned = o.edge.mask_is_trimap ? CleanMask{mask, {}} : clean(mask, o.mask, o.threads);
   Cut result{Planes(1, image.height, image.width), {}, 1, cleaned.person};
-  if (!cleaned.person.found) return result;
+  if (!cleaned.person.found && !o.edge.mask_is_trimap) return result;
 
   const Working w = reduce(image, cleaned.mask, o);
   const index_t radius = o.edge.radius > 0 ? o.edge.radius : std::max<index_t>(std::lround(2 * w.cell), 2);
-  const Planes fit = guided_coefficients(w.colours, w.mask, radius, o.edge.epsilon, o.threads);
-  const auto cells = static_cast<index_t>(std::ceil(static_cast<double>(radius) / w.cell));
-  const Planes bounds = bounds_of(cleaned.mask, cells, o.threads);
-  const Enlarged fit_rows(fit, image.height, image.width, w.step), bound_rows(bounds, image.height, image.width);
-  for_rows(image.height, o.threads,
-           [&](index_t begin, index_t end) { alpha_rows(image, fit_rows, bound_rows, begin, end, result.alpha); });
+  if (o.edge.mask_is_trimap) {
+    const Planes trimap = drawn_trimap(mask, w.colours.height, w.colours.width, o.threads);
+    result.person = trimap_person(trimap);
+    if (!result.person.found) return result;
+    result.alpha = enlarged_alpha(image, w, fine_matte(w.colours, trimap, {}, o.threads), trimap, o.threads);
+  } else {
+    result.alpha = edge_alpha(image, cleaned.mask, w, radius, o);
+  }
   if (o.edge.decontaminate) {
     const Planes alpha = stepped(result.alpha, w.step, o.threads);
     result.step = w.step;

@@ -12,8 +12,16 @@ namespace oriel::portrait {
 /// with. May be called by several threads at once.
 using Segmenter = std::function<Planes(const Image& image)>;
 
+/// How alpha at an edge is found.
+enum class Matte : std::uint8_t {
+  fast,  ///< the guided filter
+  fine,  ///< closed-form matting where the guided filter is not certain
+};
+
 /// How edges are made at full resolution.
 struct EdgeOptions {
+  Matte matte = Matte::fast;
+  bool mask_is_trimap = false;  ///< the mask is white and black where it is certain, else to be found; then `fine`
   index_t working_area = index_t{1} << 20;  ///< pixels at most of the reduced picture that the guided filter works on
   index_t radius = 0;         ///< of the guided filter, pixels of that picture; 0: two of the mask's cells
   float epsilon = 3e-4F;      ///< of the guided filter: contrasts below its root do not count as edges
@@ -41,7 +49,8 @@ struct Cut {
 };
 
 /// The person in `image` (RGB), given the network's mask of it: cleaned, refined by the guided filter with the picture
-/// as guide, feathered. Where the mask holds no person, alpha is 0 everywhere. Throws Error.
+/// as guide, and by matting if asked for, feathered. Where the mask holds no person, alpha is 0 everywhere. Throws
+/// Error.
 Cut cut(const Image& image, const Planes& mask, const ChainOptions& options);
 
 }  // namespace oriel::portrait

@@ -40,7 +40,8 @@ struct Typed {
   bool channels_last = false;
   Asked asked;
   SmoothOptions smooth;
-  std::string background, key, fit = "cover", fill = "black", no_person, size, numbers = "fp32", completion_shell;
+  std::string background, key, fit = "cover", fill = "black", no_person, size, numbers = "fp32", completion_shell,
+                               matte, trimap;
   std::string device = "cpu";
   TypedNetwork network;
   double most_megapixels = 200;
@@ -103,6 +104,9 @@ void add_edges(CLI::App& app, Typed& t) {
   const char* const group = "Edges";
   MaskOptions& mask = t.asked.look.chain.mask;
   EdgeOptions& edge = t.asked.look.chain.edge;
+  app.add_option("--matte", t.matte, "how edges are found: fast, or fine, for hair (default: fine; videos: fast)")
+      ->check(CLI::IsMember({"fast", "fine"}))
+      ->group(group);
   app.add_option("--feather", edge.feather, "width over which edges are softened, in pixels")
       ->group(group)
       ->type_name("PX");
@@ -157,8 +161,12 @@ void add_source(CLI::App& app, Typed& t) {
   CLI::Option* const key =
       app.add_option("--key", t.key, "colour of a screen behind the person, to cut by instead of a network's mask");
   key->type_name("COLOUR")->group(group);
-  model->excludes(mask)->excludes(key);
-  mask->excludes(key);
+  CLI::Option* const trimap = app.add_option(
+      "--trimap", t.trimap, "trimap to use instead of a mask: white is the person, black the background, grey unknown");
+  trimap->type_name("FILE")->group(group);
+  model->excludes(mask)->excludes(key)->excludes(trimap);
+  mask->excludes(key)->excludes(trimap);
+  key->excludes(trimap);
   add_network_source(app, t.asked.source, t.network);
   app.add_option("--precision", t.numbers, "number format of the network: fp32 or bf16")
       ->check(CLI::IsMember({"fp32", "bf16"}))
@@ -342,6 +350,10 @@ Asked finish_asked(Typed& t, bool video) {
     a.look.background.first = parse_colour("--fill", t.fill);
     a.look.background.fit = t.fit == "contain" ? Background::Fit::contain : Background::Fit::cover;
   }
+  if (!t.trimap.empty()) {
+    a.source.mask = t.trimap;
+    a.look.chain.edge.mask_is_trimap = true;
+  }
   if (!t.key.empty()) a.source.key = parse_colour("--key", t.key);
   a.source.fast = t.numbers == "bf16";
   a.source.device = device_of(t);
@@ -351,6 +363,9 @@ Asked finish_asked(Typed& t, bool video) {
   a.look.no_person = t.no_person == "background" || (t.no_person.empty() && video) ? NoPerson::background
                      : t.no_person == "keep"                                       ? NoPerson::keep
                                                                                    : NoPerson::fail;
+  if (!t.trimap.empty() && t.matte == "fast")
+    throw Error("--trimap: cannot be combined with --matte fast; allowed: --matte fine");
+  a.look.chain.edge.matte = t.matte == "fine" || (t.matte.empty() && !video) ? Matte::fine : Matte::fast;
   check(a.look.chain.mask);
   check(a.look.chain.edge);
   check(a.look.blend);
@@ -377,6 +392,7 @@ Command finish(const CLI::App& app, const std::string& command, Typed& t) {
   if (command == "folder") {
     t.folder.asked = finish_asked(t, true);
     if (t.no_person.empty()) t.folder.asked.look.no_person = NoPerson::fail;
+    if (t.matte.empty()) t.folder.asked.look.chain.edge.matte = Matte::fine;
     image_ending(t.folder.out, t.folder.format, t.folder.asked.look.channels());
     return t.folder;
   }
@@ -390,6 +406,7 @@ Command finish(const CLI::App& app, const std::string& command, Typed& t) {
   if (command == "serve") {
     t.serve.asked = finish_asked(t, true);
     if (t.no_person.empty()) t.serve.asked.look.no_person = NoPerson::fail;
+    if (t.matte.empty()) t.serve.asked.look.chain.edge.matte = Matte::fine;
     if (!t.serve.asked.background_file.empty())
       throw Error(
           "--background: an image is sent with each request; allowed here: transparent, a colour, blur, a gradient");

@@ -23,7 +23,8 @@ void check_output(const std::string& command, const std::string& in, const std::
   };
   if (!asked.replace_input && is_file_of(in, out)) refuse("IN", ", or --replace-input if IN is no longer wanted");
   if (is_file_of(asked.background_file, out)) refuse("the --background", "");
-  if (is_file_of(asked.source.mask, out)) refuse("the --mask", "");
+  if (is_file_of(asked.source.mask, out))
+    refuse(asked.look.chain.edge.mask_is_trimap ? "the --trimap" : "the --mask", "");
   if (is_file_of(asked.source.model, out)) refuse("the --model", "");
 }
 
