@@ -1,6 +1,6 @@
 """Measures the mattes of oriel-portrait on images with exact alpha and on photographs with outlines drawn by hand, beside PyMatting.
 
-    python bench/matte.py --command build/bin/oriel-portrait --json build/matte.json [--peers] [--selfie]
+    python bench/matte.py --command build/bin/oriel-portrait --json build/matte.json [--peers] [--selfie] [--sheet FILE]
 
 --peers adds PyMatting's closed-form and KNN matting from the same trimaps. --selfie adds photographs, whose masks are those of
 MediaPipe's selfie model (mediapipe 0.10.14). What is not measured is said on standard error. scripts/matte_page.py writes
@@ -155,6 +155,26 @@ def photographs(command):
     return found
 
 
+def sheet(path, command, numbers=(6, 7, 9), behind=(48, 160, 96), box=(85, 20, 425, 360)):
+    """Writes a JPEG: of some subjects the image and, over a plain colour, exact alpha, the mask, fast, fine, and the result of a trimap."""
+
+    def over(colours, alpha):
+        return (np.clip(alpha[..., None] * colours * 255 + (1 - alpha[..., None]) * np.array(behind), 0, 255)).astype(np.uint8)
+
+    rows = []
+    for number in numbers:
+        _, image, alpha, truth = subjects.subject(number)
+        mask = subjects.rough_mask(alpha, number)
+        cuts = [command.run(image, mask, "--mask", "given.png", "--matte", matte) for matte in ("fast", "fine")]
+        cuts.append(command.run(image, subjects.trimap(alpha), "--trimap", "given.png"))
+        tiles = [image, over(truth, alpha), over(image / 255, enlarged(mask, alpha.shape)), *(over(c[..., :3], c[..., 3]) for c in cuts)]
+        rows.append(np.concatenate([np.asarray(Image.fromarray(tile).crop(box)) for tile in tiles], axis=1))
+    picture = Image.fromarray(np.concatenate(rows))
+    unfinished = path.with_name(path.name + ".part")
+    picture.resize((1536, round(1536 * picture.height / picture.width)), Image.LANCZOS).save(unfinished, "JPEG", quality=82)
+    unfinished.replace(path)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--command", type=Path, default=Path("build/bin/oriel-portrait"))
@@ -162,6 +182,7 @@ def main():
     parser.add_argument("--threads", type=int, default=os.cpu_count())
     parser.add_argument("--peers", action="store_true", help="measure PyMatting too")
     parser.add_argument("--selfie", action="store_true", help="measure photographs with masks of MediaPipe's model")
+    parser.add_argument("--sheet", type=Path, help="JPEG to write with some of the images")
     parser.add_argument("--json", type=Path, required=True)
     choice = parser.parse_args()
     for wanted, what in ((choice.peers, "PyMatting (--peers)"), (choice.selfie, "photographs (--selfie)")):
@@ -172,6 +193,8 @@ def main():
         found = {"count": choice.count, "threads": choice.threads, "masks": from_masks(command, choice.count),
                  "trimaps": from_trimaps(command, choice.count, choice.peers), "colours": colours(command, choice.count, choice.peers),
                  "photographs": photographs(command) if choice.selfie else {}}
+        if choice.sheet:
+            sheet(choice.sheet, command)
     unfinished = choice.json.with_name(choice.json.name + ".part")
     unfinished.write_text(json.dumps(found, indent=1))
     unfinished.replace(choice.json)
