@@ -178,19 +178,6 @@ def test_the_same_bytes_for_any_number_of_threads_and_any_memory(oriel, tmp_path
     assert len(found) == 1
 
 
-def test_cut_chunks_end_with_zeros(oriel, tmp_path):
-    """Whatever a thread's memory held before: chunks of 128 KiB, of which few are whole."""
-    x = np.random.default_rng(6).integers(1, 250, (70, 75, 90)).astype("u2")
-    np.save(tmp_path / "x.npy", x)
-    oriel("pyramid", "x.npy", "y.zarr", "--levels", 1, "--factor", 2, "--chunk", 40, "--codec", "none", "-t", 1)
-    for place in np.ndindex(2, 2, 3):
-        chunk = np.fromfile(tmp_path / "y.zarr" / "0" / "c" / "/".join(map(str, place)), "u2").reshape(40, 40, 40)
-        there = x[tuple(slice(40 * p, 40 * p + 40) for p in place)]
-        wanted = np.zeros_like(chunk)
-        wanted[tuple(map(slice, there.shape))] = there
-        assert np.array_equal(chunk, wanted), place
-
-
 def test_shards_have_the_same_bytes_for_any_number_of_threads(oriel, tmp_path, volume):
     volume[20:60] = 0  # chunks of nothing but zeros are left out
     np.save(tmp_path / "x.npy", volume)
