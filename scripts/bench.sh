@@ -1,6 +1,6 @@
 #!/bin/sh
-# Times the problems of bench/suite.txt and bench/science.txt with Oriel and other libraries, what calls cost, and whole networks; writes
-# build/compare.json, build/science.json, build/frameworks.json and build/networks.json, and from them tables and plots of
+# Times the problems of bench/suite.txt and bench/science.txt with Oriel and other libraries, what calls cost, whole networks, and pyramids; writes
+# build/compare.json, build/science.json, build/frameworks.json, build/networks.json and build/pyramids.json, and from them tables and plots of
 # docs/performance.md and README.md. RUNS=3 times the suite so often, and its tables have the medians of the runs. Options go to
 # bench/compare.py; with any, the documentation stays as it is.
 set -eu
@@ -8,7 +8,7 @@ cd "$(dirname "$0")/.."
 scripts/venv.sh bench
 scripts/install_python.sh .venv-bench
 cmake --preset release >/dev/null
-cmake --build --preset release --target oriel_onednn
+cmake --build --preset release --target oriel_onednn oriel_cli
 python=.venv-bench/bin/python
 $python bench/compare.py build/compare.json "$@"
 [ $# -eq 0 ] || exit 0
@@ -20,9 +20,11 @@ done
 $python bench/science.py build/science.json
 $python bench/frameworks.py build/frameworks.json
 $python bench/networks.py build/networks.json
+$python bench/pyramids.py build/bin/oriel --json build/pyramids.json
 # shellcheck disable=SC2086  # names without blanks
 $python scripts/compare_page.py $runs
 $python scripts/science_page.py build/science.json
 $python scripts/frameworks_page.py build/frameworks.json
 $python scripts/networks_page.py build/networks.json
+$python scripts/pyramids_page.py build/pyramids.json
 echo "docs/performance.md, README.md and docs/images have what was measured"

@@ -94,6 +94,7 @@ void ChunkWriter::complete() const {
 void ChunkWriter::write_whole(const Extents& place, const ConstTensor& part) const {
   const Extents chunk = extents(place);
   Bytes bytes(static_cast<std::size_t>(element_count(chunk) * size_bytes(part.dtype)));
+  if (!(part.shape == chunk)) std::fill(bytes.begin(), bytes.end(), std::byte{0});
   zarr::copy_box(part, Tensor(bytes.data(), part.dtype, part.shape, dense_pitch(chunk, grid_.order)));
   store_(place, std::move(bytes));
 }

@@ -1,11 +1,10 @@
 // Chunks of an output that come in boxes, in any order and from several processes.
 #pragma once
 
-#include <cstddef>
 #include <functional>
 #include <string>
-#include <vector>
 
+#include "io/zarr/codec.h"
 #include "oriel/tensor.h"
 
 namespace oriel::io {
@@ -22,7 +21,7 @@ class ChunkWriter {
     bool clipped = false;  ///< whether chunks end where the tensor does; else zeros follow
   };
   /// Given the place of a chunk in the grid and its elements, in this machine's byte order.
-  using Store = std::function<void(const Extents& place, std::vector<std::byte> elements)>;
+  using Store = std::function<void(const Extents& place, zarr::Bytes elements)>;
 
   /// Errors call the output `name`.
   ChunkWriter(std::string folder, std::string name, Grid grid, Store store);

@@ -248,3 +248,16 @@ def test_memory(oriel, tmp_path):
             done = subprocess.run(command, cwd=tmp_path, capture_output=True, check=True)
             assert int(done.stdout) <= 1024 * bound
             same(load(tmp_path / "y.zarr"), wanted)
+
+
+def test_cut_chunks_end_with_zeros(oriel, tmp_path):
+    """Whatever a thread's memory held before: chunks of 128 KiB, of which few are whole."""
+    x = np.random.default_rng(6).integers(1, 250, (70, 75, 90)).astype("u2")
+    np.save(tmp_path / "x.npy", x)
+    oriel("pyramid", "x.npy", "y.zarr", "--levels", 1, "--factor", 2, "--chunk", 40, "--codec", "none", "-t", 1)
+    for place in np.ndindex(2, 2, 3):
+        chunk = np.fromfile(tmp_path / "y.zarr" / "0" / "c" / "/".join(map(str, place)), "u2").reshape(40, 40, 40)
+        there = x[tuple(slice(40 * p, 40 * p + 40) for p in place)]
+        wanted = np.zeros_like(chunk)
+        wanted[tuple(map(slice, there.shape))] = there
+        assert np.array_equal(chunk, wanted), place

@@ -108,11 +108,11 @@ void decode_block(const Input& in, index_t channel, index_t header, const Extent
 }
 
 template <class T>
-std::vector<std::byte> decode(std::span<const std::byte> from, const Extents& chunk, const Extents& block,
-                              const std::string& file) {
+zarr::Bytes decode(std::span<const std::byte> from, const Extents& chunk, const Extents& block,
+                   const std::string& file) {
   const Input in(from, file);
   const index_t voxels = channel_voxels(chunk), channels = channels_of(chunk);
-  std::vector<std::byte> bytes(static_cast<std::size_t>(voxels * channels) * sizeof(T));
+  zarr::Bytes bytes(static_cast<std::size_t>(voxels * channels) * sizeof(T));
   auto* const to = reinterpret_cast<T*>(bytes.data());
   for (index_t c = 0; c < channels; ++c) {
     const index_t channel = in.word(c, "a channel's place");
@@ -192,8 +192,8 @@ class Encoder {
 };
 
 template <class T>
-std::vector<std::byte> encode(std::span<const std::byte> from, const Extents& chunk, const Extents& block,
-                              const std::string& file) {
+zarr::Bytes encode(std::span<const std::byte> from, const Extents& chunk, const Extents& block,
+                   const std::string& file) {
   const index_t channels = channels_of(chunk);
   Words all(static_cast<std::size_t>(channels));
   for (index_t c = 0; c < channels; ++c) {
@@ -210,14 +210,14 @@ std::vector<std::byte> encode(std::span<const std::byte> from, const Extents& ch
 
 }  // namespace
 
-std::vector<std::byte> decode_segmentation(std::span<const std::byte> from, const Extents& chunk, const Extents& block,
-                                           Dtype dtype, const std::string& file) {
+zarr::Bytes decode_segmentation(std::span<const std::byte> from, const Extents& chunk, const Extents& block,
+                                Dtype dtype, const std::string& file) {
   return dtype == Dtype::u32 ? decode<std::uint32_t>(from, chunk, block, file)
                              : decode<std::uint64_t>(from, chunk, block, file);
 }
 
-std::vector<std::byte> encode_segmentation(std::span<const std::byte> from, const Extents& chunk, const Extents& block,
-                                           Dtype dtype, const std::string& file) {
+zarr::Bytes encode_segmentation(std::span<const std::byte> from, const Extents& chunk, const Extents& block,
+                                Dtype dtype, const std::string& file) {
   return dtype == Dtype::u32 ? encode<std::uint32_t>(from, chunk, block, file)
                              : encode<std::uint64_t>(from, chunk, block, file);
 }

@@ -111,7 +111,7 @@ PrecomputedOut::PrecomputedOut(std::string folder, const std::string& parts, std
 
 // Chunks that are missing are zeros.
 void PrecomputedOut::write_chunk(const Extents& at, Bytes& elements) const {
-  if (std::all_of(elements.begin(), elements.end(), [](std::byte b) { return b == std::byte{0}; })) return;
+  if (zarr::is_zero(elements)) return;
   const Extents extents = chunks_.extents(at);
   if (info_.scale.encoding == Encoding::compressed_segmentation)
     elements = encode_segmentation(elements, extents, info_.scale.block, info_.dtype, name_);

@@ -103,9 +103,24 @@ Bytes deflate_all(const Codec& codec, Input from, const std::string& file) {
   return to;
 }
 
+struct FreeContext {
+  void operator()(ZSTD_CCtx* context) const { ZSTD_freeCCtx(context); }
+  void operator()(ZSTD_DCtx* context) const { ZSTD_freeDCtx(context); }
+};
+// Of a thread: making one for each chunk would take as long as a tenth of a fast compression.
+template <class T>
+using Context = std::unique_ptr<T, FreeContext>;
+
+// Levels above may search by rows, where newer versions of zstd find other matches in a context that was used before;
+// and their contexts are large.
+constexpr int kMostKeptLevel = 3;
+
 Bytes decode_zstd(Input from, std::size_t most, const std::string& file) {
   Bytes to(most);
-  const std::size_t made = ZSTD_decompress(to.data(), most, from.data(), from.size());
+  static thread_local Context<ZSTD_DCtx> context;
+  if (!context) context.reset(ZSTD_createDCtx());
+  if (!context) fail(file, Codec::Kind::zstd, "out of memory");
+  const std::size_t made = ZSTD_decompressDCtx(context.get(), to.data(), most, from.data(), from.size());
   if (ZSTD_isError(made) != 0) {
     if (ZSTD_getErrorCode(made) == ZSTD_error_dstSize_tooSmall) fail_long(file, Codec::Kind::zstd, most);
     fail(file, Codec::Kind::zstd, ZSTD_getErrorName(made));
@@ -115,13 +130,16 @@ Bytes decode_zstd(Input from, std::size_t most, const std::string& file) {
 }
 
 Bytes encode_zstd(const Codec& codec, Input from, const std::string& file) {
-  const std::unique_ptr<ZSTD_CCtx, std::size_t (*)(ZSTD_CCtx*)> context(ZSTD_createCCtx(), &ZSTD_freeCCtx);
-  if (context == nullptr) fail(file, codec.kind, "out of memory");
+  static thread_local Context<ZSTD_CCtx> kept;
+  Context<ZSTD_CCtx> context = std::move(kept);
+  if (!context) context.reset(ZSTD_createCCtx());
+  if (!context) fail(file, codec.kind, "out of memory");
   ZSTD_CCtx_setParameter(context.get(), ZSTD_c_compressionLevel, codec.level);
   ZSTD_CCtx_setParameter(context.get(), ZSTD_c_checksumFlag, codec.checksum ? 1 : 0);
   Bytes to(ZSTD_compressBound(from.size()));
   const std::size_t made = ZSTD_compress2(context.get(), to.data(), to.size(), from.data(), from.size());
   if (ZSTD_isError(made) != 0) fail(file, codec.kind, ZSTD_getErrorName(made));
+  if (codec.level <= kMostKeptLevel) kept = std::move(context);
   to.resize(made);
   return to;
 }

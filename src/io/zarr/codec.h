@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "io/chunk_memory.h"
+
 namespace oriel::io::zarr {
 
 /// A step from the bytes of a chunk to those of its file.
@@ -26,7 +28,8 @@ struct Codec {
 /// `gzip`, `zstd` … as in metadata.
 std::string_view name(Codec::Kind kind);
 
-using Bytes = std::vector<std::byte>;
+/// `Bytes(n)` has no values yet.
+using Bytes = std::vector<std::byte, ChunkAllocator<std::byte>>;
 
 /// What `from` holds: at most `most` bytes. Errors, of wrong bytes too, call it `file`.
 Bytes decode(const Codec& codec, std::span<const std::byte> from, std::size_t most, const std::string& file);

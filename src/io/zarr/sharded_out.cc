@@ -16,10 +16,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-bool is_zero(const Bytes& bytes) {
-  return std::all_of(bytes.begin(), bytes.end(), [](std::byte b) { return b == std::byte{0}; });
-}
-
 // Bits of the numbers along all axes by turns, those of the last axis lowest.
 index_t z_number(const Extents& at) {
   index_t number = 0;
@@ -81,7 +77,8 @@ std::optional<Bytes> encoded(const Metadata& metadata, Bytes bytes, const std::s
     const index_t element = size_bytes(metadata.dtype);
     oriel::detail::reverse_bytes(bytes.data(), metadata.chunk_bytes() / element, element);
   }
-  return encode(metadata.codecs, std::move(bytes), name);
+  const Bytes made = encode(metadata.codecs, std::move(bytes), name);
+  return Bytes(made.begin(), made.end());  // it may wait, so it has no more memory than it needs
 }
 
 ChunkWriter::Grid grid_of(const Metadata& metadata) {

@@ -126,6 +126,12 @@ void make_folder(const std::string& path, const std::string& name) {
   if (error) throw Error(fmt::format("{}: cannot write: {}", name, error.message()));
 }
 
+bool is_zero(std::span<const std::byte> bytes) {
+  // Each byte is as the one before it, and the first is zero: at the speed of memcmp.
+  return bytes.empty() ||
+         (bytes[0] == std::byte{0} && std::memcmp(bytes.data(), bytes.data() + 1, bytes.size() - 1) == 0);
+}
+
 std::string without_slashes(std::string path) {
   while (path.size() > 1 && path.back() == '/') path.pop_back();
   return path;

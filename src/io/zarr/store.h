@@ -41,6 +41,9 @@ void write_file(const std::string& path, std::span<const std::byte> bytes, const
 /// Makes the folder, and those that it lies in. Errors call it `name`.
 void make_folder(const std::string& path, const std::string& name);
 
+/// Whether all bytes are zero.
+bool is_zero(std::span<const std::byte> bytes);
+
 /// `path` without slashes at its end.
 std::string without_slashes(std::string path);
 

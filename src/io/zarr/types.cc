@@ -126,7 +126,7 @@ StoredType parse_typestr(const Json& value, const std::string& file) {
 }
 
 Bytes parse_fill(const Json& value, Dtype dtype, const std::string& file) {
-  if (value.is_null()) return Bytes(static_cast<std::size_t>(size_bytes(dtype)));
+  if (value.is_null()) return Bytes(static_cast<std::size_t>(size_bytes(dtype)), std::byte{0});
   const std::optional<Bytes> bytes = visit(dtype, [&]<class T>() { return parse_one<T>(value); });
   if (!bytes) refuse(file, "fill_value", value, fmt::format("a value of {}", type_name(dtype)));
   return *bytes;

@@ -44,7 +44,7 @@ Metadata metadata_of(const VolumeSpec& spec) {
     m.grid[d] = std::max<index_t>(m.grid[d], 1);
     m.order.push_back(d);
   }
-  m.fill = Bytes(static_cast<std::size_t>(size_bytes(m.dtype)));
+  m.fill.assign(static_cast<std::size_t>(size_bytes(m.dtype)), std::byte{0});
   m.codecs = codecs_of(spec);
   if (!spec.shard.empty()) {
     m.sharding.emplace();
@@ -79,7 +79,7 @@ class ZarrOut : public VolumeOut {
   // Compresses a chunk, unless it has nothing but the fill value.
   void write_chunk(const std::string& key, Bytes bytes) const {
     // The fill value is zero in all bytes.
-    if (std::all_of(bytes.begin(), bytes.end(), [](std::byte b) { return b == std::byte{0}; })) return;
+    if (is_zero(bytes)) return;
     if (detail::kBigEndian) {
       const index_t element = size_bytes(metadata_.dtype);
       detail::reverse_bytes(bytes.data(), metadata_.chunk_bytes() / element, element);

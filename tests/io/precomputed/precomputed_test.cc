@@ -99,10 +99,10 @@ TEST(PrecomputedInfo, ScalesThatAreNotThereOrNotSupported) {
 constexpr auto kDtypes = {Dtype::u32, Dtype::u64};
 
 // `bits`: of the number of different labels.
-std::vector<std::byte> labels(const Extents& chunk, Dtype dtype, int bits, unsigned seed) {
+zarr::Bytes labels(const Extents& chunk, Dtype dtype, int bits, unsigned seed) {
   std::mt19937_64 random(seed);
   const index_t count = element_count(chunk), size = size_bytes(dtype);
-  std::vector<std::byte> bytes(static_cast<std::size_t>(count * size));
+  zarr::Bytes bytes(static_cast<std::size_t>(count * size));
   for (index_t i = 0; i < count; ++i) {
     const std::uint64_t value = (random() & ((std::uint64_t{1} << bits) - 1)) * 0x9e3779b97f4a7c15U;
     const auto low = static_cast<std::uint32_t>(value);
@@ -125,7 +125,7 @@ TEST(CompressedSegmentation, IsDecodedAsItWasEncoded) {
         }
 }
 
-std::vector<std::byte> bytes_of(const std::vector<std::uint32_t>& words) {
+zarr::Bytes bytes_of(const std::vector<std::uint32_t>& words) {
   const auto bytes = std::as_bytes(std::span(words));
   return {bytes.begin(), bytes.end()};
 }
@@ -158,7 +158,7 @@ TEST(CompressedSegmentation, DamagedBytesAreRefused) {
   EXPECT_EQ(error({1, 3 | 1U << 24, 5, 0, 70, 90}), damaged + "a block's numbers would be at word 6 of 6");
   EXPECT_EQ(error({1, 3 | 1U << 24, 2, 0b0110, 70}), damaged + "a label would be at word 5 of 5");
   EXPECT_EQ(error({1, 3, 2, 0, 70}, Dtype::u64), damaged + "a label would be at word 5 of 5");
-  const std::vector<std::byte> odd(7);
+  const zarr::Bytes odd(7);
   EXPECT_EQ(error_of([&] { decode_segmentation(odd, chunk, chunk, Dtype::u32, "f"); }),
             damaged + "its size is no multiple of 4 bytes");
 }

@@ -5,6 +5,7 @@
 
 #include <cstring>
 #include <random>
+#include <thread>
 
 #include "io/zarr/crc32c.h"
 #include "support.h"
@@ -80,6 +81,37 @@ TEST(ZarrCodec, DamagedBytesAreSeenByChecksums) {
     Bytes file = encode(codec, sample(1000), "f");
     file[file.size() - 2] ^= std::byte{1};
     EXPECT_NE(error_of([&] { decode(codec, file, 1000, "f"); }), "") << name(codec.kind);
+  }
+}
+
+// What a thread compressed before must not show: files are the same for any number of threads.
+TEST(ZarrCodec, BytesDoNotDependOnEarlierChunks) {
+  std::mt19937 random(11);
+  for (const int level : {-5, 1, 2, 3, 4, 6, 12}) {
+    const Codec codec{.kind = Codec::Kind::zstd, .level = level};
+    for (const std::size_t count : {5000U, 150000U}) {
+      Bytes data = sample(count);
+      for (std::size_t i = 0; i < count; i += 1 + random() % 64) data[i] = static_cast<std::byte>(random() % 4);
+      Bytes fresh;
+      std::thread([&] { fresh = encode(codec, data, "f"); }).join();
+      for (int turn = 0; turn < 3; ++turn) {
+        EXPECT_EQ(encode(codec, data, "f"), fresh) << level << ' ' << count << ' ' << turn;
+        encode({.kind = Codec::Kind::zstd, .level = 1 + turn, .checksum = true}, sample(count / 2 + 7), "f");
+      }
+      EXPECT_EQ(decode(codec, fresh, count, "f"), data);
+    }
+  }
+}
+
+// A thread goes on with its context after bytes that were wrong.
+TEST(ZarrCodec, ReadsOnAfterDamage) {
+  const Codec codec{.kind = Codec::Kind::zstd, .level = 1, .checksum = true};
+  const Bytes data = sample(200000), file = encode(codec, data, "f");
+  Bytes damaged = file;
+  damaged[damaged.size() / 2] ^= std::byte{255};
+  for (int turn = 0; turn < 3; ++turn) {
+    EXPECT_NE(error_of([&] { decode(codec, damaged, data.size(), "f"); }), "");
+    EXPECT_EQ(decode(codec, file, data.size(), "f"), data);
   }
 }
 

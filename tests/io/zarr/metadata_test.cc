@@ -170,7 +170,7 @@ TEST(ZarrMetadata, WrittenAndRead) {
     EXPECT_EQ(read.dtype, dtype);
     EXPECT_EQ(read.shape, m.shape);
     EXPECT_EQ(read.grid, m.grid);
-    EXPECT_EQ(read.fill, Bytes(static_cast<std::size_t>(size_bytes(dtype))));
+    EXPECT_EQ(read.fill, Bytes(static_cast<std::size_t>(size_bytes(dtype)), std::byte{0}));
     EXPECT_EQ(read.attributes, R"({"a":[1],"oriel_problem":"max:…"})");
     EXPECT_EQ(read.dimension_names, m.dimension_names);
   }

@@ -11,6 +11,20 @@ namespace {
 
 using test::error_of;
 
+TEST(ZarrStore, ChunksOfZerosAreTold) {
+  for (const std::size_t count : {1U, 2U, 63U, 4097U}) {
+    Bytes bytes(count, std::byte{0});
+    EXPECT_TRUE(is_zero(bytes));
+    for (const std::size_t at : {std::size_t{0}, count / 2, count - 1}) {
+      bytes[at] = std::byte{128};
+      EXPECT_FALSE(is_zero(bytes)) << count << ' ' << at;
+      bytes[at] = std::byte{0};
+    }
+    EXPECT_FALSE(is_zero(Bytes(count, std::byte{7})));
+  }
+  EXPECT_TRUE(is_zero({}));
+}
+
 TEST(ZarrShard, IndexBothDirections) {
   const ShardIndex index{{0, 10}, {}, {10, 0}, {12, 88}};
   for (const bool checksum : {false, true}) {
