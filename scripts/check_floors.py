@@ -85,7 +85,7 @@ WINGS = {
         {"image"},
         {"chain"},
         {"segment", "video"},
-        {"server", "compare"},
+        {"camera", "server", "compare"},
         {"commands"},
     ],
 }
