@@ -86,7 +86,7 @@ WINGS = {
         {"matte"},
         {"chain"},
         {"segment", "video"},
-        {"server", "compare"},
+        {"camera", "server", "compare"},
         {"commands"},
     ],
 }

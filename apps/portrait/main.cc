@@ -22,6 +22,7 @@ struct Runner {
   int operator()(FolderCommand& c) const { return named("folder", run_folder, c); }
   int operator()(PipeCommand& c) const { return named("pipe", run_pipe, c); }
   int operator()(VideoCommand& c) const { return named("video", run_video, c); }
+  int operator()(CameraCommand& c) const { return named("camera", run_camera, c); }
   int operator()(ServeCommand& c) const { return named("serve", run_serve, c); }
   int operator()(CompareCommand& c) const { return named("compare", run_compare, c); }
   int operator()(ModelsCommand& c) const { return named("models", run_models, c); }

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "cli/stopwatch.h"
+
 namespace oriel::portrait {
 
 index_t Look::channels() const {
@@ -11,8 +13,9 @@ index_t Look::channels() const {
 
 Finished finish(const Image& image, const Planes& mask, const Look& look, const Planes& opacity) {
   const int threads = look.chain.threads;
+  cli::Stopwatch watch;
   Cut person = cut(image, mask, look.chain);
-  Finished done{.person = person.person};
+  Finished done{.person = person.person, .matte = watch.seconds()};
   if (!person.person.found) {
     if (look.no_person == NoPerson::fail) return done;
     if (look.no_person == NoPerson::keep) std::fill(person.alpha.values.begin(), person.alpha.values.end(), 1.0F);
@@ -25,6 +28,7 @@ Finished finish(const Image& image, const Planes& mask, const Look& look, const 
     done.picture = transparent(image, person, threads);
   else
     done.picture = compose(image, person, render(look.background, image, person.alpha, threads), look.blend, threads);
+  done.compose = watch.seconds();
   return done;
 }
 

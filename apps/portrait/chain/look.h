@@ -31,6 +31,7 @@ struct Look {
 struct Finished {
   std::optional<Image> picture{};
   Person person{};
+  double matte = 0, compose = 0;  ///< seconds for the alpha of each pixel, and for the picture made with it
 };
 
 /// The picture (RGB) as `look` wants it, given the network's mask; `opacity` (1 plane of its size, or empty) is what

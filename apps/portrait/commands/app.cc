@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <tuple>
 
+#include "apps/portrait/commands/camera/camera_options.h"
 #include "apps/portrait/commands/models/model_options.h"
 #include "apps/portrait/commands/options.h"
 #include "apps/portrait/image/image_file.h"
@@ -22,6 +23,7 @@ constexpr const char* kExamples = R"(Examples:
   oriel-portrait image me.jpg away.jpg --background beach.jpg --fit cover
   oriel-portrait folder staff/ cut/ --background gradient:#fff,#9ab
   oriel-portrait video call.mp4 call.webm                         VP9 with alpha
+  oriel-portrait camera /dev/video0 --to /dev/video9              a camera for calls, with a blurred background
   ffmpeg -i in.mp4 -f rawvideo -pix_fmt rgb24 - | oriel-portrait pipe --size 1280x720 --background blur |
     ffmpeg -f rawvideo -pix_fmt rgb24 -s 1280x720 -i - out.mp4
 
@@ -33,6 +35,7 @@ struct Typed {
   FolderCommand folder;
   PipeCommand pipe;
   VideoCommand video;
+  CameraCommand camera;
   ServeCommand serve;
   CompareCommand compare;
   ModelsCommand models;
@@ -46,6 +49,7 @@ struct Typed {
   TypedNetwork network;
   double most_megapixels = 200;
   int threads = 0;
+  bool timing = false;
 };
 
 // The former name of an option, which works in this release: not in `--help`, and says the new one when it is used.
@@ -73,9 +77,9 @@ void add_former_flag(CLI::App& app, const std::string& former, const std::string
 void add_look(CLI::App& app, Typed& t) {
   const char* const group = "Look";
   Look& look = t.asked.look;
-  app.add_option(
-         "-b,--background", t.background,
-         "transparent (default), a colour, blur, blur:RADIUS, gradient:COLOUR,COLOUR[,DEGREES], or an image file")
+  app.add_option("-b,--background", t.background,
+                 "transparent (default; camera: blur), a colour, blur, blur:RADIUS, gradient:COLOUR,COLOUR[,DEGREES], "
+                 "or an image file")
       ->type_name("WHAT")
       ->group(group);
   app.add_option("--fit", t.fit, "how a background image fills the frame")
@@ -203,6 +207,7 @@ void add_smoothing(CLI::App& app, Typed& t) {
   app.add_option("--scene-cut", t.smooth.cut, "mean change of brightness that counts as a new scene")
       ->group(group)
       ->capture_default_str();
+  app.add_flag("--timing", t.timing, "print the time of each step on standard error")->group(group);
 }
 
 CLI::App* add_command(CLI::App& app, Typed& t, const char* name, const char* text) {
@@ -290,6 +295,10 @@ void add_videos(CLI::App& app, Typed& t) {
       ->check(CLI::Range(1, 63));
   add_replace_input(video, t);
   add_smoothing(video, t);
+
+  CLI::App& camera = *add_command(app, t, "camera", kCameraHelp);
+  add_camera_options(camera, t.camera, t.size);
+  add_smoothing(camera, t);
 }
 
 void add_serve(CLI::App& app, Typed& t) {
@@ -401,6 +410,7 @@ Command finish(const CLI::App& app, const std::string& command, Typed& t) {
     t.pipe.asked = finish_asked(t, true);
     t.pipe.asked.source.video = true;
     t.pipe.smooth = t.smooth;
+    t.pipe.timing = t.timing;
     return t.pipe;
   }
   if (command == "serve") {
@@ -414,6 +424,17 @@ Command finish(const CLI::App& app, const std::string& command, Typed& t) {
     return t.serve;
   }
   if (command == "compare") return finish_compare(t);
+  if (command == "camera") {
+    if (!t.size.empty()) std::tie(t.camera.width, t.camera.height) = parse_size("--size", t.size, 32768);
+    if (t.background.empty()) t.background = "blur";
+    t.camera.asked = finish_asked(t, true);
+    t.camera.asked.source.threads = t.threads;  // frames come one at a time
+    t.camera.asked.source.video = true;
+    t.camera.smooth = t.smooth;
+    t.camera.timing = t.timing;
+    check_camera(t.camera);
+    return t.camera;
+  }
   if (command == "models") {
     t.models.source = t.asked.source;
     finish_network(t.network, t.models.source);
@@ -422,6 +443,7 @@ Command finish(const CLI::App& app, const std::string& command, Typed& t) {
   t.video.asked = finish_asked(t, true);
   t.video.asked.source.video = true;
   t.video.smooth = t.smooth;
+  t.video.timing = t.timing;
   return t.video;
 }
 

@@ -41,6 +41,7 @@ struct FolderCommand {
 struct PipeCommand {
   index_t width = 0, height = 0;
   SmoothOptions smooth;
+  bool timing = false;  ///< print the time of each step
   Asked asked;
 };
 
@@ -49,6 +50,20 @@ struct VideoCommand {
   std::string in, out;
   SmoothOptions smooth;
   int quality = 0;  ///< the encoder's crf; 0: 20 for H.264, 30 for VP9
+  bool timing = false;
+  Asked asked;
+};
+
+/// `oriel-portrait camera`: a camera's frames as they come, to a loopback device, a file or a pipe.
+struct CameraCommand {
+  std::string device;             ///< empty: list the devices
+  std::string to;                 ///< empty: the first loopback device
+  index_t width = 0, height = 0;  ///< 0: 1280x720, or smaller if the camera is too slow for that
+  double rate = 30;               ///< frames a second that the camera is asked for
+  bool raw = false;               ///< a file or pipe gets samples instead of YUV4MPEG2
+  index_t frames = 0;             ///< after which it ends; 0: it goes on
+  SmoothOptions smooth;
+  bool timing = false;
   Asked asked;
 };
 
@@ -82,8 +97,8 @@ struct TextCommand {
   std::string text;
 };
 
-using Command = std::variant<TextCommand, ImageCommand, FolderCommand, PipeCommand, VideoCommand, ServeCommand,
-                             CompareCommand, ModelsCommand>;
+using Command = std::variant<TextCommand, ImageCommand, FolderCommand, PipeCommand, VideoCommand, CameraCommand,
+                             ServeCommand, CompareCommand, ModelsCommand>;
 
 /// The arguments after the program's name as a command. Throws cli::UsageError. Reads and writes no files.
 Command parse_command(const std::vector<std::string>& arguments);
@@ -96,6 +111,7 @@ int run_image(ImageCommand command);
 int run_folder(FolderCommand command);
 int run_pipe(PipeCommand command);
 int run_video(VideoCommand command);
+int run_camera(CameraCommand command);
 int run_serve(ServeCommand command);
 int run_compare(CompareCommand command);
 int run_models(ModelsCommand command);

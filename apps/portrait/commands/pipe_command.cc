@@ -38,6 +38,7 @@ int run_pipe(PipeCommand c) {
   };
   const FrameCount count = run_frames(read, segmenter.run, c.asked.look, c.smooth, write, segmenter.in_order ? 1 : 0);
   out.commit();
+  if (c.timing) progress.complain(timing_line(count.stages, count.frames));
   if (count.frames == 0) throw Error("standard input: no frame came; allowed: raw RGB24 frames");
   return cli::kExitDone;
 }

@@ -40,6 +40,8 @@ std::string ended_early(const Report& r) {
 
 void say(const VideoCommand& c, const VideoReader& reader, const Report& r, cli::Progress& progress) {
   const double rate = static_cast<double>(r.count.frames) / r.seconds;
+  cli::Json steps;
+  for (const auto& [name, time] : r.count.stages.each(r.count.frames)) steps[name] = cli::rounded(time, 3);
   if (c.asked.json)
     return progress.say(cli::json_line({{"in", c.in},
                                         {"out", c.out},
@@ -52,7 +54,8 @@ void say(const VideoCommand& c, const VideoReader& reader, const Report& r, cli:
                                         {"ended_early", r.cut.early},
                                         {"notes", r.notes},
                                         {"seconds", cli::rounded(r.seconds, 3)},
-                                        {"frames_per_second", cli::rounded(rate, 2)}}));
+                                        {"frames_per_second", cli::rounded(rate, 2)},
+                                        {"milliseconds_per_frame", steps}}));
   if (c.asked.quiet) return;
   std::string more;
   if (r.count.without_person > 0) more += fmt::format("; no person in {} of them", r.count.without_person);
@@ -110,6 +113,7 @@ int run_video(VideoCommand c) {
     if (!c.asked.quiet) progress.complain(fmt::format("{}: {}\n", detail::printable(c.in), note));
   }
   say(c, reader, report, progress);
+  if (c.timing) progress.complain(timing_line(report.count.stages, report.count.frames));
   return cli::kExitDone;
 }
 

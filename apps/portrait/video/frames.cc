@@ -8,6 +8,8 @@
 #include <atomic>
 #include <vector>
 
+#include "cli/stopwatch.h"
+
 namespace oriel::portrait {
 namespace {
 
@@ -17,7 +19,28 @@ struct Token {
   Frame frame;
   Planes mask, light;
   Finished done;
+  double decode = 0, network = 0;  // seconds
 };
+
+void find_mask(Token& token, const Segmenter& segmenter) {
+  cli::Stopwatch watch;
+  token.mask = segmenter(token.frame.image);
+  token.network = watch.seconds();
+  token.light = brightness(token.frame.image, token.mask.height, token.mask.width);
+}
+
+// Adds a frame to what was seen, and leaves its picture in it. Throws Error for one that must have a person.
+void count_in(Token& token, FrameCount& count) {
+  count.stages.decode += token.decode;
+  count.stages.network += token.network;
+  count.stages.matte += token.done.matte;
+  count.stages.compose += token.done.compose;
+  if (!token.done.person.found) ++count.without_person;
+  if (!token.done.picture)
+    throw Error(fmt::format("frame {}: no person found; allowed: --no-person background or keep", count.frames));
+  ++count.frames;
+  token.frame.image = std::move(*token.done.picture);
+}
 
 // The thread sanitizer cannot see how oneTBB hands tokens over, so each stage says what happens before it and after.
 class Handed {
@@ -33,6 +56,23 @@ class Handed {
 std::atomic<int> Handed::passed_{0};
 
 }  // namespace
+
+std::array<std::pair<const char*, double>, 6> StageSeconds::each(index_t frames) const {
+  const double scale = 1e3 / static_cast<double>(std::max<index_t>(frames, 1));
+  return {{{"decode", decode * scale},
+           {"network", network * scale},
+           {"smooth", smooth * scale},
+           {"matte", matte * scale},
+           {"compose", compose * scale},
+           {"write", write * scale}}};
+}
+
+std::string timing_line(const StageSeconds& stages, index_t frames) {
+  std::string line = "milliseconds for each frame:";
+  for (const auto& [name, time] : stages.each(frames)) line += fmt::format(" {} {:.2f},", name, time);
+  line.back() = '\n';
+  return line;
+}
 
 FrameCount run_frames(const std::function<bool(Frame&)>& read, const Segmenter& segmenter, const Look& look,
                       const SmoothOptions& smooth, const std::function<void(Frame&&)>& write, int at_once) {
@@ -52,18 +92,22 @@ FrameCount run_frames(const std::function<bool(Frame&)>& read, const Segmenter& 
     const Handed handed;
     Token& token = places[begun++ % tokens];
     token = {};
-    if (read(token.frame)) return &token;
+    cli::Stopwatch watch;
+    if (read(token.frame)) {
+      token.decode = watch.seconds();
+      return &token;
+    }
     flow.stop();
     return nullptr;
   };
   const auto segment = [&](Token* token) {
     const Handed handed;
-    token->mask = segmenter(token->frame.image);
-    token->light = brightness(token->frame.image, token->mask.height, token->mask.width);
+    find_mask(*token, segmenter);
     return token;
   };
   const auto steady = [&](Token* token) {
     const Handed handed;
+    const cli::AddSeconds timed(count.stages.smooth);
     token->mask = smoother.next(std::move(token->mask), std::move(token->light));
     return token;
   };
@@ -74,11 +118,8 @@ FrameCount run_frames(const std::function<bool(Frame&)>& read, const Segmenter& 
   };
   const auto last = [&](Token* token) {
     const Handed handed;
-    if (!token->done.person.found) ++count.without_person;
-    if (!token->done.picture)
-      throw Error(fmt::format("frame {}: no person found; allowed: --no-person background or keep", count.frames));
-    ++count.frames;
-    token->frame.image = std::move(*token->done.picture);
+    count_in(*token, count);
+    const cli::AddSeconds timed(count.stages.write);
     write(std::move(token->frame));
   };
   { const Handed ready; }

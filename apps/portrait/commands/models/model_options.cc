@@ -30,7 +30,8 @@ void add_network(CLI::App& app, MaskSource& source, TypedNetwork& typed, const c
 
 void add_network_source(CLI::App& app, MaskSource& source, TypedNetwork& typed) {
   const char* const group = "Mask";
-  add_network(app, source, typed, app.get_name() == "pipe" ? "--input-size" : "--size,--input-size", group);
+  const bool has_frames = app.get_name() == "pipe" || app.get_name() == "camera";  // whose size is --size
+  add_network(app, source, typed, has_frames ? "--input-size" : "--size,--input-size", group);
   app.add_flag("--trust-model", source.trusted,
                "load an .onnx or .tflite model without trying it in a separate process first")
       ->group(group);
