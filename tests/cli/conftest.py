@@ -4,6 +4,7 @@ import os
 import subprocess
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 COMMAND = os.environ.get("ORIEL_COMMAND", str(Path(__file__).parents[2] / "build/bin/oriel"))
@@ -37,3 +38,11 @@ def refusal(oriel, tmp_path):
         return text[:-1]
 
     return run
+
+
+@pytest.fixture
+def volume(tmp_path):
+    """Random numbers of odd extents, in x.npy."""
+    x = np.random.default_rng(0).integers(0, 60000, (70, 81, 67)).astype("u2")
+    np.save(tmp_path / "x.npy", x)
+    return x

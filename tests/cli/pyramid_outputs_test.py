@@ -1,6 +1,5 @@
 """`oriel pyramid` to other formats than OME-Zarr: read back by their own libraries, and by Oriel."""
 
-import hashlib
 import json
 import sys
 
@@ -8,29 +7,9 @@ import numpy as np
 import pytest
 import tensorstore
 import zarr
+from pyramids import digest, mean_by
 
 SHAPE, CHUNK = (40, 51, 67), 16  # z, y, x
-
-
-def reduce_by(ufunc, x, factor, origin=(0, 0, 0)):
-    """Over windows that begin at multiples of the factor, the first element lying at `origin`."""
-    for axis, (f, o) in enumerate(zip(factor, origin)):
-        starts = [max(s - o % f, 0) for s in range(0, x.shape[axis] + o % f, f)]
-        x = ufunc.reduceat(x, starts, axis)
-    return x
-
-
-def mean_by(x, factor, origin=(0, 0, 0)):
-    wide = np.float64 if x.dtype.kind == "f" else np.int64
-    sums, counts = (reduce_by(np.add, a, factor, origin) for a in (x.astype(wide), np.ones(x.shape, wide)))
-    return np.rint(sums / counts)
-
-
-def digest(folder):
-    found = hashlib.sha256()
-    for file in sorted(p for p in folder.rglob("*") if p.is_file()):
-        found.update(str(file.relative_to(folder)).encode() + file.read_bytes())
-    return found.hexdigest()
 
 
 def random(shape=SHAPE, dtype="u2", seed=0):
