@@ -35,7 +35,7 @@ class LevelsFile : public LevelsOut {
           parts_of(place, l), path,
           ChunkWriter::Grid{
               .dtype = codec.dtype, .shape = spec.levels[l].shape, .chunk = pages.tile, .order = pages.order},
-          [this, l, codec, path, &pages](const Extents& at, std::vector<std::byte> elements) {
+          [this, l, codec, path, &pages](const Extents& at, zarr::Bytes elements) {
             spool_.put({static_cast<index_t>(l), pages.tile_number(at)}, codec.encode(std::move(elements), path));
           });
     }

@@ -5,7 +5,6 @@
 
 #include <cstring>
 
-#include "io/zarr/codec.h"
 
 namespace oriel::io::tiff {
 namespace {
@@ -14,7 +13,7 @@ using Kind = Compression::Kind;
 
 // Each sample less that of the pixel before it, from the end of each row; differences wrap around.
 template <class T>
-void subtract_neighbours(std::vector<std::byte>& tile, index_t row, index_t samples) {
+void subtract_neighbours(zarr::Bytes& tile, index_t row, index_t samples) {
   const index_t count = static_cast<index_t>(tile.size() / sizeof(T));
   std::vector<T> line(static_cast<std::size_t>(row));
   const auto bytes = static_cast<std::size_t>(row) * sizeof(T);
@@ -47,7 +46,7 @@ std::uint16_t TileCodec::predictor() const {
   return compression.kind != Kind::none && !is_floating(dtype) ? PREDICTOR_HORIZONTAL : PREDICTOR_NONE;
 }
 
-std::vector<std::byte> TileCodec::encode(std::vector<std::byte> tile, const std::string& name) const {
+zarr::Bytes TileCodec::encode(zarr::Bytes tile, const std::string& name) const {
   if (compression.kind == Kind::none) return tile;
   if (predictor() == PREDICTOR_HORIZONTAL) {
     const index_t row = columns * samples;

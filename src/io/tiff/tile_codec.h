@@ -4,9 +4,9 @@
 #include <cstdint>
 #include <span>
 #include <string>
-#include <vector>
 
 #include "io/compression.h"
+#include "io/zarr/codec.h"
 #include "oriel/types.h"
 
 namespace oriel::io::tiff {
@@ -22,7 +22,7 @@ struct TileCodec {
   std::uint16_t scheme() const;
   std::uint16_t predictor() const;
   /// The bytes of a tile, whose elements are taken. Errors call the output `name`.
-  std::vector<std::byte> encode(std::vector<std::byte> tile, const std::string& name) const;
+  zarr::Bytes encode(zarr::Bytes tile, const std::string& name) const;
 };
 
 /// Throws Error, beginning with `path`, for compressors that TIFF does not have.
