@@ -8,6 +8,7 @@
 
 #include "cli/window_options.h"
 #include "io/hdf5.h"
+#include "io/hdf5_levels.h"
 #include "io/levels_formats.h"
 #include "io/nifti/volume.h"
 #include "io/precomputed/volume.h"
@@ -165,7 +166,7 @@ Extents extents_option(const char* option, const std::string& text, const Pyrami
 
 // Axes that become smaller unless factors are given for each: those of space, or the last two.
 Extents smaller_axes(const PyramidCommand& c, const PyramidInput& input) {
-  const io::LevelsFormat* const format = io::levels_format_of(c.out);
+  const io::LevelsFormat* const format = pyramid_format(c.out);
   const bool planes_only = format != nullptr && format->planes_only;
   Extents axes;
   for (int d = 0; d < input.shape.size(); ++d) {
@@ -211,7 +212,7 @@ std::vector<Extents> given_factors(const PyramidCommand& c, const PyramidInput& 
 // Where the first element is on a grid whose windows begin at coordinate 0, if IN has such coordinates or OUT's do;
 // else empty.
 Extents place_on_grid(const PyramidCommand& c, const PyramidInput& input, const std::vector<Extents>& factors) {
-  const io::LevelsFormat* const format = io::levels_format_of(c.out);
+  const io::LevelsFormat* const format = pyramid_format(c.out);
   const bool by_translation = format != nullptr && format->global_grid;
   if (!by_translation && input.offset.empty()) return {};
   Extents origin;
@@ -251,6 +252,11 @@ Extents order_of_axes(const io::VolumeIn& in, const std::optional<io::TiffSpace>
 }
 
 }  // namespace
+
+const io::LevelsFormat* pyramid_format(const std::string& out) {
+  if (io::hdf5_levels().is(out)) return &io::hdf5_levels();
+  return io::levels_format_of(out);
+}
 
 PyramidInput describe_input(const PyramidCommand& c, io::VolumeIn& in) {
   PyramidInput input;
@@ -297,7 +303,7 @@ std::optional<Scalar> nodata_of(const std::string& text, Dtype dtype) {
 Extents pyramid_chunk(const PyramidCommand& c, const PyramidInput& input) {
   if (!c.chunk.empty()) return extents_option("--chunk", c.chunk, input);
   if (c.in_place && !input.chunk.empty()) return input.chunk;
-  const io::LevelsFormat* const format = io::levels_format_of(c.out);
+  const io::LevelsFormat* const format = pyramid_format(c.out);
   const auto space = std::count_if(input.axes.begin(), input.axes.end(),
                                    [](const io::ome::Axis& axis) { return axis.type == "space"; });
   const index_t whole_channels = format != nullptr ? format->whole_channels : 0;
