@@ -14,7 +14,7 @@
 namespace oriel::cli {
 
 /// A volume as OME-Zarr describes one, axes in C order, those of space last: one whose first axis is the innermost has
-/// them turned round, and channels that are the last axis come before those of space.
+/// them turned round, and those of a TIFF are time, channels, space, whatever their order in the file.
 struct PyramidInput {
   Dtype dtype = Dtype::f32;
   Extents shape, chunk;
