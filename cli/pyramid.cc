@@ -30,15 +30,19 @@ constexpr index_t kDefaultMemory = index_t{1} << 30;
 const io::LevelsFormat& output_format(const PyramidCommand& c) {
   namespace fs = std::filesystem;
   if (c.in_place) return io::ome::added_levels();
-  const io::LevelsFormat* const format = io::levels_format_of(c.out);
+  const io::LevelsFormat* const format = pyramid_format(c.out);
   if (format == nullptr) {
-    throw UsageError("oriel pyramid", fmt::format("OUT: {}; allowed: a name that ends in {}", detail::quoted(c.out),
-                                                  io::levels_endings()));
+    throw UsageError("oriel pyramid", fmt::format("OUT: {}; allowed: a name that ends in {}, .h5",
+                                                  detail::quoted(c.out), io::levels_endings()));
   }
   std::error_code none;
   const auto precomputed = io::split_precomputed_path(c.in);
+  const auto dataset = io::split_hdf5_path(c.in);
   const fs::path out = fs::weakly_canonical(io::zarr::without_slashes(c.out), none),
-                 in = fs::weakly_canonical(precomputed ? precomputed->folder : c.in, none);
+                 in = fs::weakly_canonical(precomputed ? precomputed->folder
+                                           : dataset   ? dataset->file
+                                                       : c.in,
+                                           none);
   if (std::mismatch(out.begin(), out.end(), in.begin(), in.end()).first == out.end()) {
     throw UsageError("oriel pyramid", fmt::format("OUT: {} holds IN, {}; allowed: a folder without it",
                                                   detail::quoted(c.out), detail::quoted(c.in)));

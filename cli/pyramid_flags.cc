@@ -23,8 +23,8 @@ constexpr const char* kExamples = R"(Examples:
   oriel pyramid --check image.zarr --sheet image.png                    the same, with a picture of all levels
 
 Level 0 is copied, every other level is the pool of level 0, read once: nothing is rounded twice, edges are kept, and
-scale and translation say where the elements are. OUT, an OME-Zarr image, a precomputed volume, a cloud-optimised TIFF
-or an OME-TIFF, appears whole or not at all.
+scale and translation say where the elements are. OUT, an OME-Zarr image, a precomputed volume, a cloud-optimised TIFF,
+an OME-TIFF or an HDF5 file, appears whole or not at all.
 )";
 
 constexpr int kMostLevels = 40;
@@ -56,7 +56,7 @@ void add_chunks(CLI::App& p, PyramidTyped& t) {
       ->type_name("N[xN...]");
   p.add_option("--shard", c.shard, "extents of shards, files of several chunks (default: none)")->type_name("N[xN...]");
   p.add_option("--codec", t.codec,
-               "compression of chunks: none, gzip:N, zstd:N, blosc:NAME:N (default: zstd:1; TIFF: gzip:1)")
+               "compression of chunks: none, gzip:N, zstd:N, blosc:NAME:N (default: zstd:1; TIFF, HDF5: gzip:1)")
       ->type_name("CODEC");
   p.add_option("--ome", c.version, "version of OME-Zarr: 0.5 (Zarr 3), 0.4 (Zarr 2)")
       ->type_name("VERSION")
@@ -68,8 +68,9 @@ void add_chunks(CLI::App& p, PyramidTyped& t) {
 void add_image(CLI::App& p, PyramidCommand& c) {
   p.add_flag("--in-place", c.in_place,
              "add levels to IN, an OME-Zarr image, instead of those that it has above level 0; no OUT");
-  p.add_flag("--check", c.check,
-             "recompute elements of IN, an OME-Zarr image or a TIFF with levels, and say what is wrong with its levels");
+  p.add_flag(
+      "--check", c.check,
+      "recompute elements of IN, an OME-Zarr image or a TIFF with levels, and say what is wrong with its levels");
   p.add_option("--sample", c.sample, "--check: elements of each level to recompute")
       ->type_name("N")
       ->check(CLI::Range(index_t{2}, index_t{1} << 40))
@@ -84,12 +85,13 @@ void add_image(CLI::App& p, PyramidCommand& c) {
 }  // namespace
 
 void add_pyramid(CLI::App& app, PyramidTyped& t) {
-  CLI::App& p =
-      *app.add_subcommand("pyramid", "Make the levels of resolution of a volume, as OME-Zarr, precomputed or TIFF");
+  CLI::App& p = *app.add_subcommand(
+      "pyramid", "Make the levels of resolution of a volume, as OME-Zarr, precomputed, TIFF or HDF5");
   PyramidCommand& c = t.command;
   p.add_option("IN", c.in, "volume to read")->type_name("")->required();
-  p.add_option("OUT", c.out,
-               "DIR.zarr, DIR.precomputed, FILE.tif (cloud-optimised) or FILE.ome.tif; written whole or not at all")
+  p.add_option(
+       "OUT", c.out,
+       "DIR.zarr, DIR.precomputed, FILE.tif (cloud-optimised), FILE.ome.tif or FILE.h5; written whole or not at all")
       ->type_name("");
   add_image(p, c);
   p.add_option("--method", t.method,

@@ -8,6 +8,7 @@
 
 #include "cli/window_options.h"
 #include "io/hdf5.h"
+#include "io/hdf5_levels.h"
 #include "io/levels_formats.h"
 #include "io/nifti/volume.h"
 #include "io/precomputed/volume.h"
@@ -88,23 +89,28 @@ void look_up(const io::PrecomputedSpace& space, PyramidInput& input) {
   }
 }
 
-// Samples come before rows and columns. Pages of no known kind are z, then c and t if the file does not name these.
-void look_up(const io::TiffSpace& space, PyramidInput& input) {
-  input.nodata = space.nodata;
+// Pages of no known kind are z, then c and t if the file does not name these; --axes comes before both.
+void name_axes(const std::string& given, io::TiffSpace& space) {
   std::string free;
   for (const char name : {'t', 'c', 'z'})
     if (std::none_of(space.axes.begin(), space.axes.end(), [&](const auto& axis) { return axis.name == name; }))
       free += name;
-  for (std::size_t d = input.axes.size(); d-- > 0;) {
-    const io::TiffSpace::Axis& axis = space.axes[static_cast<std::size_t>(input.from[static_cast<int>(d)])];
-    std::string name(1, axis.name);
-    if (axis.name == 'i' && !free.empty()) {
+  for (std::size_t d = space.axes.size(); d-- > 0;) {
+    char& name = space.axes[d].name;
+    if (given.size() == space.axes.size()) {
+      name = given[d];
+    } else if (name == 'i' && !free.empty()) {
       name = free.back();
       free.pop_back();
-    } else if (axis.name == 'i') {
-      name = fmt::format("d{}", d);
     }
-    input.axes[d] = named_axis(name, axis.unit);
+  }
+}
+
+void look_up(const io::TiffSpace& space, PyramidInput& input) {
+  input.nodata = space.nodata;
+  for (std::size_t d = 0; d < input.axes.size(); ++d) {
+    const io::TiffSpace::Axis& axis = space.axes[static_cast<std::size_t>(input.from[static_cast<int>(d)])];
+    input.axes[d] = named_axis(std::string(1, axis.name), axis.unit);
     input.coordinates.scale[d] = axis.spacing;
   }
 }
@@ -165,7 +171,7 @@ Extents extents_option(const char* option, const std::string& text, const Pyrami
 
 // Axes that become smaller unless factors are given for each: those of space, or the last two.
 Extents smaller_axes(const PyramidCommand& c, const PyramidInput& input) {
-  const io::LevelsFormat* const format = io::levels_format_of(c.out);
+  const io::LevelsFormat* const format = pyramid_format(c.out);
   const bool planes_only = format != nullptr && format->planes_only;
   Extents axes;
   for (int d = 0; d < input.shape.size(); ++d) {
@@ -211,7 +217,7 @@ std::vector<Extents> given_factors(const PyramidCommand& c, const PyramidInput& 
 // Where the first element is on a grid whose windows begin at coordinate 0, if IN has such coordinates or OUT's do;
 // else empty.
 Extents place_on_grid(const PyramidCommand& c, const PyramidInput& input, const std::vector<Extents>& factors) {
-  const io::LevelsFormat* const format = io::levels_format_of(c.out);
+  const io::LevelsFormat* const format = pyramid_format(c.out);
   const bool by_translation = format != nullptr && format->global_grid;
   if (!by_translation && input.offset.empty()) return {};
   Extents origin;
@@ -237,26 +243,29 @@ Extents order_of_axes(const io::VolumeIn& in, const std::optional<io::TiffSpace>
   if (io::precomputed_space(in)) turned = true;  // x, y, z, whatever the order of their memory
   Extents from;
   for (int d = 0; d < rank; ++d) from.push_back(turned ? rank - 1 - d : d);
-  if (!tiff || rank < 3 || tiff->axes.back().name != 'c') return from;
-  // Samples: before z too, as channels are.
-  int at = rank - 1;
-  while (at > 0 && (tiff->axes[static_cast<std::size_t>(at - 1)].name == 'y' ||
-                    tiff->axes[static_cast<std::size_t>(at - 1)].name == 'x' ||
-                    tiff->axes[static_cast<std::size_t>(at - 1)].name == 'z' ||
-                    tiff->axes[static_cast<std::size_t>(at - 1)].name == 'i'))
-    --at;
-  for (int d = rank - 1; d > at; --d) from[d] = from[d - 1];
-  from[at] = rank - 1;
+  if (!tiff) return from;
+  // Files of ImageJ and of microscopes have z before channels, images have samples last.
+  const auto place = [&](index_t axis) {
+    const char name = tiff->axes[static_cast<std::size_t>(axis)].name;
+    return name == 't' ? 0 : name == 'z' || name == 'y' || name == 'x' ? 2 : 1;
+  };
+  std::stable_sort(from.begin(), from.end(), [&](index_t x, index_t y) { return place(x) < place(y); });
   return from;
 }
 
 }  // namespace
 
+const io::LevelsFormat* pyramid_format(const std::string& out) {
+  if (io::hdf5_levels().is(out)) return &io::hdf5_levels();
+  return io::levels_format_of(out);
+}
+
 PyramidInput describe_input(const PyramidCommand& c, io::VolumeIn& in) {
   PyramidInput input;
   input.dtype = in.dtype;
   const int rank = in.shape.size();
-  const std::optional<io::TiffSpace> tiff = io::tiff_space(in);
+  std::optional<io::TiffSpace> tiff = io::tiff_space(in);
+  if (tiff) name_axes(c.axes, *tiff);
   input.from = order_of_axes(in, tiff);
   for (int d = 0; d < rank; ++d) {
     const int from = static_cast<int>(input.from[d]);
@@ -270,7 +279,7 @@ PyramidInput describe_input(const PyramidCommand& c, io::VolumeIn& in) {
     look_up(*tiff, input);
   else
     look_up(c, in, input);
-  if (!c.axes.empty()) input.axes = named_axes(c.axes, rank);
+  if (!c.axes.empty() && !(tiff && tiff->axes.size() == c.axes.size())) input.axes = named_axes(c.axes, rank);
   io::ome::check_axes(input.axes, c.in);
   if (!c.spacing.empty()) input.coordinates.scale = reals("--spacing", c.spacing, input, 1);
   for (const double spacing : input.coordinates.scale) {
@@ -297,7 +306,7 @@ std::optional<Scalar> nodata_of(const std::string& text, Dtype dtype) {
 Extents pyramid_chunk(const PyramidCommand& c, const PyramidInput& input) {
   if (!c.chunk.empty()) return extents_option("--chunk", c.chunk, input);
   if (c.in_place && !input.chunk.empty()) return input.chunk;
-  const io::LevelsFormat* const format = io::levels_format_of(c.out);
+  const io::LevelsFormat* const format = pyramid_format(c.out);
   const auto space = std::count_if(input.axes.begin(), input.axes.end(),
                                    [](const io::ome::Axis& axis) { return axis.type == "space"; });
   const index_t whole_channels = format != nullptr ? format->whole_channels : 0;

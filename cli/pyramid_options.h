@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "cli/options.h"
+#include "io/levels.h"
 #include "io/ome/multiscales.h"
 #include "io/volume.h"
 #include "oriel/pyramid.h"
@@ -13,7 +14,7 @@
 namespace oriel::cli {
 
 /// A volume as OME-Zarr describes one, axes in C order, those of space last: one whose first axis is the innermost has
-/// them turned round, and channels that are the last axis come before those of space.
+/// them turned round, and those of a TIFF are time, channels, space, whatever their order in the file.
 struct PyramidInput {
   Dtype dtype = Dtype::f32;
   Extents shape, chunk;
@@ -24,6 +25,9 @@ struct PyramidInput {
   std::vector<index_t> offset{};  ///< of the first element, in elements, if the file has coordinates for these
   std::string nodata{};           ///< what the file says that elements without data have; empty: nothing
 };
+
+/// The format of OUT; null: none has it.
+const io::LevelsFormat* pyramid_format(const std::string& out);
 
 /// What is known of an input, and what the options say instead. Throws Error.
 PyramidInput describe_input(const PyramidCommand& command, io::VolumeIn& in);

@@ -263,6 +263,22 @@ std::vector<double> hdf5_spacing(const VolumeIn& in) {
   return spacing;
 }
 
+std::vector<std::string> hdf5_datasets(const std::string& file) {
+  if (!std::filesystem::exists(file)) return {};
+  return datasets_of(open_file(file, file, H5F_ACC_RDONLY).get());
+}
+
+void describe_hdf5_dataset(const std::string& place, const Hdf5Path& path, const Hdf5Description& about) {
+  const std::string name = path.file + ":" + path.dataset;
+  Handle file = open_file(place, path.file, H5F_ACC_RDWR);
+  Handle dataset(H5Dopen2(file.get(), path.dataset.c_str(), H5P_DEFAULT), H5Dclose, name, "open");
+  write_labels(dataset.get(), about.axes, name);
+  write_numbers(dataset.get(), "element_size_um", about.spacing, name);
+  write_numbers(dataset.get(), "scale", about.scale, name);
+  write_numbers(dataset.get(), "translation", about.translation, name);
+  if (!dataset.close() || !file.close()) fail_hdf5(name, "write");
+}
+
 void check_hdf5_output(const std::string& place, const Hdf5Path& path) {
   const Handle file = open_file(place, path.file, H5F_ACC_RDONLY);
   const Found found = find(file.get(), path.dataset, true);

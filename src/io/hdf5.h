@@ -24,6 +24,18 @@ std::unique_ptr<VolumeIn> open_hdf5_volume(const Hdf5Path& path, std::optional<D
 /// distances of elements in micrometers along the last axes, all > 0. Empty for datasets and volumes without it.
 std::vector<double> hdf5_spacing(const VolumeIn& in);
 
+/// Paths of the datasets of a file, the first of them if there are many; empty if there is no file.
+std::vector<std::string> hdf5_datasets(const std::string& file);
+
+/// What attributes of a dataset say of its axes.
+struct Hdf5Description {
+  std::vector<std::string> axes;           ///< names, which become the labels of dimensions
+  std::vector<double> spacing;             ///< `element_size_um`; empty: none
+  std::vector<double> scale, translation;  ///< element i of an axis lies at scale * i + translation
+};
+/// Adds them to a dataset of the HDF5 file at `place`. Throws Error, which calls the file `path.file`.
+void describe_hdf5_dataset(const std::string& place, const Hdf5Path& path, const Hdf5Description& about);
+
 /// Throws Error when `path` cannot be made in the file at `place`: it is no HDF5 file, a group has that name, a dataset
 /// stands where a group must be, a group lies in another file. `path.file` is what errors call it.
 void check_hdf5_output(const std::string& place, const Hdf5Path& path);

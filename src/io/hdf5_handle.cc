@@ -165,6 +165,30 @@ std::vector<double> read_numbers(hid_t object, const char* name, std::size_t mos
   return numbers;
 }
 
+void write_numbers(hid_t object, const char* name, const std::vector<double>& numbers, const std::string& file) {
+  if (numbers.empty()) return;
+  const std::string what = fmt::format("write the attribute {}", name);
+  const hsize_t count = numbers.size();
+  const Handle space(H5Screate_simple(1, &count, nullptr), H5Sclose, file, what);
+  const Handle attribute(H5Acreate2(object, name, H5T_IEEE_F64LE, space.get(), H5P_DEFAULT, H5P_DEFAULT), H5Aclose,
+                         file, what);
+  if (H5Awrite(attribute.get(), H5T_NATIVE_DOUBLE, numbers.data()) < 0) fail_hdf5(file, what);
+}
+
+// As H5DSset_label, of another library, writes them.
+void write_labels(hid_t dataset, const std::vector<std::string>& labels, const std::string& file) {
+  const std::string what = "write the labels of dimensions";
+  const hsize_t count = labels.size();
+  const Handle type(H5Tcopy(H5T_C_S1), H5Tclose, file, what);
+  const Handle space(H5Screate_simple(1, &count, nullptr), H5Sclose, file, what);
+  if (H5Tset_size(type.get(), H5T_VARIABLE) < 0) fail_hdf5(file, what);
+  const Handle attribute(H5Acreate2(dataset, "DIMENSION_LABELS", type.get(), space.get(), H5P_DEFAULT, H5P_DEFAULT),
+                         H5Aclose, file, what);
+  std::vector<const char*> words;
+  for (const std::string& label : labels) words.push_back(label.c_str());
+  if (H5Awrite(attribute.get(), type.get(), words.data()) < 0) fail_hdf5(file, what);
+}
+
 void write_attribute(hid_t object, const char* name, const std::string& text, const std::string& file) {
   const std::string what = fmt::format("write the attribute {}", name);
   const Handle type(H5Tcopy(H5T_C_S1), H5Tclose, file, what);

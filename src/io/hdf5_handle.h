@@ -56,6 +56,10 @@ std::string words_of(hid_t type);
 void copy_attributes(hid_t from, hid_t to, const std::string& file);
 /// The numbers of an attribute of at most `most`; empty if there is none, or of something else.
 std::vector<double> read_numbers(hid_t object, const char* name, std::size_t most);
+/// Adds numbers; none if there are none.
+void write_numbers(hid_t object, const char* name, const std::vector<double>& numbers, const std::string& file);
+/// Adds the labels of a dataset's dimensions.
+void write_labels(hid_t dataset, const std::vector<std::string>& labels, const std::string& file);
 /// Adds a text.
 void write_attribute(hid_t object, const char* name, const std::string& text, const std::string& file);
 

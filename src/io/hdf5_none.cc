@@ -15,6 +15,8 @@ namespace {
 std::string hdf5_version() { return ""; }
 std::unique_ptr<VolumeIn> open_hdf5_volume(const Hdf5Path& path, std::optional<Dtype>) { refuse(path); }
 std::vector<double> hdf5_spacing(const VolumeIn&) { return {}; }
+std::vector<std::string> hdf5_datasets(const std::string& file) { refuse({file, ""}); }
+void describe_hdf5_dataset(const std::string&, const Hdf5Path& path, const Hdf5Description&) { refuse(path); }
 void check_hdf5_output(const std::string&, const Hdf5Path& path) { refuse(path); }
 bool is_same_hdf5_dataset(const std::string&, const std::string& a, const std::string& b) { return a == b; }
 void add_hdf5_dataset(const std::string&, const Hdf5Path& path, const std::string&) { refuse(path); }

@@ -451,3 +451,23 @@ def test_the_check_of_files_without_levels(refusal, tmp_path):
     (tmp_path / "z.tif").write_bytes(data[:90])
     assert refusal("pyramid", "--check", "z.tif").startswith("oriel pyramid: z.tif: ")
     assert "x.tif:1: not an OME-Zarr image" in refusal("pyramid", "--check", "x.tif:1")
+
+
+# ---- axes of inputs ----
+
+
+@pytest.mark.parametrize("axes, shape", [("TZCYX", (2, 3, 4, 30, 40)), ("ZCYX", (3, 2, 30, 40)), ("CZYX", (2, 3, 30, 40)), ("ZYXS", (3, 30, 40, 3))])
+def test_axes_are_in_the_order_of_ome_zarr(oriel, tmp_path, axes, shape):
+    x = random(shape, "u1" if "S" in axes else "u2")
+    tifffile.imwrite(tmp_path / "x.tif", x, metadata={"axes": axes}, ome=True, photometric="rgb" if "S" in axes else "minisblack")
+    oriel("pyramid", "x.tif:all", "y.zarr", "--factor", "2", "--levels", "1", "--chunk", "16")
+    names = axes.lower().replace("s", "c")
+    wanted = "".join(name for name in "tczyx" if name in names)
+    assert [name for name, _, _ in coordinates(tmp_path / "y.zarr")] == list(wanted)
+    x = x.transpose([names.index(name) for name in wanted])
+    np.testing.assert_array_equal(zarr_levels(tmp_path / "y.zarr")[0], x)
+    # The same by --axes for pages that the file does not name.
+    if "S" not in axes and len(axes) == 4:
+        tifffile.imwrite(tmp_path / "p.tif", random(shape), photometric="minisblack")
+        oriel("pyramid", "p.tif:all", "z.zarr", "--factor", "2", "--levels", "1", "--chunk", "16", "--axes", names)
+        same(zarr_levels(tmp_path / "z.zarr"), zarr_levels(tmp_path / "y.zarr"))

@@ -134,6 +134,13 @@ def test_pyramids_as_tiff(oriel, ranks, volume, tmp_path):
     assert sorted(os.listdir(tmp_path)) == ["x.h5", "x.npy", "y.ome.tif", "y.tif"]
 
 
+def test_pyramids_as_hdf5(oriel, ranks, volume, tmp_path):
+    options = ["--chunk", "9x16x7", "--factor", "2", "--levels", "2"]
+    oriel("pyramid", "x.h5:/data", "wanted.h5", *options)
+    ranks(3, "pyramid", "x.h5:/data", "y.h5", *options, "--memory", "64MiB")
+    assert (tmp_path / "y.h5").read_bytes() == (tmp_path / "wanted.h5").read_bytes()
+
+
 def test_one_rank_checks(oriel, ranks, volume):
     oriel("pyramid", "x.npy", "y.zarr", "--chunk", "8")
     said = ranks(3, "pyramid", "--check", "y.zarr").stdout.decode()
