@@ -87,8 +87,9 @@ NamedSegmenter make_segmenter(const MaskSource& source) {
   refuse_settings(found);
   NamedSegmenter result = open_model(found);
   if (by_default)
-    result.notes.push_back(
-        "the demo model is weak on photographs; 'oriel-portrait models get selfie' installs a better one");
+    result.notes.push_back(std::string("the demo model is weak on photographs; ") +
+                           (has_runtime() ? "'oriel-portrait models get selfie' installs a better one"
+                                          : "'make portrait-models' in Oriel's source folder installs a better one"));
   return result;
 }
 
