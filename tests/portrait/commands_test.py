@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-COMMANDS = ["image", "folder", "pipe", "video", "serve", "compare", "completion"]
+COMMANDS = ["image", "folder", "pipe", "video", "camera", "serve", "compare", "completion"]
 
 
 def long_options(portrait, command):

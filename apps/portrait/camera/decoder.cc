@@ -80,7 +80,7 @@ void CameraDecoder::convert(Image& image) {
   if (!scaler_ || scaled_ != frame_->format) {
     scaled_ = frame_->format;
     scaler_.reset(sws_getContext(width, height, static_cast<AVPixelFormat>(frame_->format), width, height,
-                                 AV_PIX_FMT_RGB24, SWS_BILINEAR | SWS_ACCURATE_RND, nullptr, nullptr, nullptr));
+                                 AV_PIX_FMT_RGB24, SWS_BILINEAR, nullptr, nullptr, nullptr));
     if (!scaler_) throw Error(fmt::format("{}: its frames cannot be converted to RGB", path_));
     constexpr int one = 1 << 16;
     const int* const space = sws_getCoefficients(format_.rec709 ? SWS_CS_ITU709 : SWS_CS_ITU601);
