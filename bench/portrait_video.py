@@ -111,7 +111,7 @@ def steadiness(frames, seeds, smooths, speeds):
         for speed in speeds:
             count = min(frames, (WIDTH - HEIGHT) // max(speed, 1))
             found = {smooth: [measure(s, speed, count, smooth, i) for i, s in enumerate(stills)] for smooth in smooths}
-            row = {"alike": alike, "speed": speed, "frames": count}
+            row = {"alike": alike, "speed": speed, "frames": count, "scenes": len(stills)}
             for smooth, values in found.items():
                 row[str(smooth)] = {key: statistics.mean(v[key] for v in values) for key in values[0]}
             if speed:

@@ -14,8 +14,9 @@ def table(found):
     rows = found["steadiness"]
     plain, smooth = sorted((key for key in rows[0] if isinstance(rows[0][key], dict)), key=float)
     yield (
-        f"Made by `bench/portrait_video.py`: drawn people with exact alpha in 640x360, {rows[0]['frames']} frames of each of several scenes, noise of 4/255 in each sample, the demo model. Within 8 pixels of the "
-        "true outline: flicker is the mean absolute difference of alpha between frames, error that from the truth, both in 1/255; lag is the distance in pixels by which the outline is "
+        f"Made by `bench/portrait_video.py`: drawn people with exact alpha in 640x360, {rows[0]['frames']} frames of each of {rows[0]['scenes']} scenes, noise of 4/255 in each sample, the demo model. Within 8 pixels of the "
+        "true outline:\n"
+        "flicker is the mean absolute difference of alpha between frames, error that from the truth, both in 1/255; lag is the distance in pixels by which the outline is "
         "farther behind than without smoothing.\n\n"
     )
     yield f"| person and background | moves by | flicker without smoothing | with `--smooth {smooth}` | error without | with | lag |\n|---|--:|--:|--:|--:|--:|--:|\n"
@@ -24,7 +25,7 @@ def table(found):
         flicker = [f"{x['flicker']:.2f}" if "flicker" in x else "" for x in (before, after)]
         lag = f"{after['lag']:.2f}" if "lag" in after else ""
         scene = "equally bright" if row["alike"] else "as drawn"
-        moves = f"{row['speed']} pixels a frame" if row["speed"] else "nothing"
+        moves = f"{row['speed']} pixel{'s' * (row['speed'] > 1)} a frame" if row["speed"] else "nothing"
         yield f"| {scene} | {moves} | {flicker[0]} | {flicker[1]} | {before['error']:.1f} | {after['error']:.1f} | {lag} |\n"
 
 

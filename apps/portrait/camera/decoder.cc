@@ -2,6 +2,7 @@
 
 #include <linux/videodev2.h>
 
+#include <algorithm>
 #include <cstring>
 
 namespace oriel::portrait {
@@ -61,7 +62,9 @@ bool CameraDecoder::decode_jpeg(const RawFrame& raw) {
 void CameraDecoder::point_to(const RawFrame& raw) {
   const auto pitch = static_cast<int>(format_.pitch);
   const auto height = static_cast<std::size_t>(format_.mode.height);
-  auto* const bytes = const_cast<std::uint8_t*>(raw.bytes);  // FFmpeg's frames have no constant ones
+  copy_.resize(raw.count + AV_INPUT_BUFFER_PADDING_SIZE);  // vectors may read beyond the last row
+  std::copy_n(raw.bytes, raw.count, copy_.begin());
+  std::uint8_t* const bytes = copy_.data();
   std::uint8_t* const chroma = bytes + static_cast<std::size_t>(pitch) * height;
   frame_->format = pixels_of(format_.mode.format);
   frame_->width = static_cast<int>(format_.mode.width);
