@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-COMMANDS = ["image", "folder", "pipe", "video", "serve", "compare", "models", "completion"]
+COMMANDS = ["image", "folder", "pipe", "video", "camera", "serve", "compare", "models", "completion"]
 
 
 def long_options(portrait, command):

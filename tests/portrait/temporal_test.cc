@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <cmath>
 
 #include "apps/portrait/image/turn.h"
 #include "apps/portrait/video/frames.h"
@@ -12,44 +13,100 @@
 namespace oriel::portrait {
 namespace {
 
+// The colours of a grey scene.
+Planes grey(index_t height, index_t width, float value = 0.5F) { return {3, height, width, value}; }
+
 TEST(Smoother, what_does_not_move_is_averaged) {
   Smoother smoother({.keep = 0.75F});
-  const Planes light(1, 4, 4, 0.5F);
-  EXPECT_EQ(smoother.next(Planes(1, 4, 4, 1), light).values, Planes(1, 4, 4, 1).values);
-  EXPECT_EQ(smoother.next(Planes(1, 4, 4, 0), light).values, Planes(1, 4, 4, 0.75F).values);
-  EXPECT_EQ(smoother.next(Planes(1, 4, 4, 0), light).values, Planes(1, 4, 4, 0.5625F).values);
+  EXPECT_EQ(smoother.next(Planes(1, 4, 4, 1), grey(4, 4)).values, Planes(1, 4, 4, 1).values);
+  EXPECT_EQ(smoother.moved().values, Planes(1, 4, 4, 1).values);
+  EXPECT_EQ(smoother.next(Planes(1, 4, 4, 0), grey(4, 4)).values, Planes(1, 4, 4, 0.75F).values);
+  EXPECT_EQ(smoother.next(Planes(1, 4, 4, 0), grey(4, 4)).values, Planes(1, 4, 4, 0.5625F).values);
+  EXPECT_EQ(smoother.moved().values, Planes(1, 4, 4, 0).values);
 }
 
 TEST(Smoother, flicker_becomes_less) {
   Smoother smoother({});
-  const Planes light(1, 8, 8, 0.5F);
-  float before = smoother.next(Planes(1, 8, 8, 0.5F), light).values[0], most = 0;
+  float before = smoother.next(Planes(1, 8, 8, 0.5F), grey(8, 8)).values[0], most = 0;
   for (int i = 0; i < 40; ++i) {
-    const float now = smoother.next(Planes(1, 8, 8, i % 2 == 0 ? 0.4F : 0.6F), light).values[0];
+    const float now = smoother.next(Planes(1, 8, 8, i % 2 == 0 ? 0.4F : 0.6F), grey(8, 8)).values[0];
     if (i > 10) most = std::max(most, std::abs(now - before));
     before = now;
   }
   EXPECT_LT(most, 0.2F / 3);  // the network's masks differ by 0.2
 }
 
+TEST(Smoother, noise_is_not_motion) {
+  for (const float amplitude : {0.002F, 0.004F, 0.01F}) {
+    Smoother smoother({.keep = 0.75F});
+    Planes mask;
+    for (unsigned i = 0; i < 12; ++i) {
+      Planes colours = noise(3, 20, 20, i + 1);
+      for (float& value : colours.values) value = 0.5F + amplitude * (value - 0.5F);
+      mask = smoother.next(Planes(1, 20, 20, i == 0 ? 1.0F : 0.0F), std::move(colours));
+    }
+    for (const float value : mask.values) EXPECT_NEAR(value, std::pow(0.75, 11), 0.02) << amplitude;
+  }
+}
+
 TEST(Smoother, what_moves_leaves_no_trace) {
+  for (const float contrast : {1.0F, 0.04F}) {  // also where the person hardly differs from what is behind
+    Smoother smoother({});
+    Planes colours = grey(20, 20), mask(1, 20, 20);
+    for (index_t y = 5; y < 10; ++y)
+      for (index_t x = 5; x < 10; ++x) {
+        colours.row(2, y)[x] = 0.5F - contrast / 2;  // blue alone: hardly darker
+        mask.row(0, y)[x] = 1;
+      }
+    smoother.next(mask, colours);
+    const Planes gone = smoother.next(Planes(1, 20, 20), grey(20, 20));
+    for (index_t y = 5; y < 10; ++y)
+      for (index_t x = 5; x < 10; ++x) EXPECT_EQ(gone.row(0, y)[x], 0) << y << " " << x << " " << contrast;
+    EXPECT_EQ(smoother.moved().row(0, 18)[18], 0);
+    EXPECT_EQ(smoother.cuts(), 0);
+  }
+}
+
+TEST(Smoother, a_camera_that_moves_is_motion_everywhere) {
   Smoother smoother({});
-  Planes light(1, 20, 20), mask(1, 20, 20);
-  for (index_t y = 5; y < 10; ++y)
-    for (index_t x = 5; x < 10; ++x) light.row(0, y)[x] = mask.row(0, y)[x] = 1;
-  smoother.next(mask, light);
-  const Planes gone = smoother.next(Planes(1, 20, 20), Planes(1, 20, 20));
-  for (index_t y = 5; y < 10; ++y)
-    for (index_t x = 5; x < 10; ++x) EXPECT_EQ(gone.row(0, y)[x], 0) << y << " " << x;
-  EXPECT_EQ(smoother.cuts(), 0);
+  Planes colours(3, 24, 24);
+  const auto shifted = [&](index_t by) {
+    for (index_t c = 0; c < 3; ++c)
+      for (index_t y = 0; y < 24; ++y)
+        for (index_t x = 0; x < 24; ++x) colours.row(c, y)[x] = (x + by) / 2 % 2 == 0 ? 0.4F : 0.6F;
+    return colours;
+  };
+  smoother.next(Planes(1, 24, 24, 1), shifted(0));
+  EXPECT_EQ(smoother.next(Planes(1, 24, 24), shifted(1)).values, Planes(1, 24, 24).values);
 }
 
 TEST(Smoother, a_new_scene_and_a_new_size_start_anew) {
   Smoother smoother({});
-  smoother.next(Planes(1, 4, 4, 1), Planes(1, 4, 4, 0.1F));
-  EXPECT_EQ(smoother.next(Planes(1, 4, 4), Planes(1, 4, 4, 0.9F)).values, Planes(1, 4, 4).values);
+  smoother.next(Planes(1, 4, 4, 1), grey(4, 4, 0.1F));
+  EXPECT_EQ(smoother.next(Planes(1, 4, 4), grey(4, 4, 0.9F)).values, Planes(1, 4, 4).values);
   EXPECT_EQ(smoother.cuts(), 1);
-  EXPECT_EQ(smoother.next(Planes(1, 3, 5, 1), Planes(1, 3, 5, 0.9F)).values, Planes(1, 3, 5, 1).values);
+  EXPECT_EQ(smoother.moved().values, Planes(1, 4, 4, 1).values);
+  EXPECT_EQ(smoother.next(Planes(1, 3, 5, 1), grey(3, 5, 0.9F)).values, Planes(1, 3, 5, 1).values);
+}
+
+TEST(StillGuide, has_less_noise_where_nothing_moves_and_the_frame_where_it_does) {
+  StillGuide guide({.keep = 0.75F});
+  Planes moved(1, 6, 10);
+  for (index_t y = 0; y < 6; ++y)
+    for (index_t x = 6; x < 10; ++x) moved.row(0, y)[x] = 1;
+  Image first(18, 30, 3), second(18, 30, 3);
+  std::fill(first.bytes.begin(), first.bytes.end(), std::uint8_t{100});
+  std::fill(second.bytes.begin(), second.bytes.end(), std::uint8_t{120});
+  EXPECT_EQ(guide.next(first, moved).bytes, first.bytes);
+  const Image now = guide.next(second, moved);
+  EXPECT_EQ(now.row(9)[3 * 5], 105);
+  EXPECT_EQ(now.row(9)[3 * 25], 120);
+  Image last;
+  for (int i = 0; i < 30; ++i) last = guide.next(second, moved);
+  EXPECT_EQ(last.bytes, second.bytes) << "no rounding keeps it from the frame";
+  Image white(7, 5, 3);
+  std::fill(white.bytes.begin(), white.bytes.end(), std::uint8_t{255});
+  EXPECT_EQ(guide.next(white, Planes(1, 2, 3)).bytes, white.bytes) << "of another size";
 }
 
 TEST(Smoother, options_are_checked) {

@@ -2,6 +2,7 @@
 
 #include <linux/videodev2.h>
 
+#include <algorithm>
 #include <cstring>
 
 namespace oriel::portrait {
@@ -61,7 +62,9 @@ bool CameraDecoder::decode_jpeg(const RawFrame& raw) {
 void CameraDecoder::point_to(const RawFrame& raw) {
   const auto pitch = static_cast<int>(format_.pitch);
   const auto height = static_cast<std::size_t>(format_.mode.height);
-  auto* const bytes = const_cast<std::uint8_t*>(raw.bytes);  // FFmpeg's frames have no constant ones
+  copy_.resize(raw.count + AV_INPUT_BUFFER_PADDING_SIZE);  // vectors may read beyond the last row
+  std::copy_n(raw.bytes, raw.count, copy_.begin());
+  std::uint8_t* const bytes = copy_.data();
   std::uint8_t* const chroma = bytes + static_cast<std::size_t>(pitch) * height;
   frame_->format = pixels_of(format_.mode.format);
   frame_->width = static_cast<int>(format_.mode.width);
@@ -80,7 +83,7 @@ void CameraDecoder::convert(Image& image) {
   if (!scaler_ || scaled_ != frame_->format) {
     scaled_ = frame_->format;
     scaler_.reset(sws_getContext(width, height, static_cast<AVPixelFormat>(frame_->format), width, height,
-                                 AV_PIX_FMT_RGB24, SWS_BILINEAR | SWS_ACCURATE_RND, nullptr, nullptr, nullptr));
+                                 AV_PIX_FMT_RGB24, SWS_BILINEAR, nullptr, nullptr, nullptr));
     if (!scaler_) throw Error(fmt::format("{}: its frames cannot be converted to RGB", path_));
     constexpr int one = 1 << 16;
     const int* const space = sws_getCoefficients(format_.rec709 ? SWS_CS_ITU709 : SWS_CS_ITU601);

@@ -19,7 +19,7 @@ class CameraDecoder {
  private:
   void open_jpeg();
   bool decode_jpeg(const RawFrame& raw);
-  void point_to(const RawFrame& raw);  // frame_ at rows of the device's memory
+  void point_to(const RawFrame& raw);  // frame_ at rows of a copy
   void convert(Image& image);
 
   std::string path_;
@@ -27,6 +27,7 @@ class CameraDecoder {
   AvCodec codec_;
   AvFrame frame_;
   AvPacket packet_;
+  std::vector<std::uint8_t> copy_;
   AvScaler scaler_;
   int scaled_ = AV_PIX_FMT_NONE;  // what the scaler was made for
   bool strict_ = true;            // corrupt JPEGs are dropped instead of repaired

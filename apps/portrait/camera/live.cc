@@ -132,7 +132,8 @@ class Worker {
         segmenter_(segmenter),
         look_(options.look),
         sink_(sink),
-        smoother_(options.smooth) {
+        smoother_(options.smooth),
+        still_(options.smooth) {
     look_.chain.edge.working_area = std::min(look_.chain.edge.working_area, kWorkingArea);
   }
 
@@ -146,9 +147,11 @@ class Worker {
     stages.decode += watch.seconds();
     Planes mask = segmenter_(image);
     stages.network += watch.seconds();
-    mask = smoother_.next(std::move(mask), brightness(image, mask.height, mask.width));
+    mask = smoother_.next(std::move(mask), motion_colours(image, mask.height, mask.width));
+    std::optional<Image> guide;
+    if (still_.keeps()) guide = still_.next(image, smoother_.moved());
     stages.smooth += watch.seconds();
-    const Finished done = finish(image, mask, look_);
+    const Finished done = finish(image, mask, look_, {}, guide ? &*guide : nullptr);
     if (!done.person.found) ++report.without_person;
     if (!done.picture)
       throw Error(fmt::format("frame {}: no person found; allowed: --no-person background or keep", report.frames));
@@ -168,6 +171,7 @@ class Worker {
   Look look_;
   FrameSink& sink_;
   Smoother smoother_;
+  StillGuide still_;
 };
 
 }  // namespace

@@ -27,8 +27,8 @@ class Encoder {
         height_(static_cast<int>(format.height)),
         channels_(format.channels) {
     const AVPixelFormat from = channels_ == 1 ? AV_PIX_FMT_GRAY8 : channels_ == 4 ? AV_PIX_FMT_RGBA : AV_PIX_FMT_RGB24;
-    scaler_.reset(sws_getContext(width_, height_, from, width_, height_, to, SWS_BILINEAR | SWS_ACCURATE_RND, nullptr,
-                                 nullptr, nullptr));
+    scaler_.reset(sws_getContext(width_, height_, from, width_, height_, to,
+                                 SWS_BILINEAR | SWS_FULL_CHR_H_INP | SWS_ACCURATE_RND, nullptr, nullptr, nullptr));
     if (!scaler_) throw Error(fmt::format("{}: frames of {}x{} cannot be converted", path, width_, height_));
     constexpr int one = 1 << 16;
     const int* const space = sws_getCoefficients(height_ >= 720 ? SWS_CS_ITU709 : SWS_CS_ITU601);

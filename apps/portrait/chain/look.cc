@@ -11,10 +11,10 @@ index_t Look::channels() const {
   return background.kind == Background::Kind::transparent ? 4 : 3;
 }
 
-Finished finish(const Image& image, const Planes& mask, const Look& look, const Planes& opacity) {
+Finished finish(const Image& image, const Planes& mask, const Look& look, const Planes& opacity, const Image* guide) {
   const int threads = look.chain.threads;
   cli::Stopwatch watch;
-  Cut person = cut(image, mask, look.chain);
+  Cut person = cut(guide != nullptr ? *guide : image, mask, look.chain);
   Finished done{.person = person.person, .matte = watch.seconds()};
   if (!person.person.found) {
     if (look.no_person == NoPerson::fail) return done;

@@ -35,7 +35,9 @@ struct Finished {
 };
 
 /// The picture (RGB) as `look` wants it, given the network's mask; `opacity` (1 plane of its size, or empty) is what
-/// the picture's own transparency leaves of it. Throws Error.
-Finished finish(const Image& image, const Planes& mask, const Look& look, const Planes& opacity = {});
+/// the picture's own transparency leaves of it. `guide` (RGB of its size; null: the picture itself) is what the mask's
+/// edges are found in. Throws Error.
+Finished finish(const Image& image, const Planes& mask, const Look& look, const Planes& opacity = {},
+                const Image* guide = nullptr);
 
 }  // namespace oriel::portrait

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <optional>
 #include <vector>
 
 #include "cli/stopwatch.h"
@@ -17,7 +18,8 @@ constexpr index_t kWorkingArea = index_t{1} << 18;  // of videos: a quarter of t
 
 struct Token {
   Frame frame;
-  Planes mask, light;
+  Planes mask, colours;
+  std::optional<Image> guide;
   Finished done;
   double decode = 0, network = 0;  // seconds
 };
@@ -26,7 +28,13 @@ void find_mask(Token& token, const Segmenter& segmenter) {
   cli::Stopwatch watch;
   token.mask = segmenter(token.frame.image);
   token.network = watch.seconds();
-  token.light = brightness(token.frame.image, token.mask.height, token.mask.width);
+  token.colours = motion_colours(token.frame.image, token.mask.height, token.mask.width);
+}
+
+void make_steady(Token& token, Smoother& smoother, StillGuide& still, double& seconds) {
+  const cli::AddSeconds timed(seconds);
+  token.mask = smoother.next(std::move(token.mask), std::move(token.colours));
+  if (still.keeps()) token.guide = still.next(token.frame.image, smoother.moved());
 }
 
 // Adds a frame to what was seen, and leaves its picture in it. Throws Error for one that must have a person.
@@ -83,6 +91,7 @@ FrameCount run_frames(const std::function<bool(Frame&)>& read, const Segmenter& 
   single.chain.threads = 1;  // frames are what is shared out
   single.chain.edge.working_area = std::min(single.chain.edge.working_area, kWorkingArea);
   Smoother smoother(smooth);
+  StillGuide still(smooth);
   FrameCount count;
   // Tokens stay here and pointers go through the pipeline, which loses what is in it when a stage throws. The last
   // stage takes them in order, so a place is free again when its turn comes.
@@ -107,13 +116,12 @@ FrameCount run_frames(const std::function<bool(Frame&)>& read, const Segmenter& 
   };
   const auto steady = [&](Token* token) {
     const Handed handed;
-    const cli::AddSeconds timed(count.stages.smooth);
-    token->mask = smoother.next(std::move(token->mask), std::move(token->light));
+    make_steady(*token, smoother, still, count.stages.smooth);
     return token;
   };
   const auto compose = [&](Token* token) {
     const Handed handed;
-    token->done = finish(token->frame.image, token->mask, single);
+    token->done = finish(token->frame.image, token->mask, single, {}, token->guide ? &*token->guide : nullptr);
     return token;
   };
   const auto last = [&](Token* token) {
