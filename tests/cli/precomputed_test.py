@@ -3,10 +3,12 @@
 import gzip
 import json
 import shutil
+import subprocess
 
 import numpy as np
 import pytest
 import tensorstore
+from conftest import COMMAND
 
 COPY = ["--op", "max", "--kernel", "1"]
 SHAPE, CHUNK, BLOCK, OFFSET = (37, 29, 23), (16, 9, 20), (8, 8, 8), (10, -21, 300)
@@ -218,3 +220,68 @@ def test_what_cannot_be_written(oriel, refusal, tmp_path):
     assert "a folder that is not" in refusal("pool", "x.npy", "y.precomputed", *COPY)
     assert "info" in refusal("pool", "y.precomputed", "z.npy", *COPY)
     assert "No such file" in refusal("pool", "none.precomputed", "z.npy", *COPY)
+
+
+SHARDINGS = [
+    {"hash": "identity", "preshift_bits": 1, "minishard_bits": 1, "shard_bits": 2, "minishard_index_encoding": "gzip"},
+    {"hash": "murmurhash3_x86_128", "minishard_bits": 2, "shard_bits": 5, "minishard_index_encoding": "gzip", "data_encoding": "gzip"},
+    {"hash": "murmurhash3_x86_128", "preshift_bits": 2, "minishard_bits": 0, "shard_bits": 0, "minishard_index_encoding": "raw"},
+    {"hash": "identity", "minishard_bits": 3, "shard_bits": 9},
+]
+
+
+def sharding(**more):
+    return {"@type": "neuroglancer_uint64_sharded_v1", "preshift_bits": 0, **more}
+
+
+@pytest.mark.parametrize("given", SHARDINGS, ids=lambda given: f"{given['hash']}-{given['shard_bits']}")
+@pytest.mark.parametrize("dtype,channels", [("u2", 1), ("u1", 3), ("u8", 1)])
+def test_shards(oriel, copied, tmp_path, given, dtype, channels):
+    """What TensorStore puts into shards: odd sizes, so that the Morton code has axes of different bits, and zeros left out."""
+    x = labels(dtype="u8") if dtype == "u8" else sample((37, 29, 23, channels)[: 3 + (channels > 1)], dtype)
+    x[16:32, 9:18] = 0
+    encoding = "compressed_segmentation" if dtype == "u8" else "raw"
+    create(tmp_path / "x.precomputed", x, encoding, "segmentation" if dtype == "u8" else "image", chunk=(8, 9, 7), sharding=sharding(**given))
+    assert list((tmp_path / "x.precomputed").glob("*/*.shard"))
+    same(copied("x.precomputed"), x)
+    if channels == 1:  # by two threads
+        oriel("pyramid", "x.precomputed", "y.precomputed", "--method", "max", "--levels", 1, "--factor", 2, "-t", 2)
+        same(load(tmp_path / "y.precomputed", scale_index=0), x)
+
+
+def test_shards_that_are_gone_are_zeros(copied, tmp_path):
+    x = sample(dtype="u2")
+    create(tmp_path / "x.precomputed", x, chunk=(8, 8, 8), sharding=sharding(**SHARDINGS[0]))
+    shards = sorted((tmp_path / "x.precomputed").glob("*/*.shard"))
+    shards[0].unlink()
+    read = copied("x.precomputed")
+    assert (read != x).any() and ((read == x) | (read == 0)).all()
+
+
+def test_damaged_shards_are_refused(oriel, refusal, tmp_path):
+    """Any shard that is cut off, and any number of an index that is wrong, is one clear line or reads the same bytes."""
+    x = sample(dtype="u2")
+    given = sharding(hash="identity", minishard_bits=1, shard_bits=0, minishard_index_encoding="raw")
+    create(tmp_path / "x.precomputed", x, chunk=(16, 16, 16), sharding=given)
+    (shard,) = (tmp_path / "x.precomputed").glob("*/*.shard")
+    whole = shard.read_bytes()
+    for size in (0, 31, 32, len(whole) - 1):
+        shard.write_bytes(whole[:size])
+        assert shard.name in refusal("pool", "x.precomputed", "y.npy", *COPY)
+    begin, end = np.frombuffer(whole[:16], "<u8")
+    for at in (0, 8, *range(32 + int(begin), 32 + int(end), 24)):
+        damaged = bytearray(whole)
+        damaged[at + 6] ^= 0x81
+        shard.write_bytes(damaged)
+        done = subprocess.run([COMMAND, "pool", "x.precomputed", "z.npy", *COPY], cwd=tmp_path, capture_output=True, text=True)
+        assert done.returncode in (0, 1) and (done.returncode == 0 or (done.stderr.count("\n") == 1 and ".shard: " in done.stderr)), done.stderr
+
+
+@pytest.mark.parametrize("key,value", [("preshift_bits", 64), ("preshift_bits", -1), ("minishard_bits", 33), ("shard_bits", 65), ("shard_bits", 63), ("shard_bits", 2.5), ("hash", "md5"), ("minishard_index_encoding", "zstd"), ("data_encoding", "br"), ("@type", "v2"), ("minishard_bits", None)])
+def test_bad_sharding(refusal, tmp_path, key, value):
+    create(tmp_path / "x.precomputed", sample(), sharding=sharding(**SHARDINGS[1]))
+    root = info(tmp_path / "x.precomputed")
+    root["scales"][0]["sharding"][key] = value
+    (tmp_path / "x.precomputed/info").write_text(json.dumps(root))
+    text = refusal("pool", "x.precomputed", "y.npy", *COPY)
+    assert ("sharding" if key == "@type" else key) in text and "allowed" in text

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <vector>
 
@@ -81,6 +82,43 @@ void parse_encoding(Scale& s, const Json& scale, Dtype dtype, const std::string&
   index_t left = most;
   for (const index_t n : s.block) left /= n;
   if (left == 0) refuse(file, key, member(scale, key), "blocks of at most 2^20 voxels");
+}
+
+// Either of two words; the first if there is none.
+bool is_second(const Json& sharding, const char* key, const char* first, const char* second, const std::string& file) {
+  const Json& value = member(sharding, key);
+  if (!value.is_null() && value != first && value != second)
+    refuse(file, key, value, fmt::format("{}, {}", first, second));
+  return value == second;
+}
+
+void parse_sharding(Scale& s, const Json& scale, const Extents& grid, const std::string& file) {
+  constexpr std::string_view type = "neuroglancer_uint64_sharded_v1";
+  constexpr index_t word = 64, most_minishards = 32;  // bits
+  const Json& sharding = member(scale, "sharding");
+  if (sharding.is_null()) return;
+  if (!sharding.is_object() || member(sharding, kTypeKey.data()) != type)
+    refuse(file, "sharding", sharding, fmt::format("@type {}", type));
+  const auto bits = [&](const char* key, index_t most) {
+    const index_t n = extents_of(Json{{key, Json::array({member(sharding, key)})}}, key, 1, 0, file)[0];
+    if (n > most) refuse(file, key, member(sharding, key), fmt::format("0 to {}", most));
+    return static_cast<int>(n);
+  };
+  Sharding made{.preshift_bits = bits("preshift_bits", word - 1),
+                .minishard_bits = bits("minishard_bits", most_minishards),
+                .shard_bits = bits("shard_bits", word)};
+  if (made.minishard_bits + made.shard_bits > word)
+    refuse(file, "shard_bits", member(sharding, "shard_bits"), fmt::format("at most {}", word - made.minishard_bits));
+  made.murmur = is_second(sharding, "hash", "identity", "murmurhash3_x86_128", file);
+  made.gzip_index = is_second(sharding, "minishard_index_encoding", "raw", "gzip", file);
+  made.gzip_data = is_second(sharding, "data_encoding", "raw", "gzip", file);
+  int number_bits = 0;
+  for (const index_t n : grid)
+    number_bits += static_cast<int>(std::bit_width(static_cast<std::uint64_t>(std::max<index_t>(n, 1) - 1)));
+  if (number_bits > word)
+    throw Error(
+        fmt::format("{}: {} chunks are too many for shards; allowed: numbers of 64 bits", file, to_string(grid)));
+  s.sharding = made;
 }
 
 std::string key_of(const Json& scale, const std::string& file) {
@@ -179,6 +217,14 @@ Extents Info::chunk() const {
   return chunk;
 }
 
+Extents Info::grid() const {
+  Extents grid;
+  const Extents extents = chunk();
+  for (int d = 0; d < kSpace; ++d)
+    grid.push_back(scale.size[d] / extents[d] + (scale.size[d] % extents[d] != 0 ? 1 : 0));
+  return grid;
+}
+
 std::string Info::chunk_name(const Extents& place) const {
   std::string name;
   const Extents extents = chunk();
@@ -208,9 +254,8 @@ Info parse_info(std::string_view text, const std::string& key, const std::string
   s.resolution = parse_resolution(scale, file);
   s.chunk = parse_chunk(scale, file);
   parse_encoding(s, scale, info.dtype, file);
-  const Json& sharding = member(scale, "sharding");
-  if (!sharding.is_null()) refuse(file, "sharding", sharding, "scales without shards");
   check_sizes(info, file);
+  parse_sharding(s, scale, info.grid(), file);
   return info;
 }
 

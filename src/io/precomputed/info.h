@@ -2,10 +2,12 @@
 #pragma once
 
 #include <array>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 
+#include "io/precomputed/sharding.h"
 #include "oriel/types.h"
 
 namespace oriel::io::precomputed {
@@ -24,6 +26,7 @@ struct Scale {
   std::array<double, kSpace> resolution{1, 1, 1};  ///< nm per voxel
   Encoding encoding = Encoding::raw;
   Extents block{};  ///< of compressed_segmentation
+  std::optional<Sharding> sharding{};
 };
 
 struct Info {
@@ -36,6 +39,8 @@ struct Info {
   Extents shape() const;
   /// The extents of a chunk, which has all channels.
   Extents chunk() const;
+  /// How many chunks there are along x, y, z.
+  Extents grid() const;
   /// The name of the file of the chunk at a place of the grid.
   std::string chunk_name(const Extents& place) const;
 };

@@ -81,19 +81,31 @@ PrecomputedIn::PrecomputedIn(const PrecomputedPath& path, std::optional<Dtype> a
   chunk = info_.chunk();
   part = info_.scale.key;
   for (int d = 0; d < shape.size(); ++d) order.push_back(d);
+  if (info_.scale.sharding) shards_.emplace(chunks_, *info_.scale.sharding, element_count(info_.grid()));
   check_memory(path.folder, "a chunk", most_bytes(info_, chunk) + element_count(chunk) * size_bytes(dtype));
 }
 
-std::optional<Bytes> PrecomputedIn::read_chunk(const Extents& place, const Extents& extents) const {
-  std::string file = chunks_ + "/" + info_.chunk_name(place);
-  const auto most = static_cast<std::size_t>(most_bytes(info_, extents));
-  std::optional<Bytes> bytes = zarr::read_file(file, most);
-  if (!bytes) {
-    const std::optional<Bytes> packed = zarr::read_file(file + ".gz", zarr::most_encoded(most));
-    if (!packed) return refuse_compressed(file), std::nullopt;
-    file += ".gz";
-    bytes = zarr::decode(zarr::Codec{.kind = zarr::Codec::Kind::gzip}, *packed, most, file);
+// The bytes of a chunk, and the file that they are in.
+std::optional<Bytes> PrecomputedIn::read_encoded(const Extents& place, std::size_t most, std::string& file) {
+  if (shards_) {
+    Extents at;  // without channels
+    for (int d = 0; d < kSpace; ++d) at.push_back(place[d]);
+    return shards_->read(chunk_number(info_.grid(), at), most, file);
   }
+  file = chunks_ + "/" + info_.chunk_name(place);
+  std::optional<Bytes> bytes = zarr::read_file(file, most);
+  if (bytes) return bytes;
+  const std::optional<Bytes> packed = zarr::read_file(file + ".gz", zarr::most_encoded(most));
+  if (!packed) return refuse_compressed(file), std::nullopt;
+  file += ".gz";
+  return zarr::decode(zarr::Codec{.kind = zarr::Codec::Kind::gzip}, *packed, most, file);
+}
+
+std::optional<Bytes> PrecomputedIn::read_chunk(const Extents& place, const Extents& extents) {
+  std::string file;
+  const auto most = static_cast<std::size_t>(most_bytes(info_, extents));
+  std::optional<Bytes> bytes = read_encoded(place, most, file);
+  if (!bytes) return std::nullopt;
   if (info_.scale.encoding == Encoding::compressed_segmentation)
     return decode_segmentation(*bytes, extents, info_.scale.block, dtype, file);
   if (bytes->size() != most)

@@ -16,10 +16,12 @@ class PrecomputedIn : public VolumeIn {
 
  private:
   /// The elements of a chunk, x fastest, in this machine's byte order; nothing: it is missing.
-  std::optional<zarr::Bytes> read_chunk(const Extents& place, const Extents& extents) const;
+  std::optional<zarr::Bytes> read_chunk(const Extents& place, const Extents& extents);
+  std::optional<zarr::Bytes> read_encoded(const Extents& place, std::size_t most, std::string& file);
 
   std::string chunks_;  // the folder
   Info info_;
+  std::optional<ShardReader> shards_;  // if it has any
 };
 
 }  // namespace oriel::io::precomputed
