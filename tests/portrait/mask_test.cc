@@ -71,6 +71,19 @@ TEST(WithoutHoles, small_ones_are_filled_and_large_or_open_ones_stay) {
   EXPECT_EQ(without_holes(mask, 0).values, mask.values);
 }
 
+TEST(WithoutHoles, what_the_network_is_sure_of_stays) {
+  Planes mask(1, 60, 60, 1), seen = mask;
+  rectangle(mask, 10, 10, 5, 5, 0);
+  rectangle(seen, 10, 10, 5, 5, 0.05F);
+  rectangle(mask, 30, 30, 5, 5, 0);
+  rectangle(seen, 30, 30, 5, 5, 0.3F);
+  const Planes out = without_holes(mask, 0.03F, seen);
+  EXPECT_EQ(out.row(0, 12)[12], 0);
+  EXPECT_EQ(out.row(0, 32)[32], 1);
+  EXPECT_EQ(clean(seen, {}).mask.row(0, 12)[12], 0);
+  EXPECT_EQ(clean(seen, {}).mask.row(0, 32)[32], 1);
+}
+
 TEST(WithoutHoles, a_corner_lets_nothing_through) {
   Planes mask(1, 5, 5, 1);
   mask.row(0, 2)[2] = mask.row(0, 1)[1] = mask.row(0, 0)[0] = 0;  // a diagonal to the border

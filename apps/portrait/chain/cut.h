@@ -15,7 +15,7 @@ using Segmenter = std::function<Planes(const Image& image)>;
 /// How alpha at an edge is found.
 enum class Matte : std::uint8_t {
   fast,  ///< the guided filter
-  fine,  ///< closed-form matting where the guided filter is not certain
+  fine,  ///< closed-form matting in a band around the edge of the mask
 };
 
 /// How edges are made at full resolution.

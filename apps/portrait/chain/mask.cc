@@ -101,16 +101,22 @@ Planes main_parts(const Planes& mask, float keep) {
   return out;
 }
 
-Planes without_holes(const Planes& mask, float share) {
+Planes without_holes(const Planes& mask, float share, const Planes& seen) {
   constexpr index_t rim = 2;
+  constexpr double sure = 0.15;
   const Parts parts = Flood(mask, false, false).take();
+  std::vector<double> sums(parts.area.size());
+  for (std::size_t i = 0; i < seen.values.size(); ++i)
+    sums[static_cast<std::size_t>(parts.part[i])] += static_cast<double>(seen.values[i]);
   const auto inside = std::count_if(mask.values.begin(), mask.values.end(), [](float v) { return v >= 0.5F; });
   const double most = static_cast<double>(share) * static_cast<double>(inside);
   Planes holes(1, mask.height, mask.width);
   for (std::size_t i = 0; i < holes.values.size(); ++i) {
     const auto number = static_cast<std::size_t>(parts.part[i]);
-    const bool small = number != 0 && !parts.at_border[number] && static_cast<double>(parts.area[number]) < most;
-    holes.values[i] = small ? 1.0F : 0.0F;
+    const auto area = static_cast<double>(parts.area[number]);
+    const bool small = number != 0 && !parts.at_border[number] && area < most;
+    const bool doubtful = seen.area() == 0 || !(sums[number] < sure * area);
+    holes.values[i] = small && doubtful ? 1.0F : 0.0F;
   }
   const Planes near = grow(holes, rim, 1);
   Planes out = mask;
@@ -139,7 +145,7 @@ CleanMask clean(const Planes& mask, const MaskOptions& options, int threads) {
   Planes curved = mask;
   for (float& value : curved.values) value = soft_threshold(value, options.low, options.high);
   const Planes whole =
-      without_holes(main_parts(open(curved, options.open, threads), options.keep_parts), options.fill_holes);
+      without_holes(main_parts(open(curved, options.open, threads), options.keep_parts), options.fill_holes, mask);
   Planes seen = mask;  // the network's own values where a part was kept
   for (std::size_t i = 0; i < seen.values.size(); ++i)
     if (whole.values[i] < 0.5F) seen.values[i] = 0;

@@ -40,8 +40,10 @@ float soft_threshold(float value, float low, float high);
 Planes main_parts(const Planes& mask, float keep);
 
 /// `mask` without its holes (neighbours, without corners, of values < 0.5, none at the mask's border) of less than
-/// `share` of the area that is >= 0.5, their soft rims with them.
-Planes without_holes(const Planes& mask, float share);
+/// `share` of the area that is >= 0.5, their soft rims with them. Holes stay where the mean of `seen` (the network's
+/// own values, or empty) is below 0.15: the network is sure that it sees the background there, between an arm and a
+/// body.
+Planes without_holes(const Planes& mask, float share, const Planes& seen = {});
 
 /// The verdict about a network's mask of values from 0 to 1.
 Person find_person(const Planes& mask, const MaskOptions& options);
