@@ -129,6 +129,9 @@ def test_photographs_of_people_and_of_none(portrait, installed, tmp_path):
         assert (mask & person & counted).sum() / ((mask | person) & counted).sum() >= least, name
 
 
-def test_without_home_and_data_folder(refusal):
-    text = refusal("models", env={"XDG_DATA_HOME": "", "HOME": ""})
+def test_without_home_and_data_folder(portrait, refusal, save):
+    nowhere = {"XDG_DATA_HOME": "", "HOME": ""}
+    portrait("image", save("in.png", seen(disc(60, 80))), "out.png", "--no-person", "keep", env=nowhere)
+    assert "x.onnx: no such file" in refusal("image", "in.png", "new.png", "--model", "x.onnx", env=nowhere) or not RUNS
+    text = refusal("models", env=nowhere)
     assert "neither XDG_DATA_HOME nor HOME names a folder" in text

@@ -50,6 +50,15 @@ std::vector<InstalledModel> others(const std::string& folder, const std::vector<
   return found;
 }
 
+// What `path` gives; nothing if it throws.
+std::string without_error(std::string (*path)()) {
+  try {
+    return path();
+  } catch (const Error&) {
+    return {};
+  }
+}
+
 }  // namespace
 
 std::string models_folder() {
@@ -63,7 +72,7 @@ std::string models_folder() {
 
 std::vector<InstalledModel> installed_models() {
   std::vector<InstalledModel> models;
-  const std::string folder = models_folder();
+  const std::string folder = without_error(models_folder);  // a service may have no home
   for (const Known& k : kSelfie) {
     const std::string path = (fs::path(folder) / k.file).string();
     models.push_back({.name = k.name,
@@ -74,13 +83,13 @@ std::vector<InstalledModel> installed_models() {
                       .source = "mediapipe 0.10.14 (PyPI), by Google",
                       .known = size_of(path) == k.bytes});
   }
-  const std::string drawn = demo_model();
-  models.push_back({.name = "drawn",
-                    .path = drawn,
-                    .bytes = size_of(drawn),
-                    .about = "Oriel's demo model, trained on drawings: weak on photographs",
-                    .licence = "Apache-2.0",
-                    .source = "comes with Oriel"});
+  if (const std::string drawn = without_error(demo_model); !drawn.empty())
+    models.push_back({.name = "drawn",
+                      .path = drawn,
+                      .bytes = size_of(drawn),
+                      .about = "Oriel's demo model, trained on drawings: weak on photographs",
+                      .licence = "Apache-2.0",
+                      .source = "comes with Oriel"});
   const std::vector<InstalledModel> more = others(folder, models);
   models.insert(models.end(), more.begin(), more.end());
   return models;
@@ -90,22 +99,13 @@ std::string model_path(const std::string& model) {
   std::error_code error;
   if (!model.empty() && (model.find('/') != std::string::npos || fs::exists(model, error))) return model;
   const bool can_run = has_runtime();
-  std::string folder;
-  try {
-    folder = models_folder();
-  } catch (const Error&) {  // a service without a home: files only
-    return model == "drawn" || model.empty() ? demo_model() : model;
+  for (const InstalledModel& m : installed_models()) {
+    if (model.empty() ? m.bytes == 0 || (is_network_file(m.path) && !(can_run && m.known)) : m.name != model) continue;
+    if (m.bytes == 0)
+      throw Error("--model: " + model + " is not installed; 'oriel-portrait models get selfie' installs it");
+    return m.path;
   }
-  for (const InstalledModel& m :
-       model.empty() || model.find('.') == std::string::npos ? installed_models() : others(folder, {})) {
-    if (model.empty() && (m.bytes == 0 || (is_network_file(m.path) && !(can_run && m.known)))) continue;
-    if (model.empty() || m.name == model) {
-      if (m.bytes == 0)
-        throw Error("--model: " + model + " is not installed; 'oriel-portrait models get selfie' installs it");
-      return m.path;
-    }
-  }
-  return model;
+  return model.empty() ? demo_model() : model;
 }
 
 bool is_checked(const std::string& path) {

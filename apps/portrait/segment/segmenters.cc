@@ -86,6 +86,7 @@ NamedSegmenter make_segmenter(const MaskSource& source) {
   if (by_default) found.model.clear();
   refuse_settings(found);
   NamedSegmenter result = open_model(found);
+  result.least_agreement = source.video ? 0 : source.least_agreement.value_or(0);
   if (by_default)
     result.notes.push_back(std::string("the demo model is weak on photographs; ") +
                            (has_runtime() ? "'oriel-portrait models get selfie' installs a better one"
