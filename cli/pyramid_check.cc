@@ -71,7 +71,7 @@ class LevelChecker {
               .shape = here.array->shape,
               .factor = {},
               .method = {},
-              .faults = {}};
+              .faults = here.level.faults};
     f.factor = Extents::filled(f.shape.size(), 1);
     if (l == 0) return f;
     bool known = true;
@@ -194,7 +194,11 @@ Json to_json(const PyramidCommand& c, const io::ome::Multiscales& image, const s
     level["faults"] = f.faults;
     levels.push_back(std::move(level));
   }
-  return {{"image", c.in}, {"version", image.version}, {"good", good}, {"levels", levels}};
+  return {{"image", c.in},
+          {"version", image.version},
+          {"has_version", image.has_version},
+          {"good", good},
+          {"levels", levels}};
 }
 
 // What a sheet says of the levels.
@@ -225,6 +229,7 @@ int check_pyramid(const PyramidCommand& c) {
   } else if (!c.quiet) {
     std::string text = fmt::format("{}: OME-Zarr {}, {} levels above level 0\n", detail::printable(c.in),
                                    checker.image().version, findings.size() - 1);
+    if (!checker.image().has_version) text += "  version: none in the metadata; taken for 0.4\n";
     for (std::size_t l = 0; l < findings.size(); ++l) {
       const Finding& f = findings[l];
       text += fmt::format("level {}: {} {}", l, name(f.dtype), to_string(f.shape));
