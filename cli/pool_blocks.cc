@@ -104,6 +104,12 @@ index_t chunk_bytes_of(const PoolCommand& c, const io::VolumeIn& in, const Exten
   return c.codec ? std::max({read, element_count(written) * size_bytes(Dtype::i64), chosen}) : read;
 }
 
+// Chunks that IN leaves out are left out of a result of the same dtype, too.
+io::VolumeSpec with_fill(io::VolumeSpec spec, const io::VolumeIn& in) {
+  if (spec.dtype == in.dtype) spec.fill = in.fill;
+  return spec;
+}
+
 // Everything that one call needs while it runs.
 class Run {
  public:
@@ -146,7 +152,7 @@ class Run {
     const std::string name = to_string(*all_);
     team_.expect(result_bytes() + out_.bytes_there() + (indices_ ? indices_->bytes_there() : 0));
     const Extents chunks = chunk.empty() || quantiles() == 1 ? chunk : beside_quantile(1, chunk);
-    out_.open({all_->result, all_->output_shape, chunks, name, in_.get(), {}, c_.codec}, false);
+    out_.open(with_fill({all_->result, all_->output_shape, chunks, name, in_.get(), {}, c_.codec}, *in_), false);
     together_ = indices_ && share_file(indices_->place(), out_.place());
     if (indices_) indices_->open({Dtype::i64, all_->output_shape, chunks, name, nullptr, {}, c_.codec}, together_);
     together(team_, [&] { buffers_ = pooler_->allocate(blocks_->most_inputs(), blocks_->most_outputs()); });

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
 #include <memory>
 
 #include "cli/held_memory.h"
@@ -73,13 +74,39 @@ io::ome::Multiscales describe(const PyramidCommand& c, const Pyramid& pyramid, c
   return image;
 }
 
+// A file in the output by which a rank tells the others that it has failed, so that they do not finish their parts
+// first.
+class FailureSign {
+ public:
+  /// `place`: of the output; one that is a file has no room for it.
+  void set_place(const std::string& place) {
+    std::error_code none;
+    if (std::filesystem::is_directory(place, none)) file_ = place + "/.failed";
+  }
+  bool is_there() const {
+    std::error_code none;
+    return !file_.empty() && std::filesystem::exists(file_, none);
+  }
+  void leave() const {
+    if (!file_.empty()) std::ofstream(file_, std::ios::app);
+  }
+
+ private:
+  std::string file_;
+};
+
+// Why a rank ends whose own part is good.
+constexpr const char* kOtherFailed = "another rank has failed";
+
 // What `build_pyramid` says of its progress, with the time that is left.
 struct Watcher {
   Progress& progress;
+  const FailureSign* sign;  // null: there are no other ranks
   Stopwatch watch{};
 
   static void done(void* context, index_t tiles, index_t of) {
     auto& self = *static_cast<Watcher*>(context);
+    if (self.sign != nullptr && tiles < of && self.sign->is_there()) throw Error(kOtherFailed);
     const double seconds = self.watch.in_all();
     const double left = seconds * static_cast<double>(of - tiles) / static_cast<double>(tiles);
     self.progress.set(fmt::format("{} %, {} left", 100 * tiles / of, show_seconds(left)));
@@ -92,11 +119,17 @@ class Ranks : public PyramidRanks {
   explicit Ranks(Team& team) : team_(team) {}
   int rank() const override { return team_.rank(); }
   int size() const override { return team_.size(); }
-  void agree(const std::string& failure) override { team_.agree(failure); }
+  void agree(const std::string& failure) override {
+    const bool is_others = failure == kOtherFailed;  // which will say why
+    if (!failure.empty() && !is_others) sign_.leave();
+    team_.agree(is_others ? "" : failure);
+  }
   void unite(void* bytes, index_t count) override { team_.unite(bytes, count); }
+  FailureSign& sign() { return sign_; }
 
  private:
   Team& team_;
+  FailureSign sign_;
 };
 
 // Everything that one call needs while it runs.
@@ -107,6 +140,7 @@ class PyramidRun {
   void prepare() {
     together(team_, [&] {
       format_ = &output_format(c_);
+      states_ = input_states(c_);
       if (c_.in_place) look_at_image();
       in_ = open_pyramid_input(c_);
       input_ = describe_input(c_, *in_);
@@ -141,11 +175,12 @@ class PyramidRun {
     const std::string place = team_.from_first(file_ ? file_->place() : "");
     if (team_.rank() != 0) watched_ = std::make_unique<io::WatchedFile>(place);
     together(team_, [&] { levels_ = format_->open(place, c_.out, spec_); });
+    ranks_.sign().set_place(place);
     for (io::VolumeSpec& level : spec_.levels) level.like = nullptr;
   }
 
   void build(Progress& progress) {
-    Watcher watcher{progress};
+    Watcher watcher{progress, team_.size() > 1 ? &ranks_.sign() : nullptr};
     Stopwatch watch;
     team_.expect(element_count(input_.shape) * size_bytes(input_.dtype) / team_.size() * 2);
     together(team_, [&] {
@@ -161,6 +196,9 @@ class PyramidRun {
     together(team_, [&] {
       if (!file_) return;
       format_->complete(file_->place(), c_.out, spec_);
+      if (input_states(c_) != states_)
+        throw Error(fmt::format("{}: has been changed or removed while it was read; nothing was written",
+                                detail::printable(c_.in)));
       file_->commit();
       draw_sheet(sheet_.get(), c_, c_.out);
     });
@@ -215,6 +253,7 @@ class PyramidRun {
     }
     c_.version = image_->version;
     if (!c_.shard.empty() && c_.version == "0.4") throw Error("--shard: IN is OME-Zarr 0.4, which has none");
+    if (team_.rank() == 0) io::ome::remove_unnamed(c_.in);  // before the levels get names
   }
   void name_levels() {
     std::vector<io::ome::Level>& levels = spec_.image.levels;
@@ -254,6 +293,7 @@ class PyramidRun {
                         .codec = c_.codec,
                         .shard = pyramid_shard(c_, input_),
                         .zarr_version = c_.version == "0.4" ? 2 : 3};
+    if (spec.dtype == input_.dtype) spec.fill = in_->fill;
     for (const io::ome::Axis& axis : input_.axes) spec.axes.push_back(axis.name);
     return spec;
   }
@@ -263,6 +303,7 @@ class PyramidRun {
   Ranks ranks_;
   const io::LevelsFormat* format_ = nullptr;
   std::unique_ptr<io::VolumeIn> in_;
+  std::vector<io::FileState> states_;  // of IN, before it is read
   PyramidInput input_;
   Pyramid pyramid_;
   PyramidOptions options_;

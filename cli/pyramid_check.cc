@@ -92,7 +92,7 @@ class LevelChecker {
               .shape = here.array->shape,
               .factor = {},
               .method = {},
-              .faults = {}};
+              .faults = here.level.faults};
     f.factor = Extents::filled(f.shape.size(), 1);
     if (l == 0) return f;
     bool known = true;
@@ -218,6 +218,7 @@ Json to_json(const PyramidCommand& c, const io::ome::Multiscales& image, const s
   }
   return {{"image", c.in},
           {"version", image.version.empty() ? Json(nullptr) : Json(image.version)},
+          {"has_version", image.has_version},
           {"good", good},
           {"levels", levels}};
 }
@@ -255,6 +256,7 @@ int check_pyramid(const PyramidCommand& c) {
     std::string text = fmt::format("{}: {}, {} level{} above level 0\n", detail::printable(c.in),
                                    version.empty() ? "TIFF" : "OME-Zarr " + version, findings.size() - 1,
                                    findings.size() == 2 ? "" : "s");
+    if (!checker.image().has_version) text += "  version: none in the metadata; taken for 0.4\n";
     for (std::size_t l = 0; l < findings.size(); ++l) {
       const Finding& f = findings[l];
       text += fmt::format("level {}: {} {}", l, name(f.dtype), to_string(f.shape));

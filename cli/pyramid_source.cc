@@ -2,10 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <utility>
 
 #include "io/hdf5.h"
 #include "io/ome/multiscales.h"
+#include "io/precomputed/volume.h"
 #include "io/volume_formats.h"
 #include "quoted.h"
 
@@ -20,11 +22,34 @@ bool in_order(const Extents& axes) {
   return true;
 }
 
+// IN, or level 0 of a group.
+std::string input_path(const PyramidCommand& c) {
+  const auto image = io::ome::read_multiscales(c.in);
+  return image ? c.in + "/" + image->levels[0].path : c.in;
+}
+
 }  // namespace
 
-std::unique_ptr<io::VolumeIn> open_pyramid_input(const PyramidCommand& c) {
+std::vector<io::FileState> input_states(const PyramidCommand& c) {
   std::string path = c.in;
-  if (const auto image = io::ome::read_multiscales(path)) path += "/" + image->levels[0].path;  // level 0 of a group
+  try {
+    path = input_path(c);
+  } catch (const Error&) {  // its metadata are of no image any more, which their states show
+  }
+  if (const auto hdf5 = io::split_hdf5_path(path)) return {io::state_of(hdf5->file)};
+  if (const auto precomputed = io::split_precomputed_path(path)) path = precomputed->folder;
+  std::error_code none;
+  if (!std::filesystem::is_directory(path, none)) return {io::state_of(path)};
+  std::vector<io::FileState> states;
+  for (const char* const name : {"/zarr.json", "/.zarray", "/info"}) states.push_back(io::state_of(path + name));
+  if (path != c.in && !c.in_place) {  // of the group: adding levels looks at these itself
+    for (const char* const name : {"/zarr.json", "/.zattrs"}) states.push_back(io::state_of(c.in + name));
+  }
+  return states;
+}
+
+std::unique_ptr<io::VolumeIn> open_pyramid_input(const PyramidCommand& c) {
+  const std::string path = input_path(c);
   if (const auto hdf5 = io::split_hdf5_path(path)) return io::open_hdf5_volume(*hdf5, c.dtype);
   if (const io::VolumeFormat* const format = io::volume_format_of(path)) return format->open(path, c.dtype);
   throw UsageError("oriel pyramid", fmt::format("IN: {} cannot be read in parts; allowed: {}", detail::quoted(c.in),

@@ -7,6 +7,7 @@
 
 #include "cli/options.h"
 #include "cli/pyramid_options.h"
+#include "io/file_identity.h"
 #include "io/volume.h"
 #include "oriel/pyramid.h"
 
@@ -14,6 +15,9 @@ namespace oriel::cli {
 
 /// IN, or level 0 of the image that it is. Throws Error or UsageError.
 std::unique_ptr<io::VolumeIn> open_pyramid_input(const PyramidCommand& command);
+
+/// The files that say what IN is (of a folder those of metadata), as they are now: others if it is changed or removed.
+std::vector<io::FileState> input_states(const PyramidCommand& command);
 
 /// A file that is read by several threads: each has it open for itself, but one whose library or whose compression goes
 /// through it in order is shared.

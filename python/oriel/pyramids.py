@@ -11,6 +11,7 @@ from typing import Any, Literal, NamedTuple, SupportsIndex
 import numpy as np
 
 from oriel import _core
+from oriel.coordinates import placed
 from oriel.execution import get_threads
 from oriel.pool import check_nan_policy
 
@@ -275,7 +276,7 @@ def describe(x: Any, factors: Any, *, levels: Any, method: Any, labels: bool, ax
         "op": _OPS.get(chosen, chosen),
         "omit_nan": check_nan_policy(nan_policy),
         "options": options or None,
-        "factors": _factors(factors, levels, shape, scale, [d for d in range(rank) if space[d]], chunk),
+        "factors": _factors(factors, levels, shape, [abs(step) for step in scale], [d for d in range(rank) if space[d]], chunk),
         "origin": origin,
         "edge": edge,
         "source": source,
@@ -310,7 +311,8 @@ def pyramid(
     ----------
     x : array of shape (…)
         A NumPy array, or anything with `shape`, `dtype` and slices: zarr, tensorstore, h5py, Dask, a memory map. Boxes
-        of it are read once, as they are needed.
+        of it are read once, as they are needed. An xarray DataArray whose coordinates are regular gives `axes`, `spacing`,
+        `translation` and `unit` that are not passed.
     factors : "auto", int, or sequence
         Of each level to the one before it. "auto" halves the axes of space whose elements are closest together until the
         last level fits into a chunk. A number is for the axes of space, and needs `levels`; a sequence has a number or a
@@ -352,7 +354,7 @@ def pyramid(
     Raises
     ------
     ValueError
-        For factors, axes or options that do not fit.
+        For factors, axes or options that do not fit, and for coordinates of space that are not regular.
 
     Examples
     --------
@@ -366,6 +368,7 @@ def pyramid(
     """
     if not (hasattr(x, "shape") and hasattr(x, "dtype") and hasattr(x, "__getitem__")):
         x = np.asarray(x)
+    x, axes, spacing, translation, unit = placed(x, axes, spacing, translation, unit)
     what = describe(x, factors, levels=levels, method=method, labels=labels, axes=axes, spacing=spacing,
                     translation=translation, unit=unit, origin=origin, edge=edge, source=source, nan_policy=nan_policy,
                     chunks=chunks, options=options)  # fmt: skip

@@ -61,16 +61,13 @@ Extents ChunkWriter::extents(const Extents& place) const {
 
 void ChunkWriter::write(const Extents& begin, const ConstTensor& from) const {
   for_each_chunk(grid_.chunk, begin, from.shape, [&](const Extents& place) {
-    Extents first, there;
-    for (int d = 0; d < place.size(); ++d) {
-      first.push_back(place[d] * grid_.chunk[d]);
-      there.push_back(std::min(grid_.chunk[d], grid_.shape[d] - first[d]));
-    }
+    Extents first;
+    for (int d = 0; d < place.size(); ++d) first.push_back(place[d] * grid_.chunk[d]);
     const zarr::Overlap o = zarr::overlap(first, grid_.chunk, begin, from.shape);
     ConstTensor part = from;
     part.data = static_cast<const std::byte*>(from.data) + zarr::offset(o.in_box, from.pitch) * size_bytes(from.dtype);
     part.shape = o.shape;
-    if (o.shape == there)
+    if (o.shape == there(place))
       write_whole(place, part);
     else
       write_part(place, o.in_chunk, part);
@@ -85,16 +82,49 @@ void ChunkWriter::complete() const {
     const Extents place = part_place(entry.path().filename().string());
     const index_t size = element_count(extents(place)) * size_bytes(grid_.dtype);
     std::optional<Bytes> bytes = zarr::read_file(entry.path().string(), static_cast<std::size_t>(size));
-    if (bytes) store_(place, std::move(*bytes));
+    if (bytes) store_(place, padded(place, std::move(*bytes)));
     fs::remove(entry.path());
   }
   fs::remove_all(parts);
 }
 
+// Memory for a chunk; where the tensor ends before it, what follows has a value: the fill value, or zero.
+Bytes ChunkWriter::blank(const Extents& place) const {
+  const auto element = static_cast<std::size_t>(size_bytes(grid_.dtype));
+  Bytes bytes(static_cast<std::size_t>(element_count(extents(place))) * element);
+  if (!has_rest(place)) return bytes;
+  if (grid_.fill.size() != element) {
+    std::fill(bytes.begin(), bytes.end(), std::byte{0});
+    return bytes;
+  }
+  for (std::size_t at = 0; at < bytes.size(); at += element)
+    std::memcpy(bytes.data() + at, grid_.fill.data(), element);
+  return bytes;
+}
+
+Extents ChunkWriter::there(const Extents& place) const {
+  Extents there;
+  for (int d = 0; d < place.size(); ++d)
+    there.push_back(std::min(grid_.chunk[d], grid_.shape[d] - place[d] * grid_.chunk[d]));
+  return there;
+}
+
+bool ChunkWriter::has_rest(const Extents& place) const { return !(there(place) == extents(place)); }
+
+// What came in parts has zeros there.
+Bytes ChunkWriter::padded(const Extents& place, Bytes bytes) const {
+  const bool zeros = std::all_of(grid_.fill.begin(), grid_.fill.end(), [](std::byte b) { return b == std::byte{0}; });
+  if (zeros || !has_rest(place)) return bytes;
+  Bytes whole = blank(place);
+  const Extents pitch = dense_pitch(extents(place), grid_.order), inside = there(place);
+  zarr::copy_box(ConstTensor(bytes.data(), grid_.dtype, inside, pitch),
+                 Tensor(whole.data(), grid_.dtype, inside, pitch));
+  return whole;
+}
+
 void ChunkWriter::write_whole(const Extents& place, const ConstTensor& part) const {
   const Extents chunk = extents(place);
-  Bytes bytes(static_cast<std::size_t>(element_count(chunk) * size_bytes(part.dtype)));
-  if (!(part.shape == chunk)) std::fill(bytes.begin(), bytes.end(), std::byte{0});
+  Bytes bytes = blank(place);
   zarr::copy_box(part, Tensor(bytes.data(), part.dtype, part.shape, dense_pitch(chunk, grid_.order)));
   store_(place, std::move(bytes));
 }

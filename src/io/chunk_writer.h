@@ -15,10 +15,11 @@ class ChunkWriter {
  public:
   struct Grid {
     Dtype dtype = Dtype::f32;
-    Extents shape;         ///< of the tensor
-    Extents chunk;         ///< extents of a chunk
-    Extents order;         ///< axes of a chunk's elements from outermost to innermost
-    bool clipped = false;  ///< whether chunks end where the tensor does; else zeros follow
+    Extents shape;                  ///< of the tensor
+    Extents chunk;                  ///< extents of a chunk
+    Extents order;                  ///< axes of a chunk's elements from outermost to innermost
+    bool clipped = false;           ///< whether chunks end where the tensor does; else other elements follow
+    std::vector<std::byte> fill{};  ///< the element that follows; empty: zero
   };
   /// Given the place of a chunk in the grid and its elements, in this machine's byte order.
   using Store = std::function<void(const Extents& place, zarr::Bytes elements)>;
@@ -37,6 +38,10 @@ class ChunkWriter {
   Extents extents(const Extents& place) const;
 
  private:
+  Extents there(const Extents& place) const;  // what of a chunk is in the tensor
+  bool has_rest(const Extents& place) const;
+  std::vector<std::byte> blank(const Extents& place) const;
+  std::vector<std::byte> padded(const Extents& place, std::vector<std::byte> bytes) const;
   void write_whole(const Extents& place, const ConstTensor& part) const;
   void write_part(const Extents& place, const Extents& in_chunk, const ConstTensor& part) const;
   void put(int descriptor, const std::byte* from, index_t count, index_t at) const;

@@ -31,13 +31,15 @@ void OutputFolder::fail(const char* what) const {
 }
 
 OutputFolder::OutputFolder(const std::string& path, const char* format, IsFormat is_format)
-    : path_(path), target_(without_slashes(follow_links(without_slashes(path)))) {
+    : path_(path),
+      target_(without_slashes(follow_links(without_slashes(path)))),
+      format_(format),
+      is_format_(is_format) {
   struct stat info {};
   const bool exists = ::stat(target_.c_str(), &info) == 0;
-  std::error_code none;
   if (exists && !S_ISDIR(info.st_mode))
     throw Error(fmt::format("{}: a file; allowed: a new name, or {} to replace", path, format));
-  if (exists && !is_format(target_) && !(fs::is_empty(target_, none) && !none))
+  if (exists && !may_replace(target_))
     throw Error(
         fmt::format("{}: a folder that is not {}; allowed: a new name, or {} to replace", path, format, format));
   remove_leftovers(target_);
@@ -51,6 +53,16 @@ OutputFolder::OutputFolder(const std::string& path, const char* format, IsFormat
     fail("write here");
   }
   if (exists) (void)::chmod(temporary_.c_str(), info.st_mode & 07777);  // a replaced folder keeps its permissions
+}
+
+bool OutputFolder::may_replace(const std::string& folder) const {
+  std::error_code none;
+  return fs::is_directory(folder, none) && (is_format_(folder) || (fs::is_empty(folder, none) && !none));
+}
+
+void OutputFolder::refuse_other() const {
+  throw Error(fmt::format("{}: has been made by another program meanwhile, and is not {}; it was not replaced", path_,
+                          format_));
 }
 
 OutputFolder::~OutputFolder() {
@@ -87,9 +99,17 @@ void OutputFolder::commit() {
 
 // Both get the other's name in one step. A file system that cannot do so is without the folder for a moment.
 void OutputFolder::replace() {
-  if (::renameat2(AT_FDCWD, temporary_.c_str(), AT_FDCWD, target_.c_str(), RENAME_EXCHANGE) == 0) return;
+  const auto exchange = [&] {
+    return ::renameat2(AT_FDCWD, temporary_.c_str(), AT_FDCWD, target_.c_str(), RENAME_EXCHANGE) == 0;
+  };
+  if (exchange()) {
+    if (may_replace(temporary_)) return;
+    (void)exchange();
+    refuse_other();
+  }
   if (errno == ENOENT && ::rename(temporary_.c_str(), target_.c_str()) == 0) return;
   if (errno != EINVAL && errno != ENOSYS && errno != ENOENT) fail("rename the finished folder");
+  if (std::error_code none; fs::exists(target_, none) && !may_replace(target_)) refuse_other();
   const std::string old = temporary_name(target_);
   const bool there = ::rename(target_.c_str(), old.c_str()) == 0;
   if (!there && errno != ENOENT) fail("rename what is there");

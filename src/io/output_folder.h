@@ -25,14 +25,20 @@ class OutputFolder : public Output {
   const std::string& place() const override { return temporary_; }
   void finish() override;
   void commit() override;
+  /// A signal that ends the program then leaves what is here, for the next one to find.
+  void keep_on_signal() { watched_.reset(); }
 
  private:
   [[noreturn]] void fail(const char* what) const;
+  bool may_replace(const std::string& folder) const;
+  [[noreturn]] void refuse_other() const;
   void replace();
 
   std::string path_;       // as given, for errors
   std::string target_;     // what appears
   std::string temporary_;  // beside it
+  const char* format_;
+  IsFormat is_format_;
   std::optional<WatchedFile> watched_;
 };
 

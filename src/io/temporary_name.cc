@@ -111,7 +111,8 @@ std::string temporary_name(const std::filesystem::path& target) {
       .string();
 }
 
-void remove_leftovers(const std::filesystem::path& target) noexcept {
+void remove_leftovers(const std::filesystem::path& target,
+                      const std::function<void(const std::string&)>& before) noexcept {
   try {
     // A folder is looked through once: a program may write thousands of files into one.
     static std::mutex mutex;
@@ -123,6 +124,7 @@ void remove_leftovers(const std::filesystem::path& target) noexcept {
     const std::string kept = kept_name(target);
     std::erase_if(known->second, [&](const Leftover& l) {
       if (l.kept != kept) return false;
+      if (before) before(l.path);
       std::error_code none;
       std::filesystem::remove_all(l.path, none);
       return true;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <string>
 
 namespace oriel::io {
@@ -12,7 +13,9 @@ namespace oriel::io {
 std::string temporary_name(const std::filesystem::path& target);
 
 /// Removes what writers of `target` that have ended left beside it. A file stays if its writer may still run: if the
-/// process is there, or belongs to another machine, boot or container, about which nothing is known here.
-void remove_leftovers(const std::filesystem::path& target) noexcept;
+/// process is there, or belongs to another machine, boot or container, about which nothing is known here. `before` is
+/// called with the path of each before it is removed.
+void remove_leftovers(const std::filesystem::path& target,
+                      const std::function<void(const std::string&)>& before = {}) noexcept;
 
 }  // namespace oriel::io

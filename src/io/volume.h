@@ -30,6 +30,7 @@ class VolumeIn {
   Extents chunk;                   ///< of the file's own blocks; empty where it has none
   std::string part;                ///< what of the file it is: a dataset, an array of an archive; empty: all of it
   std::optional<Picture> picture;  ///< if it is one
+  std::vector<std::byte> fill;     ///< the element of chunks that the file leaves out; empty: it has all, or zero
 };
 
 /// A tensor in a file that is being written, in C order. Boxes may come in any order, each once.
@@ -38,7 +39,7 @@ class VolumeOut {
   virtual ~VolumeOut() = default;
   /// Writes `from`, dense in C order, as the box that begins at `begin`. Throws Error.
   virtual void write(const Extents& begin, const ConstTensor& from) = 0;
-  /// Instead of writing a box, if it holds nothing but zeros.
+  /// Instead of writing a box, if it holds nothing but the fill value (VolumeSpec::fill).
   virtual void leave_out(const Extents& begin, const Extents& box) { (void)begin, (void)box; }
   /// Brings everything to the disk and closes the file. Throws Error.
   virtual void close() = 0;
@@ -53,8 +54,9 @@ struct VolumeSpec {
   VolumeIn* like = nullptr;  ///< whose attributes are taken over, where both formats have any
   std::vector<std::string> axes{};     ///< names, where the format has any; empty: those of `like`, or none
   std::optional<Compression> codec{};  ///< of the chunks; nothing: what the format does by itself
-  Extents shard{};       ///< of Zarr: extents of what lies in one file, multiples of the chunk; empty: a chunk
-  int zarr_version = 3;  ///< 2 has no shards
+  Extents shard{};                ///< of Zarr: extents of what lies in one file, multiples of the chunk; empty: a chunk
+  int zarr_version = 3;           ///< 2 has no shards
+  std::vector<std::byte> fill{};  ///< of Zarr: the element of which chunks are not written; empty: zero
 };
 
 /// A file and a dataset's path in it, `FILE.h5:/path` or `FILE.hdf5:/path`.

@@ -1,5 +1,6 @@
 """`oriel pyramid --check`: it names the method of every level, and what is wrong."""
 
+import json
 import shutil
 
 import numpy as np
@@ -89,3 +90,99 @@ def test_the_check_of_volumes_with_nan(oriel, tmp_path, method, rule):
     array = zarr.open_array(str(tmp_path / "y.zarr/1"), mode="r+")
     array[:4, :4, :4] = 7  # which no method makes of nothing but NaN
     assert not check(tmp_path, "y.zarr", 1)["good"]
+
+
+ONE = [1.0, 1.0, 1.0]
+ALLOWED = "one scale, then at most one translation"
+
+
+def scale(*numbers):
+    return {"type": "scale", "scale": list(numbers or ONE)}
+
+
+def translation(*numbers):
+    return {"type": "translation", "translation": list(numbers or ONE)}
+
+
+def edit(folder, change):
+    """Changes the image in the metadata of a group of version 2."""
+    attributes = json.loads((folder / ".zattrs").read_text())
+    change(attributes["multiscales"][0])
+    (folder / ".zattrs").write_text(json.dumps(attributes))
+
+
+@pytest.fixture
+def image(tmp_path, volume):
+    """y.zarr: two levels, right in all."""
+    x = volume[:16, :16, :16]
+    write_image(tmp_path / "y.zarr", [x, mean_by(x, (2, 2, 2)).astype("u2")], [[1] * 3, [2] * 3], [[0] * 3, [0.5] * 3])
+    return tmp_path / "y.zarr"
+
+
+TWICE = scale(2.0, 2.0, 2.0)
+HALF = translation(0.5, 0.5, 0.5)
+
+
+@pytest.mark.parametrize(("transformations", "found"), [
+    ([], "none"),
+    (None, "none"),
+    ([HALF, TWICE], "translation, scale"),
+    ([TWICE, scale(), HALF], "scale, scale, translation"),
+    ([TWICE, HALF, translation(0, 0, 0)], "scale, translation, translation"),
+    ([HALF], "translation"),
+    ([{"type": "identity"}, TWICE, HALF], "identity, scale, translation"),
+])  # fmt: skip
+def test_transformations_that_an_image_must_not_have(oriel, image, transformations, found):
+    def change(one):
+        del one["datasets"][1]["coordinateTransformations"]
+        if transformations is not None:
+            one["datasets"][1]["coordinateTransformations"] = transformations
+
+    edit(image, change)
+    levels = check(image.parent, "y.zarr", 1)["levels"]
+    wanted = f"datasets[1]: coordinateTransformations: {found}; allowed: {ALLOWED}"
+    assert levels[0]["faults"] == [] and levels[1]["faults"][0] == wanted
+    assert f"\n  {wanted}\n" in oriel("pyramid", "--check", "y.zarr", code=1).stdout.decode()
+
+
+def test_transformations_of_the_whole_image_have_the_same_rules(image):
+    edit(image, lambda one: one.update(coordinateTransformations=[scale(3, 3, 3), translation(7, 7, 7)]))
+    assert check(image.parent, "y.zarr", 0)["good"]
+    edit(image, lambda one: one.update(coordinateTransformations=[translation(7, 7, 7), scale(3, 3, 3)]))
+    levels = check(image.parent, "y.zarr", 1)["levels"]
+    assert levels[0]["faults"] == [f"multiscales[0]: coordinateTransformations: translation, scale; allowed: {ALLOWED}"]
+    assert levels[1]["faults"] == []  # said once
+
+
+@pytest.mark.parametrize(("transformation", "text"), [
+    ({"type": "affine", "affine": [1]}, 'coordinateTransformations: {"affine":[1],"type":"affine"}; allowed: ' + ALLOWED),
+    ({"type": "scale", "scale": [1.0, 2.0]}, "scale: [1.0,2.0]; allowed: a list of 3 numbers, one for each axis"),
+    ({"type": "scale", "scale": [1.0, 2.0, "3"]}, 'scale: [1.0,2.0,"3"]; allowed: finite numbers'),
+    ({"type": "scale", "path": "s"}, 'scale: {"path":"s","type":"scale"}; allowed: a list of 3 numbers, not the path of an array of them'),
+    ({"scale": ONE}, "coordinateTransformations: type: null; allowed: a text"),
+    ("scale", "coordinateTransformations: type: null; allowed: a text"),
+])  # fmt: skip
+def test_transformations_that_cannot_be_read(refusal, image, transformation, text):
+    edit(image, lambda one: one["datasets"][1].update(coordinateTransformations=[transformation]))
+    assert refusal("pyramid", "--check", "y.zarr") == f"oriel pyramid: y.zarr/.zattrs: datasets[1]: {text}"
+
+
+def test_a_level_without_a_path(refusal, image):
+    edit(image, lambda one: one["datasets"][1].pop("path"))
+    assert refusal("pyramid", "--check", "y.zarr") == "oriel pyramid: y.zarr/.zattrs: datasets[1]: path: null; allowed: a text"
+
+
+def test_metadata_without_a_version_are_those_of_0_4(oriel, refusal, image):
+    edit(image, lambda one: one.pop("version"))
+    found = check(image.parent, "y.zarr", 0)
+    assert found["version"] == "0.4" and not found["has_version"]
+    assert "\n  version: none in the metadata; taken for 0.4\n" in oriel("pyramid", "--check", "y.zarr").stdout.decode()
+    oriel("pyramid", "y.zarr", "z.zarr", "--levels", "1")
+    assert check(image.parent, "z.zarr", 0)["has_version"]
+    oriel("pyramid", "y.zarr", "--in-place", "--levels", "1")
+    assert check(image.parent, "y.zarr", 0)["good"]
+    edit(image, lambda one: one.update(version="0.3"))
+    assert refusal("pyramid", "--check", "y.zarr") == 'oriel pyramid: y.zarr/.zattrs: version: "0.3"; allowed: 0.4, 0.5'
+    # In version 3 it is required.
+    (image.parent / "z.zarr/zarr.json").write_text('{"zarr_format": 3, "node_type": "group", "attributes": {"ome": {"multiscales": [{}]}}}')
+    assert refusal("pyramid", "--check", "z.zarr") == "oriel pyramid: z.zarr/zarr.json: version: null; allowed: 0.4, 0.5"

@@ -2,7 +2,9 @@
 
 import hashlib
 import json
+import signal
 import subprocess
+import time
 
 import numpy as np
 import zarr
@@ -88,3 +90,31 @@ def check(folder, name, code, *words):
     done = subprocess.run([COMMAND, "pyramid", "--check", name, "--json", *words], cwd=folder, capture_output=True, text=True)
     assert done.returncode == code, done.stdout + done.stderr
     return json.loads(done.stdout)
+
+
+def wait_for(condition, process=None):
+    """Until it holds, or the process has ended."""
+    deadline = time.monotonic() + 60
+    while not condition() and (process is None or process.poll() is None):
+        assert time.monotonic() < deadline
+        time.sleep(0.0005)
+
+
+class Paused:
+    """`oriel pyramid WORDS` that stands still, once it has begun to write, for what the block does. Then `code` and `text`,
+    its stderr, are there."""
+
+    def __init__(self, folder, *words, within=""):
+        self.folder, self.words, self.within = folder, words, within
+
+    def __enter__(self):
+        self.process = subprocess.Popen([COMMAND, "pyramid", *self.words, "-q"], cwd=self.folder, stderr=subprocess.PIPE, text=True)
+        wait_for(lambda: list((self.folder / self.within).glob(".*.tmp")), self.process)
+        self.process.send_signal(signal.SIGSTOP)
+        assert self.process.poll() is None, self.process.communicate()
+        return self
+
+    def __exit__(self, *_):
+        self.process.send_signal(signal.SIGCONT)
+        self.text = self.process.communicate(timeout=60)[1]
+        self.code = self.process.returncode

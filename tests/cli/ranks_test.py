@@ -13,37 +13,8 @@ from pathlib import Path
 import h5py
 import numpy as np
 import pytest
-
-from conftest import COMMAND
-
-MPIS = {
-    # Ranks share the few cores; containers forbid reading other processes' memory; no network is needed.
-    "openmpi": ["mpirun.openmpi", "--oversubscribe", "--bind-to", "none", "--mca", "btl", "self,vader",
-                "--mca", "btl_vader_single_copy_mechanism", "none"],
-    "mpich": ["mpirun.mpich"],
-}
-ENVIRONMENT = dict(os.environ, LC_ALL="C.UTF-8", OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
-
-
-@pytest.fixture(params=MPIS)
-def mpi(request):
-    program = Path(COMMAND).parents[1] / "libexec" / "oriel" / f"oriel-{request.param}"
-    if shutil.which(MPIS[request.param][0]) is None or not program.exists():
-        pytest.skip(f"NOT TESTED: there is no {MPIS[request.param][0]} or no {program}")
-    return request.param
-
-
-@pytest.fixture
-def ranks(mpi, tmp_path):
-    """ranks(number, *arguments, code=0): runs the command on so many ranks."""
-
-    def run(number, *arguments, code=0, command=COMMAND):
-        words = [*MPIS[mpi], "-n", str(number), str(command), *map(str, arguments)]
-        done = subprocess.run(words, cwd=tmp_path, capture_output=True, env=ENVIRONMENT, timeout=120)
-        assert (done.returncode == 0) == (code == 0), done.stderr.decode()
-        return done
-
-    return run
+import zarr
+from conftest import COMMAND, ENVIRONMENT, MPIS, descendants
 
 
 @pytest.fixture
@@ -103,6 +74,19 @@ def test_pyramids(oriel, ranks, volume, tmp_path, number):
         assert report["ranks"] == number
         assert files_of(tmp_path / "y.zarr") == wanted
     assert sorted(os.listdir(tmp_path)) == ["x.h5", "x.npy", "y.zarr"]
+
+
+@pytest.mark.parametrize("shard", [[], ["--shard", "24x32x16"]])
+def test_a_fill_value_that_is_not_zero(oriel, ranks, tmp_path, shard):
+    """Chunks that come in parts have it too where the volume ends."""
+    x = np.full((41, 50, 60), 7, "u2")
+    x[:9, :9, :9] = 1
+    zarr.create_array(str(tmp_path / "x.zarr"), data=x, chunks=(16, 16, 16), fill_value=7)
+    words = ["pyramid", "x.zarr", "y.zarr", "--chunk", "8", "--levels", "3", *shard]
+    oriel(*words)
+    wanted = files_of(tmp_path / "y.zarr")
+    ranks(3, *words, "--memory", "64MiB")
+    assert files_of(tmp_path / "y.zarr") == wanted
 
 
 def test_the_sheet_of_a_pyramid_by_ranks_is_that_of_one_process(oriel, ranks, volume, tmp_path):
@@ -321,16 +305,6 @@ def test_a_killed_rank_leaves_what_was_there(mpi, tmp_path):
     process.communicate(timeout=60)
     assert process.returncode != 0
     assert (tmp_path / "y.npy").read_bytes() == b"before"
-
-
-def descendants(pid, name):
-    """Processes of that name below `pid`, which this test started."""
-    found = []
-    for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split():
-        if Path(f"/proc/{child}/comm").read_text().strip() == name[:15]:
-            found.append(int(child))
-        found += descendants(int(child), name)
-    return found
 
 
 def test_progress(ranks, volume):

@@ -164,6 +164,36 @@ def test_a_pool_has_the_bits_of_one_of_npy(oriel, tmp_path):
             assert not (tmp_path / "y.zarr" / ".parts").exists()
 
 
+@pytest.mark.parametrize("version", [2, 3])
+@pytest.mark.parametrize(("dtype", "fill"), [("u2", 7), ("i8", -(2**60) - 1), ("?", True), ("f4", 0.1), ("f4", -0.0), ("f4", np.nan),
+                                             ("f8", -np.inf), ("f2", 1e-7)])  # fmt: skip
+def test_chunks_of_nothing_but_the_fill_value_are_left_out(oriel, tmp_path, dtype, fill, version):
+    """Where the array ends, too. A chunk of zeros is not left out if another value is the fill value."""
+    x = np.full((21, 34, 33), fill, dtype)
+    x[:9, 8:16, :8] = 0
+    x[3, 9, 1:5] = 1
+    zarr.create_array(str(tmp_path / "x.zarr"), data=x, chunks=(7, 17, 11), fill_value=fill, zarr_format=version)
+    for words in [["pool", "x.zarr", "y.zarr", *COPY], ["pyramid", "x.zarr", "g.zarr", "--levels", "1", "--chunk", "8", "--method", "max"]]:
+        oriel(*words)
+    for path, factor in [("y.zarr", 1), ("g.zarr/0", 1), ("g.zarr/1", 2)]:
+        array = zarr.open_array(str(tmp_path / path), mode="r")
+        same(array.fill_value, x[-1, -1, -1])
+        if factor == 1:
+            same(array[...], x)
+        assert (array[-1, -1] == x[-1, -1, ::factor]).all() or np.isnan(fill)
+        steps = [range(0, n, c) for n, c in zip(array.shape, array.chunks)]
+        held = sum(array[z : z + array.chunks[0], y : y + array.chunks[1], x : x + array.chunks[2]].tobytes() != np.full(
+            array[z : z + array.chunks[0], y : y + array.chunks[1], x : x + array.chunks[2]].shape, fill, dtype).tobytes()
+            for z in steps[0] for y in steps[1] for x in steps[2])  # fmt: skip
+        assert array.nchunks_initialized == held
+    assert array.nchunks > held  # the array of the pool is one chunk
+    zarr.open_array(str(tmp_path / "x.zarr"), mode="r+")[...] = x[-1, -1, -1]
+    oriel("pool", "x.zarr", "y.zarr", *COPY)
+    array = zarr.open_array(str(tmp_path / "y.zarr"), mode="r")
+    assert array.nchunks_initialized == 0
+    same(array[...], np.full(x.shape, x[-1, -1, -1]))
+
+
 def test_chunks_that_are_written_in_parts(oriel, tmp_path):
     """Quantiles are made one by one; a mask and indices are arrays of Zarr too."""
     x = sample((40, 50, 60))

@@ -3,6 +3,7 @@
 import os
 import signal
 import threading
+import time
 from pathlib import Path
 
 import dask
@@ -227,6 +228,58 @@ def test_a_cluster_whose_tasks_fail_and_whose_worker_is_killed(tmp_path):
             for number, array in enumerate(wanted):
                 np.testing.assert_array_equal(group[str(number)][...], array)
     assert sorted(file for file in os.listdir(tmp_path) if "marks" not in file) == ["killed.zarr", "plain.zarr", "twice.zarr"]
+
+
+def wait_for(file):
+    deadline = time.monotonic() + 60
+    while not file.exists() and time.monotonic() < deadline:
+        time.sleep(0.01)
+
+
+class SlowWrite:
+    """`array[...] = x` that begins before the output is removed, and writes after that."""
+
+    def __init__(self, array, folder):
+        self.array, self.folder = array, folder
+
+    def __setitem__(self, place, x):
+        (Path(self.folder) / "begun").touch()
+        wait_for(Path(self.folder) / "over")
+        self.array[place] = x
+        (Path(self.folder) / "written").touch()
+
+
+def fails_after(folder):
+    wait_for(Path(folder) / "begun")
+    raise OSError("the disk is away")
+
+
+def test_a_task_that_still_writes_after_another_failed_leaves_nothing(tmp_path, monkeypatch):
+    from dask.distributed import Client, LocalCluster
+    from oriel.dask import ome
+
+    (tmp_path / "out").mkdir()
+    write = ome._write
+
+    def write_slowly(output, array, begin, x):
+        if array.path == "1" and not any(begin):
+            array = SlowWrite(array, str(tmp_path))
+        elif array.path == "0" and not any(begin):
+            fails_after(str(tmp_path))
+        write(output, array, begin, x)
+
+    monkeypatch.setattr(ome, "_write", write_slowly)
+    with LocalCluster(n_workers=1, threads_per_worker=4, processes=False, dashboard_address=None) as cluster, Client(cluster):
+        p = oriel.dask.pyramid(da.from_array(X, chunks=40), 2, levels=1, **SMALL)
+        with pytest.raises(OSError, match="the disk is away"):
+            p.to_ome(tmp_path / "out" / "image.zarr")
+        (tmp_path / "over").touch()
+        wait_for(tmp_path / "written")
+        deadline = time.monotonic() + 10
+        while os.listdir(tmp_path / "out") and time.monotonic() < deadline:
+            time.sleep(0.01)
+        assert os.listdir(tmp_path / "out") == []
+    assert os.listdir(tmp_path / "out") == []
 
 
 def test_one_process_takes_dask_arrays_as_they_are():

@@ -64,8 +64,19 @@ class _Output:
             group.attrs["ome"] = metadata
 
     def remove(self) -> None:
-        """What is unfinished of a folder."""
-        if self._hidden is not None:
+        """What is unfinished of a folder. It is renamed first: no task writes into what is being removed."""
+        if self._hidden is None or self._path is None:
+            return
+        going = self._path.with_name(f".{self._path.name}.{uuid.uuid4().hex[:16]}.tmp")
+        try:
+            self._hidden.rename(going)
+        except OSError:
+            going = self._hidden
+        shutil.rmtree(going, ignore_errors=True)
+
+    def remove_stray(self) -> None:
+        """What a task wrote after `remove` or `finish`: zarr-python makes folders that are not there."""
+        if self._hidden is not None and not (self._hidden / "zarr.json").exists():
             shutil.rmtree(self._hidden, ignore_errors=True)
 
     def open(self, group: Any) -> Any:
@@ -77,7 +88,10 @@ class _Output:
 
 def _write(output: _Output, array: Any, begin: tuple[int, ...], x: Any) -> None:
     output.check()
-    array[tuple(slice(b, b + n) for b, n in zip(begin, x.shape))] = np.asarray(x)
+    try:
+        array[tuple(slice(b, b + n) for b, n in zip(begin, x.shape))] = np.asarray(x)
+    finally:
+        output.remove_stray()
 
 
 def _finish(output: _Output, group: Any, metadata: dict[str, Any], _: Any) -> None:

@@ -15,6 +15,7 @@ from dask.base import compute as compute_all
 from dask.base import tokenize
 from dask.highlevelgraph import HighLevelGraph
 
+from oriel.coordinates import placed
 from oriel.dask.chunks import Bounds, chunk_bounds, chunked
 from oriel.dask.ome import write_levels
 from oriel.dask.regions import Regions, block_extents, whole_blocks
@@ -139,8 +140,10 @@ def pyramid(
 
     Parameters
     ----------
-    x : dask.array.Array
-        Chunked in any way.
+    x : dask.array.Array, or xarray.DataArray of one
+        Chunked in any way. A DataArray whose coordinates are regular gives `axes`, `spacing`, `translation` and `unit`
+        that are not passed: dimensions called t, c, z, y, x, time, channel, depth, lat and lon name the axes, `units` of
+        the coordinates of space the unit. Times and channels that are not regular are counted.
     factors, levels, method, labels, axes, spacing, translation, unit, origin, edge, source, nan_policy, **options
         As for `oriel.pyramid`.
     chunks, shards : int or sequence of int
@@ -157,7 +160,7 @@ def pyramid(
     Raises
     ------
     ValueError
-        For factors, axes or options that do not fit, and if `memory` is less than a window of the last level needs.
+        For factors, axes or options that do not fit, for coordinates of space that are not regular, and if `memory` is less than a window of the last level needs.
 
     Notes
     -----
@@ -177,6 +180,7 @@ def pyramid(
     >>> p.compute()[2].array
     array([[5.5]])
     """
+    x, axes, spacing, translation, unit = placed(x, axes, spacing, translation, unit)
     x = da.asarray(x)
     if x.ndim == 0 or any(np.isnan(n) for n in x.shape):
         raise ValueError(f"oriel.dask.pyramid: x must have axes of known lengths, but has shape {x.shape}")

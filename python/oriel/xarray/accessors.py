@@ -9,6 +9,7 @@ import xarray as xr
 
 from oriel.xarray.blocks import Boundary, Coarsen, Side
 from oriel.xarray.moving import Rolling
+from oriel.xarray.statistics import is_lazy
 
 __all__ = ["OrielDataArray", "OrielDataset"]
 
@@ -97,6 +98,43 @@ class _Accessor:
 @xr.register_dataarray_accessor("oriel")
 class OrielDataArray(_Accessor):
     """`DataArray.oriel`: pools of a labelled array."""
+
+    def pyramid(self, factors: Any = "auto", **keywords: Any) -> Any:
+        """All levels of resolution of the array, as `oriel.pyramid`, or as `oriel.dask.pyramid` of a Dask array.
+
+        Parameters
+        ----------
+        factors, **keywords
+            As for these. Axes, spacing, translation and unit that are not passed are those of the coordinates:
+            dimensions called t, c, z, y, x, time, channel, depth, lat and lon name the axes; coordinates of space must be
+            regular, and their `units` are the unit.
+
+        Returns
+        -------
+        Pyramid, or LazyPyramid of a Dask array
+
+        Raises
+        ------
+        ValueError
+            For coordinates of space that are not regular, and as those functions.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import xarray as xr
+        >>> import oriel.xarray
+        >>> x = {"y": [10.0, 10.5], "x": ("x", [0.0, 2.0, 4.0, 6.0], {"units": "um"})}
+        >>> p = xr.DataArray(np.zeros((2, 4)), dims=("y", "x"), coords=x).oriel.pyramid(2, levels=1)
+        >>> p.axes, p.unit, p[0].scale, p[1].translation
+        ('yx', 'micrometer', (0.5, 2.0), (10.25, 1.0))
+        """
+        if is_lazy(self._obj.data):
+            from oriel.dask import pyramid
+
+            return pyramid(self._obj, factors, **keywords)
+        from oriel.pyramids import pyramid as whole
+
+        return whole(self._obj, factors, **keywords)
 
 
 @xr.register_dataset_accessor("oriel")

@@ -1,14 +1,20 @@
 #include "io/ome/added_levels.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <span>
 
 #include "io/file_identity.h"
+#include "io/ome/level_moves.h"
 #include "io/ome/levels_out.h"
 #include "io/output_folder.h"
+#include "io/writer_lock.h"
 #include "io/zarr/metadata.h"
 #include "io/zarr/store.h"
 #include "quoted.h"
@@ -35,53 +41,71 @@ class AddedLevels : public Output {
         group_(zarr::without_slashes(follow_links(zarr::without_slashes(path)))),
         before_(image_of(group_)),
         state_(state_of(group_ + metadata_name(before_))),
-        waiting_(group_ + "/.levels", "levels that wait", [](const std::string&) { return false; }) {}
+        waiting_(waiting_levels(group_), "levels that wait", [](const std::string&) { return false; }) {}
 
   const std::string& target() const override { return group_; }
   const std::string& place() const override { return waiting_.place(); }
   void finish() override { waiting_.finish(); }
 
   void commit() override {
-    const std::string name = metadata_name(before_), ready = place() + name;
     const Multiscales after = image_of(place());
+    const LevelMoves moves(group_, place(), path_);
     finish();
-    if (state_of(group_ + name) != state_)
-      throw Error(fmt::format("{}: its metadata have been changed by another program; nothing was added", path_));
+    const WriterLock lock(group_ + "/levels", path_);
+    if (state_of(group_ + metadata_name(before_)) != state_) refuse_change();
+    waiting_.keep_on_signal();
+    const std::vector<std::string> coming = paths_above(after), leaving = leaving_levels();
     std::vector<std::string> moved;
     try {
-      for (std::size_t l = 1; l < after.levels.size(); ++l) {
-        move(after.levels[l].path);
-        moved.push_back(after.levels[l].path);
+      moves.mark(coming, leaving);
+      for (const std::string& level : coming) {
+        moves.move_in(level);
+        moved.push_back(level);
       }
-      rename(ready, group_ + name);
+      exchange_metadata();
     } catch (...) {
-      for (const std::string& level : moved) remove(level);
+      for (const std::string& level : moved) moves.move_out(level);
+      for (const std::string& level : leaving) moves.remove_mark(level);
       throw;
     }
     std::error_code none;
     fs::remove(group_ + "/.zmetadata", none);
     sync_folder(group_);
-    for (std::size_t l = 1; l < before_.levels.size(); ++l) {
-      if (is_apart(before_.levels[l].path)) remove(before_.levels[l].path);
-    }
+    for (const std::string& level : leaving) moves.move_out(level);
+    for (const std::string& level : coming) moves.remove_mark(level);
   }
 
  private:
-  void rename(const std::string& from, const std::string& to) const {
-    std::error_code error;
-    fs::rename(from, to, error);
-    if (error) throw Error(fmt::format("{}: cannot rename what is finished: {}", path_, error.message()));
+  static std::vector<std::string> paths_above(const Multiscales& image) {
+    std::vector<std::string> paths;
+    for (std::size_t l = 1; l < image.levels.size(); ++l) paths.push_back(image.levels[l].path);
+    return paths;
   }
-  void move(const std::string& level) const {
-    std::error_code error;
-    const fs::path to = group_ + "/" + level;
-    if (fs::exists(to, error)) throw Error(fmt::format("{}: {} has been made by another program", path_, level));
-    fs::create_directories(to.parent_path(), error);
-    rename(place() + "/" + level, to.string());
-  }
-  void remove(const std::string& level) const {
+  std::vector<std::string> leaving_levels() const {
+    std::vector<std::string> paths = paths_above(before_);
     std::error_code none;
-    fs::remove_all(group_ + "/" + level, none);
+    std::erase_if(paths,
+                  [&](const std::string& p) { return !is_apart(p) || !fs::is_directory(group_ + "/" + p, none); });
+    return paths;
+  }
+  [[noreturn]] void refuse_change() const {
+    throw Error(fmt::format("{}: its metadata have been changed by another program; nothing was added", path_));
+  }
+  // In one step, and what was there is looked at: a program that takes no lock may have written it just now.
+  void exchange_metadata() const {
+    const std::string there = group_ + metadata_name(before_), ready = place() + metadata_name(before_);
+    const auto exchange = [&] {
+      return ::renameat2(AT_FDCWD, ready.c_str(), AT_FDCWD, there.c_str(), RENAME_EXCHANGE) == 0;
+    };
+    if (exchange()) {
+      const FileState now = state_of(ready);  // whose time of change is that of the exchange
+      if (now.size == state_.size && now.modified == state_.modified) return;
+      (void)exchange();
+      refuse_change();
+    }
+    if (errno == ENOENT) refuse_change();
+    if ((errno == EINVAL || errno == ENOSYS) && ::rename(ready.c_str(), there.c_str()) == 0) return;
+    throw Error(fmt::format("{}: cannot rename what is finished: {}", path_, std::strerror(errno)));
   }
   // Whether a level's folder is in the group and holds no more than the level.
   bool is_apart(const std::string& level) const {
@@ -153,6 +177,14 @@ const LevelsFormat& added_levels() {
                                        .open = &open,
                                        .complete = &complete};
   return format;
+}
+
+void remove_unnamed(const std::string& group) {
+  if (const auto image = read_multiscales(zarr::without_slashes(group))) {
+    std::vector<std::string> named;
+    for (const Level& level : image->levels) named.push_back(level.path);
+    remove_unnamed_levels(zarr::without_slashes(follow_links(zarr::without_slashes(group))), named);
+  }
 }
 
 std::vector<std::string> free_level_paths(const std::string& group, const Multiscales& image, std::size_t count) {

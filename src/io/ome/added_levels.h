@@ -14,6 +14,9 @@ namespace oriel::io::ome {
 /// metadata stay; consolidated ones, which would be out of date, are removed.
 const LevelsFormat& added_levels();
 
+/// Removes what runs that were killed while they added levels left in a group: folders that no metadata name.
+void remove_unnamed(const std::string& group);
+
 /// Paths for levels 1 to `count` of an image, of which the group has none yet: like that of level 0, with another
 /// number.
 std::vector<std::string> free_level_paths(const std::string& group, const Multiscales& image, std::size_t count);

@@ -20,15 +20,17 @@ std::string place_of(const std::string& place, const LevelsSpec& spec, std::size
 class GroupOut : public LevelsOut {
  public:
   GroupOut(const std::string& place, const std::string& path, const LevelsSpec& spec) {
-    for (std::size_t l = 0; l < spec.levels.size(); ++l)
+    for (std::size_t l = 0; l < spec.levels.size(); ++l) {
       arrays_.push_back(open_zarr_output(place_of(place, spec, l), path, spec.levels[l]));
+      fills_.push_back(zarr_fill(spec.levels[l]));
+    }
   }
 
   void write(int level, const Extents& begin, const ConstTensor& chunk) override { array(level).write(begin, chunk); }
   void write_part(int level, const Extents& begin, const ConstTensor& box) override { array(level).write(begin, box); }
   void write_uniform(int level, const Extents& begin, const Extents& shape, const void* element, Dtype dtype) override {
-    const auto* const bytes = static_cast<const std::byte*>(element);
-    if (std::all_of(bytes, bytes + size_bytes(dtype), [](std::byte b) { return b == std::byte{0}; }))
+    const std::vector<std::byte>& fill = fills_[static_cast<std::size_t>(level)];
+    if (std::equal(fill.begin(), fill.end(), static_cast<const std::byte*>(element)))
       array(level).leave_out(begin, shape);
     else
       PyramidSink::write_uniform(level, begin, shape, element, dtype);
@@ -41,6 +43,7 @@ class GroupOut : public LevelsOut {
   VolumeOut& array(int level) { return *arrays_[static_cast<std::size_t>(level)]; }
 
   std::vector<std::unique_ptr<VolumeOut>> arrays_;
+  std::vector<std::vector<std::byte>> fills_;
 };
 
 }  // namespace

@@ -29,7 +29,10 @@ std::string optional_text(const Json& object, const char* key, const std::string
 
 std::vector<double> numbers_of(const Json& object, const char* key, std::size_t count, const std::string& file) {
   const Json& values = member(object, key);
-  if (!values.is_array() || values.size() != count) refuse(file, key, values, fmt::format("a list of {}", count));
+  if (values.is_null() && !member(object, "path").is_null())
+    refuse(file, key, object, fmt::format("a list of {} numbers, not the path of an array of them", count));
+  if (!values.is_array() || values.size() != count)
+    refuse(file, key, values, fmt::format("a list of {} numbers, one for each axis", count));
   std::vector<double> numbers;
   for (const Json& value : values) {
     if (!value.is_number() || !std::isfinite(value.get<double>())) refuse(file, key, values, "finite numbers");
@@ -38,14 +41,25 @@ std::vector<double> numbers_of(const Json& object, const char* key, std::size_t 
   return numbers;
 }
 
-// Scales multiply, and translations of later transformations are added: x -> scale * x + translation.
-void apply(const Json& transformations, Level& level, const std::string& file) {
-  if (transformations.is_null()) return;
-  if (!transformations.is_array()) refuse(file, "coordinateTransformations", transformations, "a list");
+// Of OME-Zarr 0.4 and 0.5, in every list of them.
+constexpr const char* kTransformations = "one scale, then at most one translation";
+
+bool are_allowed(const std::vector<std::string>& types) {
+  static const std::vector<std::string> all{"scale", "translation"};
+  return !types.empty() && types.size() <= all.size() && std::equal(types.begin(), types.end(), all.begin());
+}
+
+// Scales multiply, and translations of later transformations are added: x -> scale * x + translation. Returns what is
+// wrong with the list, if it can be applied all the same. `file` names the list's owner too.
+std::string apply(const Json& transformations, Level& level, const std::string& file) {
+  if (!transformations.is_null() && !transformations.is_array())
+    refuse(file, "coordinateTransformations", transformations, kTransformations);
+  std::vector<std::string> types;
   for (const Json& one : transformations) {
-    const std::string type = zarr::text_of(one, "type", file);
+    const std::string type = zarr::text_of(one, "type", file + ": coordinateTransformations");
+    types.push_back(type);
     if (type == "identity") continue;
-    if (type != "scale" && type != "translation") refuse(file, "coordinateTransformations", one, "scale, translation");
+    if (type != "scale" && type != "translation") refuse(file, "coordinateTransformations", one, kTransformations);
     const std::vector<double> numbers = numbers_of(one, type.c_str(), level.scale.size(), file);
     for (std::size_t d = 0; d < numbers.size(); ++d) {
       if (type == "scale") {
@@ -56,19 +70,40 @@ void apply(const Json& transformations, Level& level, const std::string& file) {
       }
     }
   }
+  if (are_allowed(types)) return "";
+  return fmt::format("coordinateTransformations: {}; allowed: {}",
+                     types.empty() ? "none" : fmt::format("{}", fmt::join(types, ", ")), kTransformations);
+}
+
+// `x -> scale * x + translation` of level `number`: its own transformations, then those of the image.
+Level parse_level(const Json& image, std::size_t number, std::size_t rank, const std::string& file) {
+  const std::string owner = fmt::format("datasets[{}]", number), place = file + ": " + owner;
+  const Json& dataset = member(image, "datasets")[number];
+  Level level{zarr::text_of(dataset, "path", place), std::vector<double>(rank, 1), std::vector<double>(rank, 0)};
+  const auto note = [&](const std::string& who, const std::string& fault) {
+    if (!fault.empty()) level.faults.push_back(who + ": " + fault);
+  };
+  note(owner, apply(member(dataset, "coordinateTransformations"), level, place));
+  const Json& common = member(image, "coordinateTransformations");
+  if (common.is_null()) return level;
+  const std::string fault = apply(common, level, file + ": multiscales[0]");
+  if (number == 0) note("multiscales[0]", fault);
+  return level;
 }
 
 Axis axis_of(const Json& json, const std::string& file) {
   return {zarr::text_of(json, "name", file), optional_text(json, "type", file), optional_text(json, "unit", file)};
 }
 
-Multiscales parse(const Json& attributes, const std::string& outer_version, const std::string& file) {
+// `version`: that of the metadata; null: none.
+Multiscales parse(const Json& attributes, const Json& version, const std::string& file) {
   const Json& list = member(attributes, "multiscales");
   if (!list.is_array() || list.empty()) refuse(file, "multiscales", list, "a list of images");
   const Json& json = list[0];
   Multiscales image;
-  image.version = outer_version.empty() ? optional_text(json, "version", file) : outer_version;
-  if (image.version != "0.4" && image.version != "0.5") refuse(file, "version", Json(image.version), "0.4, 0.5");
+  image.has_version = !version.is_null();
+  if (image.has_version && version != "0.4" && version != "0.5") refuse(file, "version", version, "0.4, 0.5");
+  image.version = image.has_version ? version.get<std::string>() : "0.4";
   image.name = optional_text(json, "name", file);
   image.method = optional_text(json, "type", file);
   image.labels = !member(attributes, "image-label").is_null();
@@ -81,13 +116,8 @@ Multiscales parse(const Json& attributes, const std::string& outer_version, cons
   if (!datasets.is_array() || datasets.empty() || datasets.size() > most) {
     refuse(file, "datasets", datasets, fmt::format("a list of 1 to {} levels", most));
   }
-  for (const Json& dataset : datasets) {
-    Level level{zarr::text_of(dataset, "path", file), std::vector<double>(image.axes.size(), 1),
-                std::vector<double>(image.axes.size(), 0)};
-    apply(member(dataset, "coordinateTransformations"), level, file);
-    apply(member(json, "coordinateTransformations"), level, file);
-    image.levels.push_back(std::move(level));
-  }
+  for (std::size_t l = 0; l < datasets.size(); ++l)
+    image.levels.push_back(parse_level(json, l, image.axes.size(), file));
   return image;
 }
 
@@ -120,12 +150,14 @@ std::optional<Multiscales> read_multiscales(const std::string& folder) {
     const Json json = zarr::parse_object(*text, file);
     const Json& ome = member(member(json, "attributes"), "ome");
     if (member(ome, "multiscales").is_null()) return std::nullopt;
-    return parse(ome, zarr::text_of(ome, "version", file), file);
+    if (member(ome, "version").is_null()) refuse(file, "version", nullptr, "0.4, 0.5");
+    return parse(ome, member(ome, "version"), file);
   }
   if (const auto text = zarr::read_text_file(old, zarr::kMostMetadata)) {
     const Json json = zarr::parse_object(*text, old);
-    if (member(json, "multiscales").is_null()) return std::nullopt;
-    return parse(json, "", old);
+    const Json& images = member(json, "multiscales");
+    if (images.is_null()) return std::nullopt;
+    return parse(json, images.is_array() && !images.empty() ? member(images[0], "version") : Json(), old);
   }
   return std::nullopt;
 }

@@ -19,6 +19,7 @@ struct Axis {
 struct Level {
   std::string path;
   std::vector<double> scale, translation;
+  std::vector<std::string> faults{};  ///< what the specification does not allow of its transformations, if it was read
 };
 
 struct Multiscales {
@@ -29,10 +30,12 @@ struct Multiscales {
   std::vector<Axis> axes;
   std::vector<Level> levels;  ///< the finest first
   bool labels = false;        ///< whether elements are numbers of segments
+  bool has_version = true;    ///< whether the metadata have a version; 0.4 may lack it
 };
 
-/// The first image of a group; nothing if the folder is no group of OME-Zarr. Versions 0.4 and 0.5; Throws Error naming
-/// the file for metadata that are neither, or wrong.
+/// The first image of a group; nothing if the folder is no group of OME-Zarr. Versions 0.4 and 0.5; throws Error naming
+/// the file for metadata that are neither, or wrong. Scales and translations in any number and order are read, and are
+/// `faults` of a level unless they are as the specification says.
 std::optional<Multiscales> read_multiscales(const std::string& folder);
 
 /// The image of which `array`, a folder, is a level, and the level's number.

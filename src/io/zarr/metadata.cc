@@ -184,10 +184,6 @@ Json compressor_json(const Metadata& m) {
   return json;
 }
 
-Json fill_json(const Metadata& m) {  // zero in all bytes
-  return m.dtype == Dtype::boolean ? Json(false) : is_floating(m.dtype) ? Json(0.0) : Json(0);
-}
-
 Json attributes_json(const Metadata& m, const std::string& problem) {
   Json attributes = m.attributes.empty() ? Json::object() : Json::parse(m.attributes);
   if (!problem.empty()) attributes["oriel_problem"] = problem;
@@ -313,7 +309,7 @@ std::string to_zarr_json(const Metadata& m, const std::string& problem) {
             {"chunk_grid", {{"name", "regular"}, {"configuration", {{"chunk_shape", list(m.grid)}}}}},
             {"chunk_key_encoding", {{"name", "default"}, {"configuration", {{"separator", "/"}}}}},
             {"codecs", m.sharding ? Json::array({sharding_json(m)}) : codecs_json(m)}};
-  root["fill_value"] = fill_json(m);
+  root["fill_value"] = fill_json(m.fill, m.dtype);
   root["attributes"] = attributes_json(m, problem);
   if (!m.dimension_names.empty()) root["dimension_names"] = Json::parse(m.dimension_names);
   return root.dump(kIndent) + "\n";
@@ -325,7 +321,7 @@ std::string to_zarray(const Metadata& m) {
                   {"chunks", list(m.grid)},
                   {"dtype", typestr(m.dtype)},
                   {"compressor", compressor_json(m)},
-                  {"fill_value", fill_json(m)},
+                  {"fill_value", fill_json(m.fill, m.dtype)},
                   {"order", "C"},
                   {"filters", nullptr},
                   {"dimension_separator", std::string(1, m.separator)}};

@@ -88,8 +88,7 @@ void ShardWriter::close() {
 
 void ShardWriter::create() {
   constexpr mode_t mode = 0666;
-  std::error_code none;
-  std::filesystem::create_directories(std::filesystem::path(place_).parent_path(), none);
+  make_folder(std::filesystem::path(place_).parent_path().string(), name_);
   descriptor_ = ::open(place_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode);
   if (descriptor_ < 0) fail();
   // The index is written over this.

@@ -10,6 +10,7 @@
 #include "byte_order.h"
 #include "io/temporary_name.h"
 #include "io/zarr/store.h"
+#include "io/zarr/types.h"
 
 namespace oriel::io::zarr {
 namespace {
@@ -70,9 +71,9 @@ std::vector<index_t> order_in(const Metadata& metadata, const Extents& shard) {
   return order;
 }
 
-// A chunk's elements, those beyond the end of the array zero; nothing for one that has nothing but the fill value.
+// A chunk's elements, also those beyond the end of the array; nothing for one that has nothing but the fill value.
 std::optional<Bytes> encoded(const Metadata& metadata, Bytes bytes, const std::string& name) {
-  if (is_zero(bytes)) return std::nullopt;
+  if (is_filled(bytes, metadata.fill)) return std::nullopt;
   if (oriel::detail::kBigEndian) {
     const index_t element = size_bytes(metadata.dtype);
     oriel::detail::reverse_bytes(bytes.data(), metadata.chunk_bytes() / element, element);
@@ -82,7 +83,11 @@ std::optional<Bytes> encoded(const Metadata& metadata, Bytes bytes, const std::s
 }
 
 ChunkWriter::Grid grid_of(const Metadata& metadata) {
-  return {.dtype = metadata.dtype, .shape = metadata.shape, .chunk = metadata.chunk(), .order = metadata.order};
+  return {.dtype = metadata.dtype,
+          .shape = metadata.shape,
+          .chunk = metadata.chunk(),
+          .order = metadata.order,
+          .fill = metadata.fill};
 }
 
 // The place in the grid of a file `c/2/0/1`.
@@ -100,7 +105,7 @@ Extents place_of(const fs::path& key) {
 void give_name(const std::string& from, const std::string& to, const std::string& name) {
   std::error_code error;
   if (!fs::exists(from, error)) return;  // none of its chunks had a file
-  fs::create_directories(fs::path(to).parent_path(), error);
+  make_folder(fs::path(to).parent_path().string(), name);
   fs::rename(from, to, error);
   if (error) throw Error(fmt::format("{}: cannot write: {}", name, error.message()));
 }

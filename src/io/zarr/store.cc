@@ -101,8 +101,7 @@ void write_file(const std::string& path, std::span<const std::byte> bytes, const
   const int flags = O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC;
   int descriptor = ::open(path.c_str(), flags, mode);
   if (descriptor < 0 && errno == ENOENT) {
-    std::error_code error;
-    std::filesystem::create_directories(std::filesystem::path(path).parent_path(), error);
+    make_folder(std::filesystem::path(path).parent_path().string(), name);
     descriptor = ::open(path.c_str(), flags, mode);
   }
   if (descriptor < 0) fail(name, "write");

@@ -89,6 +89,22 @@ std::optional<Bytes> parse_one(const Json& value) {
   }
 }
 
+template <class T>
+Json one_json(const Bytes& bytes) {
+  T value;
+  std::memcpy(&value, bytes.data(), sizeof value);
+  if constexpr (std::is_same_v<T, bool8>) {
+    return static_cast<bool>(value);
+  } else if constexpr (is_floating_v<T>) {
+    const auto number = static_cast<double>(value);
+    if (std::isnan(number)) return "NaN";
+    if (std::isinf(number)) return number > 0 ? "Infinity" : "-Infinity";
+    return number;
+  } else {
+    return value;
+  }
+}
+
 }  // namespace
 
 std::string type_name(Dtype dtype) {
@@ -130,6 +146,19 @@ Bytes parse_fill(const Json& value, Dtype dtype, const std::string& file) {
   const std::optional<Bytes> bytes = visit(dtype, [&]<class T>() { return parse_one<T>(value); });
   if (!bytes) refuse(file, "fill_value", value, fmt::format("a value of {}", type_name(dtype)));
   return *bytes;
+}
+
+Json fill_json(const Bytes& fill, Dtype dtype) {
+  const Json json = visit(dtype, [&]<class T>() { return one_json<T>(fill); });
+  return parse_fill(json, dtype, "fill_value") == fill ? json : Json();
+}
+
+bool is_filled(const Bytes& elements, const Bytes& fill) {
+  if (elements.empty()) return true;
+  if (fill.empty() || elements.size() < fill.size()) return false;
+  // The first is the fill value, and each of the others is the one before it.
+  return std::memcmp(elements.data(), fill.data(), fill.size()) == 0 &&
+         std::memcmp(elements.data(), elements.data() + fill.size(), elements.size() - fill.size()) == 0;
 }
 
 }  // namespace oriel::io::zarr

@@ -24,5 +24,10 @@ StoredType parse_typestr(const Json& value, const std::string& file);
 
 /// One element in this machine's byte order. Null is zero.
 Bytes parse_fill(const Json& value, Dtype dtype, const std::string& file);
+/// The text of which parse_fill makes that element; null if there is none (a NaN with other bits than the usual ones).
+Json fill_json(const Bytes& fill, Dtype dtype);
+
+/// Whether elements are nothing but `fill`, bit for bit.
+bool is_filled(const Bytes& elements, const Bytes& fill);
 
 }  // namespace oriel::io::zarr

@@ -20,6 +20,8 @@ std::unique_ptr<VolumeIn> open_zarr_volume(const std::string& path, std::optiona
 /// Writes the metadata of an array, its chunks compressed by zstd unless `spec` says otherwise, into the folder
 /// `place`.
 void create_zarr_volume(const std::string& place, const std::string& path, const VolumeSpec& spec);
+/// One element: the fill value of the array that create_zarr_volume makes.
+std::vector<std::byte> zarr_fill(const VolumeSpec& spec);
 /// What create_zarr_volume made, to be written to by any number of processes.
 std::unique_ptr<VolumeOut> open_zarr_output(const std::string& place, const std::string& path, const VolumeSpec& spec);
 /// Compresses the chunks that were written in parts.

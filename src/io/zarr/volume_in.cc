@@ -98,6 +98,7 @@ ZarrIn::ZarrIn(const std::string& path, std::optional<Dtype> asked)
                             oriel::name(metadata_.dtype)));
   dtype = metadata_.dtype;
   shape = metadata_.shape;
+  fill = metadata_.fill;
   for (int d = 0; d < shape.size(); ++d) {
     order.push_back(d);
     chunk.push_back(std::min(metadata_.chunk()[d], std::max<index_t>(shape[d], 1)));

@@ -5,6 +5,7 @@
 #include "io/zarr/json.h"
 #include "io/zarr/sharded_out.h"
 #include "io/zarr/store.h"
+#include "io/zarr/types.h"
 #include "io/zarr/volume.h"
 #include "io/zarr/volume_in.h"
 
@@ -45,6 +46,7 @@ Metadata metadata_of(const VolumeSpec& spec) {
     m.order.push_back(d);
   }
   m.fill.assign(static_cast<std::size_t>(size_bytes(m.dtype)), std::byte{0});
+  if (spec.fill.size() == m.fill.size() && !fill_json(spec.fill, m.dtype).is_null()) m.fill = spec.fill;
   m.codecs = codecs_of(spec);
   if (!spec.shard.empty()) {
     m.sharding.emplace();
@@ -66,7 +68,11 @@ class ZarrOut : public VolumeOut {
         name_(std::move(name)),
         metadata_(metadata_of(spec)),
         chunks_(place_, name_,
-                {.dtype = metadata_.dtype, .shape = metadata_.shape, .chunk = metadata_.grid, .order = metadata_.order},
+                {.dtype = metadata_.dtype,
+                 .shape = metadata_.shape,
+                 .chunk = metadata_.grid,
+                 .order = metadata_.order,
+                 .fill = metadata_.fill},
                 [this](const Extents& at, Bytes elements) { write_chunk(metadata_.key(at), std::move(elements)); }) {}
   ZarrOut(const ZarrOut&) = delete;
   ZarrOut& operator=(const ZarrOut&) = delete;
@@ -78,8 +84,7 @@ class ZarrOut : public VolumeOut {
  private:
   // Compresses a chunk, unless it has nothing but the fill value.
   void write_chunk(const std::string& key, Bytes bytes) const {
-    // The fill value is zero in all bytes.
-    if (is_zero(bytes)) return;
+    if (is_filled(bytes, metadata_.fill)) return;
     if (detail::kBigEndian) {
       const index_t element = size_bytes(metadata_.dtype);
       detail::reverse_bytes(bytes.data(), metadata_.chunk_bytes() / element, element);
@@ -108,6 +113,8 @@ void create_zarr_volume(const std::string& place, const std::string& path, const
   }
   ChunkWriter::create(place, path);
 }
+
+std::vector<std::byte> zarr_fill(const VolumeSpec& spec) { return zarr::metadata_of(spec).fill; }
 
 std::unique_ptr<VolumeOut> open_zarr_output(const std::string& place, const std::string& path, const VolumeSpec& spec) {
   if (!spec.shard.empty()) return std::make_unique<zarr::ShardedOut>(place, path, zarr::metadata_of(spec));
