@@ -111,7 +111,7 @@ class Zstd:
     """The system's library, which Oriel uses."""
 
     def __init__(self):
-        self.library = ctypes.CDLL(ctypes.util.find_library("zstd"))
+        self.library = ctypes.CDLL(ctypes.util.find_library("zstd") or "libzstd.so.1")
         for name, result in {"createCCtx": ctypes.c_void_p, "compressBound": ctypes.c_size_t}.items():
             getattr(self.library, f"ZSTD_{name}").restype = result
         self.library.ZSTD_compressBound.argtypes = [ctypes.c_size_t]
