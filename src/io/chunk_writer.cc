@@ -97,8 +97,7 @@ Bytes ChunkWriter::blank(const Extents& place) const {
     std::fill(bytes.begin(), bytes.end(), std::byte{0});
     return bytes;
   }
-  for (std::size_t at = 0; at < bytes.size(); at += element)
-    std::memcpy(bytes.data() + at, grid_.fill.data(), element);
+  for (std::size_t at = 0; at < bytes.size(); at += element) std::memcpy(bytes.data() + at, grid_.fill.data(), element);
   return bytes;
 }
 

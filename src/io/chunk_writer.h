@@ -40,8 +40,8 @@ class ChunkWriter {
  private:
   Extents there(const Extents& place) const;  // what of a chunk is in the tensor
   bool has_rest(const Extents& place) const;
-  std::vector<std::byte> blank(const Extents& place) const;
-  std::vector<std::byte> padded(const Extents& place, std::vector<std::byte> bytes) const;
+  zarr::Bytes blank(const Extents& place) const;
+  zarr::Bytes padded(const Extents& place, zarr::Bytes bytes) const;
   void write_whole(const Extents& place, const ConstTensor& part) const;
   void write_part(const Extents& place, const Extents& in_chunk, const ConstTensor& part) const;
   void put(int descriptor, const std::byte* from, index_t count, index_t at) const;

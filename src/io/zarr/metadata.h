@@ -24,9 +24,9 @@ struct Metadata {
   Dtype dtype = Dtype::f32;
   bool big_endian = false;
   Extents shape;
-  Extents grid;   ///< extents of what one file holds: a chunk, or a shard
-  Extents order;  ///< axes of a chunk's elements from outermost to innermost
-  Bytes fill;     ///< one element, in this machine's byte order
+  Extents grid;                 ///< extents of what one file holds: a chunk, or a shard
+  Extents order;                ///< axes of a chunk's elements from outermost to innermost
+  std::vector<std::byte> fill;  ///< one element, in this machine's byte order
   std::vector<Codec> codecs;
   std::optional<Sharding> sharding;
   bool keys_begin_with_c = true;

@@ -26,14 +26,14 @@ constexpr std::array kTypes{TypeName{Dtype::f64, "float64", "f8"}, TypeName{Dtyp
                             TypeName{Dtype::boolean, "bool", "b1"}};
 
 template <class T>
-Bytes bytes_of(T value) {
-  Bytes bytes(sizeof value);
+std::vector<std::byte> bytes_of(T value) {
+  std::vector<std::byte> bytes(sizeof value);
   std::memcpy(bytes.data(), &value, sizeof value);
   return bytes;
 }
 
 // The bits of an element, as `0x7fc00000`.
-std::optional<Bytes> parse_bits(const std::string& text, index_t size) {
+std::optional<std::vector<std::byte>> parse_bits(const std::string& text, index_t size) {
   if (!text.starts_with("0x") || text.size() != static_cast<std::size_t>(2 + 2 * size)) return std::nullopt;
   if (text.find_first_not_of("0123456789abcdefABCDEF", 2) != std::string::npos) return std::nullopt;
   const std::uint64_t bits = std::stoull(text.substr(2), nullptr, 16);
@@ -55,7 +55,7 @@ std::optional<double> parse_special(const std::string& text) {
 }
 
 template <class T>
-std::optional<Bytes> parse_integer(const Json& value) {
+std::optional<std::vector<std::byte>> parse_integer(const Json& value) {
   if (value.is_number_unsigned()) {
     const auto number = value.get<std::uint64_t>();
     if (std::in_range<T>(number)) return bytes_of(static_cast<T>(number));
@@ -73,7 +73,7 @@ std::optional<Bytes> parse_integer(const Json& value) {
 }
 
 template <class T>
-std::optional<Bytes> parse_one(const Json& value) {
+std::optional<std::vector<std::byte>> parse_one(const Json& value) {
   if constexpr (std::is_same_v<T, bool8>) {
     if (value.is_boolean()) return bytes_of(bool8(value.get<bool>()));
     if (value.is_number() && (value == 0 || value == 1)) return bytes_of(bool8(value == 1));
@@ -90,7 +90,7 @@ std::optional<Bytes> parse_one(const Json& value) {
 }
 
 template <class T>
-Json one_json(const Bytes& bytes) {
+Json one_json(const std::vector<std::byte>& bytes) {
   T value;
   std::memcpy(&value, bytes.data(), sizeof value);
   if constexpr (std::is_same_v<T, bool8>) {
@@ -141,19 +141,19 @@ StoredType parse_typestr(const Json& value, const std::string& file) {
   refuse(file, "dtype", value, "|b1, <i1 to <i8, <u1 to <u8, <f2, <f4, <f8, bfloat16, also with >");
 }
 
-Bytes parse_fill(const Json& value, Dtype dtype, const std::string& file) {
-  if (value.is_null()) return Bytes(static_cast<std::size_t>(size_bytes(dtype)), std::byte{0});
-  const std::optional<Bytes> bytes = visit(dtype, [&]<class T>() { return parse_one<T>(value); });
+std::vector<std::byte> parse_fill(const Json& value, Dtype dtype, const std::string& file) {
+  if (value.is_null()) return std::vector<std::byte>(static_cast<std::size_t>(size_bytes(dtype)), std::byte{0});
+  const std::optional<std::vector<std::byte>> bytes = visit(dtype, [&]<class T>() { return parse_one<T>(value); });
   if (!bytes) refuse(file, "fill_value", value, fmt::format("a value of {}", type_name(dtype)));
   return *bytes;
 }
 
-Json fill_json(const Bytes& fill, Dtype dtype) {
+Json fill_json(const std::vector<std::byte>& fill, Dtype dtype) {
   const Json json = visit(dtype, [&]<class T>() { return one_json<T>(fill); });
   return parse_fill(json, dtype, "fill_value") == fill ? json : Json();
 }
 
-bool is_filled(const Bytes& elements, const Bytes& fill) {
+bool is_filled(const Bytes& elements, const std::vector<std::byte>& fill) {
   if (elements.empty()) return true;
   if (fill.empty() || elements.size() < fill.size()) return false;
   // The first is the fill value, and each of the others is the one before it.
