@@ -191,7 +191,7 @@ class LevelChecker {
       const double scale = sources_[0].level.scale[axis];
       const double shift = first ? 0 : scale * static_cast<double>(f.factor[d] - 1) / 2;
       const double should = sources_[0].level.translation[axis] + shift, is = sources_[l].level.translation[axis];
-      if (std::fabs(is - should) <= 1e-6 * scale) continue;
+      if (std::fabs(is - should) <= 1e-6 * std::fabs(scale)) continue;
       f.faults.push_back(fmt::format("translation: {} along {}; it should be {}", is, axis_name(d), should));
     }
   }

@@ -186,3 +186,10 @@ def test_metadata_without_a_version_are_those_of_0_4(oriel, refusal, image):
     # In version 3 it is required.
     (image.parent / "z.zarr/zarr.json").write_text('{"zarr_format": 3, "node_type": "group", "attributes": {"ome": {"multiscales": [{}]}}}')
     assert refusal("pyramid", "--check", "z.zarr") == "oriel pyramid: z.zarr/zarr.json: version: null; allowed: 0.4, 0.5"
+
+
+def test_an_axis_may_run_backwards(tmp_path, volume):
+    """As latitudes do, from north to south."""
+    x = volume[:16, :16, :16]
+    write_image(tmp_path / "y.zarr", [x, mean_by(x, (2, 2, 2)).astype("u2")], [[1, -1, 1], [2, -2, 2]], [[0, 60, 0], [0.5, 59.5, 0.5]])
+    assert check(tmp_path, "y.zarr", 0)["good"]
