@@ -150,9 +150,9 @@ TEST(ZarrMetadata, FillValues) {
   EXPECT_EQ(bits("-Infinity"), 0xff800000U);
   EXPECT_EQ(bits(1), 0x3f800000U);
   EXPECT_EQ(bits(nullptr), 0U);
-  EXPECT_EQ(parse_fill(18446744073709551615U, Dtype::u64, "f"), Bytes(8, std::byte{255}));
-  EXPECT_EQ(parse_fill(true, Dtype::boolean, "f"), Bytes(1, std::byte{1}));
-  EXPECT_EQ(parse_fill(3.0, Dtype::u8, "f"), Bytes(1, std::byte{3}));
+  EXPECT_EQ(parse_fill(18446744073709551615U, Dtype::u64, "f"), std::vector<std::byte>(8, std::byte{255}));
+  EXPECT_EQ(parse_fill(true, Dtype::boolean, "f"), std::vector<std::byte>(1, std::byte{1}));
+  EXPECT_EQ(parse_fill(3.0, Dtype::u8, "f"), std::vector<std::byte>(1, std::byte{3}));
   for (const Json& wrong : {Json(3.5), Json(256), Json(-1), Json("NaN"), Json(true)})
     EXPECT_NE(error_of([&] { parse_fill(wrong, Dtype::u8, "f"); }), "") << wrong.dump();
 }
@@ -170,7 +170,7 @@ TEST(ZarrMetadata, WrittenAndRead) {
     EXPECT_EQ(read.dtype, dtype);
     EXPECT_EQ(read.shape, m.shape);
     EXPECT_EQ(read.grid, m.grid);
-    EXPECT_EQ(read.fill, Bytes(static_cast<std::size_t>(size_bytes(dtype)), std::byte{0}));
+    EXPECT_EQ(read.fill, std::vector<std::byte>(static_cast<std::size_t>(size_bytes(dtype)), std::byte{0}));
     EXPECT_EQ(read.attributes, R"({"a":[1],"oriel_problem":"max:…"})");
     EXPECT_EQ(read.dimension_names, m.dimension_names);
   }
