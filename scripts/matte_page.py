@@ -22,7 +22,8 @@ def lines(found):
     """The section's tables."""
     threads = f"{found['threads']} thread{'s' if found['threads'] > 1 else ''}"
     yield (f"\nMeasured by bench/matte.py: {found['count']} images of 512x512 pixels with exact alpha (hair, curls, fur, fingers, rods, soft edges) before real photographs; errors over pixels within "
-           "12 of mixed ones: sum of absolute differences (thousands), mean square (thousandths), and of gradients; mean distance between outlines. Times are medians for cutting out and colours, "
+           "12 of mixed ones: sum of absolute differences (thousands), mean square (thousandths), sum of squared differences of gradients; mean distance between outlines. Oriel's times, for cutting out and colours, are medians of 5 runs, "
+           "PyMatting's, for alpha alone, of one run; means over images, "
            f"{threads}, while other programs were running.\n\n")
     yield "| from a mask of 256x256 cells | SAD | MSE | gradient | outline, pixels | time |\n|---|--:|--:|--:|--:|--:|\n"
     for method, rows in found["masks"].items():

@@ -131,6 +131,8 @@ def replace(path, lines):
 
 
 def main():
+    if len(sys.argv) != 2:
+        sys.exit(__doc__)
     found = json.loads(Path(sys.argv[1]).read_text())
     replace(ROOT / "docs" / "performance.md", section(found))
     replace(ROOT / "README.md", short_table(found))

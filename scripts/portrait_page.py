@@ -32,9 +32,12 @@ RUNS = 15
 
 def run(source, target, *options, check=True):
     """What --json reports, the peak of memory in bytes, and the exit code."""
-    process = subprocess.Popen([PORTRAIT, "image", source, target, "--json", *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    text, errors = process.stdout.read(), process.stderr.read()
-    _, status, usage = os.wait4(process.pid, 0)
+    with tempfile.TemporaryFile() as said:
+        process = subprocess.Popen([PORTRAIT, "image", source, target, "--json", *options], stdout=subprocess.PIPE, stderr=said)
+        text = process.stdout.read()
+        _, status, usage = os.wait4(process.pid, 0)
+        said.seek(0)
+        errors = said.read()
     process.returncode = os.waitstatus_to_exitcode(status)
     if check and process.returncode != 0:
         sys.exit(f"portrait_page: {errors.decode()}")

@@ -12,7 +12,10 @@ BEGIN, END = "<!-- steadiness: begin -->\n", "<!-- steadiness: end -->\n"
 def table(found):
     """The rows of a scene that stands still, then of those that move."""
     rows = found["steadiness"]
-    plain, smooth = sorted((key for key in rows[0] if isinstance(rows[0][key], dict)), key=float)
+    smooths = sorted((key for key in rows[0] if isinstance(rows[0][key], dict)), key=float)
+    if len(smooths) != 2:
+        sys.exit(f"portrait_video_page: the results are for --smooth {' '.join(smooths)}; allowed: two values, the first of which is 0")
+    plain, smooth = smooths
     yield (
         f"Made by `bench/portrait_video.py`: drawn people with exact alpha in 640x360, {rows[0]['frames']} frames of each of {rows[0]['scenes']} scenes, noise of 4/255 in each sample, the demo model. Within 8 pixels of the "
         "true outline:\n"

@@ -22,7 +22,7 @@ enum class Matte : std::uint8_t {
 struct EdgeOptions {
   Matte matte = Matte::fast;
   bool mask_is_trimap = false;  ///< the mask is white and black where it is certain, else to be found; then `fine`
-  index_t working_area = index_t{1} << 20;  ///< pixels at most of the reduced picture that the guided filter works on
+  index_t working_area = index_t{1} << 20;  ///< pixels at most of the reduced picture in which edges are found
   index_t radius = 0;         ///< of the guided filter, pixels of that picture; 0: two of the mask's cells
   float epsilon = 3e-4F;      ///< of the guided filter: contrasts below its root do not count as edges
   index_t feather = 0;        ///< pixels of the picture over which an edge is made softer
@@ -48,8 +48,8 @@ struct Cut {
   Planes shares{};  ///< alpha before it was feathered or made fainter, by which colours are taken apart; empty: alpha
 };
 
-/// The person in `image` (RGB), given the network's mask of it: cleaned, refined by the guided filter with the picture
-/// as guide, and by matting if asked for, feathered. Where the mask holds no person, alpha is 0 everywhere. Throws
+/// The person in `image` (RGB), given the network's mask of it: cleaned, its edge found in the picture by the guided
+/// filter or by matting (EdgeOptions::matte), feathered. Where the mask holds no person, alpha is 0 everywhere. Throws
 /// Error.
 Cut cut(const Image& image, const Planes& mask, const ChainOptions& options);
 

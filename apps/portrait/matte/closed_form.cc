@@ -49,19 +49,19 @@ struct Windows {
   Lanes mean[3], l1, l2, l3, inverse[3], ninth;
 };
 
-// One step of LDL^T, of all lanes.
-void factor(Windows& w, const Lanes (&c)[6]) {
+// One step of LDL^T, of all lanes. In exact arithmetic no pivot is below `least`, the variance that epsilon adds.
+void factor(Windows& w, const Lanes (&c)[6], float least) {
   for (index_t i = 0; i < kLanes; ++i) {
     const float rr = c[0][i], rg = c[1][i], rb = c[2][i], gg = c[3][i], gb = c[4][i], bb = c[5][i];
     const float l1 = rg / rr, l2 = rb / rr;
-    const float d1 = gg - l1 * rg;
+    const float d1 = std::max(gg - l1 * rg, least);
     const float l3 = (gb - l2 * rg) / d1;
     w.l1[i] = l1;
     w.l2[i] = l2;
     w.l3[i] = l3;
     w.inverse[0][i] = 1 / rr;
     w.inverse[1][i] = 1 / d1;
-    w.inverse[2][i] = 1 / (bb - l2 * rb - l3 * l3 * d1);
+    w.inverse[2][i] = 1 / std::max(bb - l2 * rb - l3 * l3 * d1, least);
   }
 }
 
@@ -196,7 +196,7 @@ class Laplacian {
     for (const std::size_t k : {0U, 1U, 2U, 3U, 4U, 5U})
       for (index_t i = 0; i < kLanes; ++i)
         covariance[k][i] = (covariance[k][i] + (k == 0 || k == 3 || k == 5 ? epsilon : 0)) / 9;
-    factor(w, covariance);
+    factor(w, covariance, epsilon / 9);
   }
 
   // The stencil of one run: the sum over the nine windows that hold its middle.

@@ -101,8 +101,10 @@ def _coded_batcher(primitive: Primitive) -> Callable[..., Any]:
                 return jnp.moveaxis(x, at, to)
             return jnp.broadcast_to(jnp.expand_dims(x, to), (*x.shape[:to], size, *x.shape[to:]))
 
-        mapped = [placed(x, at) for x, at in zip(args, dims)]
-        return primitive.bind(*mapped, spec=spec.with_batch_axis(mapped[0].ndim, to)), to
+        x, x_at = args[0], dims[0]
+        x = jnp.expand_dims(x, to) if x_at is None else jnp.moveaxis(x, x_at, to)  # extent 1 serves the whole batch
+        mapped = [placed(x, at) for x, at in zip(args[1:], dims[1:])]
+        return primitive.bind(x, *mapped, spec=spec.with_batch_axis(x.ndim, to)), to
 
     return batch
 

@@ -126,7 +126,7 @@ def make_spec(
         tuple(shape[a] for a in axes),
         tuple(result[a] for a in axes),
         pool.norm,
-        repr(pool).split(", axes=")[0] + ")",
+        text=repr(pool).split(", axes=")[0] + ")",
     )
 
 

@@ -18,6 +18,7 @@ from torch import Tensor
 from torch.autograd import forward_ad
 
 from oriel.torch import engine
+from oriel.torch.arguments import PADDED
 
 _operators = torch.ops.oriel  # looked up at call time: they are registered with the functions below
 _WINDOWS = 14  # arguments of WINDOWS_SCHEMA
@@ -197,7 +198,9 @@ def pool_with_codes_tangent(ctx: Any, t: Tensor | None, *_: None) -> tuple[Tenso
 
 def _places(codes: Tensor, input_size: Sequence[int], arguments: Sequence[Any]) -> Tensor:
     """The indices in the plane of the pooled axes (S10) of windows' taps with those codes; -1 for a window without."""
-    _, axes, kernel, stride, pad_lo, _, dilation, *_ = arguments
+    _, axes, kernel, stride, pad_lo, _, dilation, _, windows, *_ = arguments
+    if windows != PADDED:
+        raise ValueError(f"pool_codes_backward: second derivatives need windows {PADDED!r}, but they are {windows!r}")
     rest, place, pitch = codes.to(torch.int64), torch.zeros_like(codes, dtype=torch.int64), 1
     for axis, k, s, before, d in reversed(list(zip(axes, kernel, stride, pad_lo, dilation))):
         first = torch.arange(codes.shape[axis], device=codes.device) * s - before
