@@ -111,7 +111,8 @@ nb::object forward_codes(const PythonPool& p, nb::handle x_object) {
 
 bool codes_pay_for(const std::vector<index_t>& words, nb::handle shape, nb::handle dtype) {
   constexpr const char* kFunction = "codes_pay";
-  return codes_pay(make_problem(from_words(words), read_dtype(kFunction, dtype), read_shape(kFunction, "shape", shape)));
+  return codes_pay(
+      make_problem(from_words(words), read_dtype(kFunction, dtype), read_shape(kFunction, "shape", shape)));
 }
 
 nb::object backward_pool(const PythonPool& p, nb::handle dy_object, nb::handle x_object, nb::handle shape,

@@ -141,8 +141,7 @@ void forward_codes(const Call& call) {
 // dx of such codes and dy.
 void backward_codes(const Call& call) {
   const ConstTensor codes = call.input(0);
-  backward(call.pool(),
-           {.dy = call.input(1), .indices = codes, .space = IndexSpace::window, .dx = call.output(0)});
+  backward(call.pool(), {.dy = call.input(1), .indices = codes, .space = IndexSpace::window, .dx = call.output(0)});
 }
 
 }  // namespace

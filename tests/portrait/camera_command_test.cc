@@ -215,7 +215,10 @@ TEST_F(CameraCommandTest, devices_are_listed) {
   EXPECT_EQ(said["devices"][2]["modes"][0]["width"], 128);
   command.asked.json = false;
   FakeMachine none;
-  EXPECT_NE(error_of([&] { run_camera(command, none.calls()); }).find("no video device was found; allowed: a camera, /dev/video0"), std::string::npos);
+  EXPECT_NE(error_of([&] {
+              run_camera(command, none.calls());
+            }).find("no video device was found; allowed: a camera, /dev/video0"),
+            std::string::npos);
 }
 
 }  // namespace

@@ -5,7 +5,6 @@
 
 #include <cstring>
 
-
 namespace oriel::io::tiff {
 namespace {
 
