@@ -14,7 +14,6 @@ import numpy as np
 import pytest
 from conftest import COMMAND
 from memory_test import PEAK
-from ranks_test import mpi, ranks  # noqa: F401
 
 DTYPES = ["u1", "i1", "u2", "i2", "u4", "i4", "u8", "i8", "f4", "f8"]
 COPY = ["--op", "max", "--kernel", "1"]

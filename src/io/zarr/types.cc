@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstring>
@@ -149,16 +150,20 @@ std::vector<std::byte> parse_fill(const Json& value, Dtype dtype, const std::str
 }
 
 Json fill_json(const std::vector<std::byte>& fill, Dtype dtype) {
+  if (fill.empty()) return fill_json(std::vector<std::byte>(static_cast<std::size_t>(size_bytes(dtype))), dtype);
   const Json json = visit(dtype, [&]<class T>() { return one_json<T>(fill); });
   return parse_fill(json, dtype, "fill_value") == fill ? json : Json();
 }
 
 bool is_filled(const Bytes& elements, const std::vector<std::byte>& fill) {
   if (elements.empty()) return true;
-  if (fill.empty() || elements.size() < fill.size()) return false;
+  const std::byte zero{0};
+  const std::byte* const first = fill.empty() ? &zero : fill.data();
+  const std::size_t size = std::max<std::size_t>(fill.size(), 1);
+  if (elements.size() < size) return false;
   // The first is the fill value, and each of the others is the one before it.
-  return std::memcmp(elements.data(), fill.data(), fill.size()) == 0 &&
-         std::memcmp(elements.data(), elements.data() + fill.size(), elements.size() - fill.size()) == 0;
+  return std::memcmp(elements.data(), first, size) == 0 &&
+         std::memcmp(elements.data(), elements.data() + size, elements.size() - size) == 0;
 }
 
 }  // namespace oriel::io::zarr
