@@ -24,7 +24,8 @@ StoredType parse_typestr(const Json& value, const std::string& file);
 
 /// One element in this machine's byte order. Null is zero.
 std::vector<std::byte> parse_fill(const Json& value, Dtype dtype, const std::string& file);
-/// The text of which parse_fill makes that element (of none: zero); null if there is none (a NaN with other bits than the usual ones).
+/// The text of which parse_fill makes that element (of none: zero); null if there is none (a NaN with other bits than
+/// the usual ones).
 Json fill_json(const std::vector<std::byte>& fill, Dtype dtype);
 
 /// Whether elements are nothing but `fill`, bit for bit; if that is empty, zero.
