@@ -12,8 +12,8 @@ import subprocess
 import sys
 
 import callgrind
+from marked_part import write_marked_parts
 
-BEGIN, END = "<!-- arm: begin -->\n", "<!-- arm: end -->\n"
 # Planes whose rows lie together, channels that stand last, and whole planes: small, as each instruction is printed.
 NAMES = """
 max:f32:1x8x112x112:k2x2
@@ -58,17 +58,6 @@ def table(names, arm, avx2):
     return "\n".join(lines) + "\n"
 
 
-def write(page, text):
-    whole = page.read_text()
-    before, marker, rest = whole.partition(BEGIN)
-    _, end, after = rest.partition(END)
-    if not marker or not end:
-        sys.exit(f"arm_instructions: {page} has no markers {BEGIN.strip()} and {END.strip()}")
-    unfinished = page.with_name(page.name + ".part")
-    unfinished.write_text(before + marker + text + end + after)
-    unfinished.rename(page)
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("arm_build", type=pathlib.Path)
@@ -82,7 +71,7 @@ def main():
     text = table(names, arm, avx2)
     print(text, end="")
     if arguments.page:
-        write(arguments.page, text)
+        write_marked_parts(arguments.page, {"arm": [text]})
 
 
 if __name__ == "__main__":

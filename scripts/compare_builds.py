@@ -17,7 +17,8 @@ import statistics
 import subprocess
 import sys
 
-BEGIN, END = "<!-- builds: begin -->\n", "<!-- builds: end -->\n"
+from marked_part import write_marked_parts
+
 SUITE = pathlib.Path(__file__).resolve().parent.parent / "bench" / "suite.txt"
 
 
@@ -124,16 +125,6 @@ def page_of(kept):
     return "\n".join(lines) + "\n"
 
 
-def write_page(page, kept):
-    text = page.read_text(encoding="utf-8")
-    if text.count(BEGIN) != 1 or text.count(END) != 1:
-        raise SystemExit(f"compare_builds: {page} has no lines {BEGIN.strip()} and {END.strip()}")
-    head, rest = text.split(BEGIN)
-    beside = page.with_suffix(".tmp")
-    beside.write_text(head + BEGIN + page_of(kept) + END + rest.split(END)[1], encoding="utf-8")
-    beside.replace(page)
-
-
 def main():
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -163,7 +154,7 @@ def main():
     parser.add_argument("--from-json", type=pathlib.Path, help="times nothing: writes --page of what --json kept")
     arguments = parser.parse_args()
     if arguments.from_json:
-        return write_page(arguments.page, json.loads(arguments.from_json.read_text()))
+        return write_marked_parts(arguments.page, {"builds": [page_of(json.loads(arguments.from_json.read_text()))]})
     if not arguments.after:
         parser.error("two builds are needed, BEFORE and AFTER")
     names, kept = arguments.names or suite(), {}
@@ -194,7 +185,7 @@ def main():
     if arguments.json:
         arguments.json.write_text(json.dumps(kept, indent=1) + "\n")
     if arguments.page:
-        write_page(arguments.page, kept)
+        write_marked_parts(arguments.page, {"builds": [page_of(kept)]})
 
 
 if __name__ == "__main__":

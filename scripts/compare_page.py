@@ -15,6 +15,7 @@ import matplotlib.pyplot as plt  # noqa: E402
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "bench"))
+from marked_part import write_marked_parts, write_whole  # noqa: E402
 from summary import NOISE, STORED, backward, best_peer, label, merged, ratio, summarise  # noqa: E402
 
 PAGE, TABLES = ROOT / "docs" / "performance.md", ROOT / "docs" / "performance-tables.md"
@@ -80,13 +81,6 @@ THEMES = {
         ],
     },
 }
-
-
-def write_whole(path, write):
-    """The file appears whole or not at all."""
-    unfinished = path.with_name(path.name + ".part")
-    write(unfinished)
-    unfinished.rename(path)
 
 
 PICTURE = """<picture>
@@ -277,15 +271,6 @@ def tables(whole):
         )
 
 
-def replace_part(path, mark, lines):
-    """Puts the lines between the marks `mark: begin` and `mark: end` of a page."""
-    begin, end = f"<!-- {mark}: begin -->\n", f"<!-- {mark}: end -->\n"
-    before, rest = path.read_text(encoding="utf-8").split(begin)
-    after = rest.split(end)[1]
-    text = before + begin + "".join(lines) + end + after
-    write_whole(path, lambda to: to.write_text(text, encoding="utf-8"))
-
-
 def dress(look):
     plt.rcParams.update(
         {
@@ -422,8 +407,8 @@ def draw_copy(whole, theme):
 def main():
     runs = [json.loads(Path(name).read_text()) for name in sys.argv[1:]]
     whole = merged(runs)
-    replace_part(PAGE, "measured", overview(whole, runs))
-    replace_part(TABLES, "tables", tables(whole))
+    write_marked_parts(PAGE, {"measured": overview(whole, runs)})
+    write_marked_parts(TABLES, {"tables": tables(whole)})
     IMAGES.mkdir(exist_ok=True)
     for theme in THEMES:
         draw_windows(whole, theme)

@@ -10,10 +10,11 @@ import matplotlib
 matplotlib.use("svg")
 import matplotlib.pyplot as plt  # noqa: E402
 
+from marked_part import write_marked_parts, write_whole  # noqa: E402
+
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "performance.md"
 IMAGES = ROOT / "docs" / "images"
-BEGIN, END = "<!-- frameworks: begin -->\n", "<!-- frameworks: end -->\n"
 
 COLUMNS = [
     "Oriel, NumPy",
@@ -37,13 +38,6 @@ THEMES = {
         "colors": ["#4493f8", "#db8a55", "#a5d6ff", "#8a5a3a"],
     },
 }
-
-
-def write_whole(path, write):
-    """The file appears whole or not at all."""
-    unfinished = path.with_name(path.name + ".part")
-    write(unfinished)
-    unfinished.rename(path)
 
 
 def tables(results):
@@ -141,14 +135,7 @@ def draw(results, theme):
 
 def main():
     results = json.loads(Path(sys.argv[1]).read_text())
-    before, rest = PAGE.read_text().split(BEGIN)
-    after = rest.split(END)[1]
-    write_whole(
-        PAGE,
-        lambda to: to.write_text(
-            before + BEGIN + "".join(tables(results)) + END + after
-        ),
-    )
+    write_marked_parts(PAGE, {"frameworks": tables(results)})
     IMAGES.mkdir(exist_ok=True)
     for theme in THEMES:
         draw(results, theme)

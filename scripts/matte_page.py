@@ -5,8 +5,9 @@ import json
 import sys
 from pathlib import Path
 
+from marked_part import write_marked_parts
+
 ROOT = Path(__file__).resolve().parents[1]
-BEGIN, END = "<!-- matte: begin -->\n", "<!-- matte: end -->\n"
 MASKS = {"mask": "the mask, enlarged", "fast": "`--matte fast`", "fine": "`--matte fine`"}
 
 
@@ -51,16 +52,8 @@ def lines(found):
 def main():
     if len(sys.argv) != 2:
         sys.exit(__doc__)
-    path = ROOT / "docs" / "portrait.md"
-    text = path.read_text(encoding="utf-8")
-    before, begin, rest = text.partition(BEGIN)
-    _, end, after = rest.partition(END)
-    if not begin or not end:
-        sys.exit(f"matte_page: {path} has no {BEGIN.strip()} … {END.strip()}")
-    table = "".join(lines(json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))))
-    unfinished = path.with_name(path.name + ".part")
-    unfinished.write_text(before + begin + table + end + after, encoding="utf-8")
-    unfinished.rename(path)
+    found = json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))
+    write_marked_parts(ROOT / "docs" / "portrait.md", {"matte": lines(found)})
 
 
 if __name__ == "__main__":

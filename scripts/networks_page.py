@@ -11,9 +11,10 @@ import matplotlib
 matplotlib.use("svg")
 import matplotlib.pyplot as plt  # noqa: E402
 
+from marked_part import write_marked_parts, write_whole  # noqa: E402
+
 ROOT = Path(__file__).resolve().parents[1]
 IMAGES = ROOT / "docs" / "images"
-BEGIN, END = "<!-- networks: begin -->\n", "<!-- networks: end -->\n"
 IN_README = ("SqueezeNet 1.1", "BN-Inception", "NASNet-A mobile", "ResNet-50", "SPPF head, 512 channels")
 THEMES = {
     "light": {"text": "#1f2328", "grid": "#d0d7de", "colors": ("#0550ae", "#54aeff")},
@@ -113,29 +114,12 @@ def draw(results, theme):
     plt.close(figure)
 
 
-def write_whole(path, write):
-    """The file appears whole or not at all."""
-    unfinished = path.with_name(path.name + ".part")
-    write(unfinished)
-    unfinished.rename(path)
-
-
-def replace(path, lines):
-    """Writes the lines between the marks of a page."""
-    text = path.read_text(encoding="utf-8")
-    before, begin, rest = text.partition(BEGIN)
-    _, end, after = rest.partition(END)
-    if not begin or not end:
-        sys.exit(f"networks_page: {path} has no {BEGIN.strip()} … {END.strip()}")
-    write_whole(path, lambda to: to.write_text(before + begin + "".join(lines) + end + after, encoding="utf-8"))
-
-
 def main():
     if len(sys.argv) != 2:
         sys.exit(__doc__)
     found = json.loads(Path(sys.argv[1]).read_text())
-    replace(ROOT / "docs" / "performance.md", section(found))
-    replace(ROOT / "README.md", short_table(found))
+    write_marked_parts(ROOT / "docs" / "performance.md", {"networks": section(found)})
+    write_marked_parts(ROOT / "README.md", {"networks": short_table(found)})
     IMAGES.mkdir(parents=True, exist_ok=True)
     for theme in THEMES:
         draw(found["settings"][0]["networks"], theme)

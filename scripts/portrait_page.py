@@ -19,6 +19,7 @@ from PIL import Image
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "apps/portrait/training"))
 import photographs  # noqa: E402
+from marked_part import write_marked_parts  # noqa: E402
 from measures import measures, outline_error  # noqa: E402
 
 PORTRAIT = ROOT / "build/bin/oriel-portrait"
@@ -155,15 +156,6 @@ def sheet(folder):
     Image.fromarray(np.vstack(rows)).save(SHEET, quality=85)
 
 
-def replaced(text, name, lines):
-    begin, end = f"<!-- {name}: begin -->\n", f"<!-- {name}: end -->\n"
-    before, found, rest = text.partition(begin)
-    _, found_end, after = rest.partition(end)
-    if not found or not found_end:
-        sys.exit(f"portrait_page: {PAGE} has no {begin.strip()} ... {end.strip()}")
-    return before + begin + "".join(lines) + end + after
-
-
 def main():
     check = sys.argv[1:] == ["--check"]
     python = sys.argv[2] if len(sys.argv) == 3 and sys.argv[1] == "--mediapipe" else None
@@ -181,15 +173,11 @@ def main():
         if check:
             return
         times = {model: speed(model, folder) for model in ("selfie", "drawn")}
-        text = PAGE.read_text()
-        for name, lines in (("accuracy", accuracy_table(results)), ("speed", speed_table(times)), ("verdicts", verdict_table(rows))):
-            text = replaced(text, name, lines)
+        parts = {"accuracy": accuracy_table(results), "speed": speed_table(times), "verdicts": verdict_table(rows)}
         if python:
-            text = replaced(text, "peers", peers(python, results, folder))
+            parts["peers"] = list(peers(python, results, folder))
         sheet(folder)
-    part = PAGE.with_suffix(".part")
-    part.write_text(text)
-    part.replace(PAGE)
+    write_marked_parts(PAGE, parts)
 
 
 if __name__ == "__main__":

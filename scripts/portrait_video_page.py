@@ -5,8 +5,9 @@ import json
 import sys
 from pathlib import Path
 
+from marked_part import write_marked_parts
+
 ROOT = Path(__file__).resolve().parents[1]
-BEGIN, END = "<!-- steadiness: begin -->\n", "<!-- steadiness: end -->\n"
 
 
 def table(found):
@@ -36,14 +37,7 @@ def main():
     if len(sys.argv) != 2:
         sys.exit(__doc__)
     found = json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))
-    page = ROOT / "docs/portrait.md"
-    before, begin, rest = page.read_text(encoding="utf-8").partition(BEGIN)
-    _, end, after = rest.partition(END)
-    if not begin or not end:
-        sys.exit(f"portrait_video_page: {page} has no {BEGIN.strip()} … {END.strip()}")
-    unfinished = page.with_name(page.name + ".part")
-    unfinished.write_text(before + begin + "".join(table(found)) + end + after, encoding="utf-8")
-    unfinished.rename(page)
+    write_marked_parts(ROOT / "docs/portrait.md", {"steadiness": table(found)})
 
 
 if __name__ == "__main__":

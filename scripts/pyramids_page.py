@@ -8,9 +8,10 @@ from pathlib import Path
 
 import numpy as np
 
+from marked_part import write_marked_parts
+
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "performance.md"
-BEGIN, END = "<!-- pyramids: begin -->\n", "<!-- pyramids: end -->\n"
 WAYS = {
     "raw": "means, uncompressed",
     "zstd:1": "means, zstd of level 1",
@@ -76,23 +77,11 @@ def memory(whole):
         yield f"The compressor alone writes no files. A `cp` of the compressed levels takes {1e3 * copy['seconds']:.0f} ms: Oriel takes {number(ours / sum_)} times as long as both.\n"
 
 
-def replaced(path, lines):
-    """Writes the lines between the marks of a page, which appears whole or not at all."""
-    text = path.read_text(encoding="utf-8")
-    before, begin, rest = text.partition(BEGIN)
-    _, end, after = rest.partition(END)
-    if not begin or not end:
-        sys.exit(f"pyramids_page: {path} has no {BEGIN.strip()} … {END.strip()}")
-    unfinished = path.with_name(path.name + ".part")
-    unfinished.write_text(before + begin + "".join(lines) + end + after, encoding="utf-8")
-    unfinished.rename(path)
-
-
 def main():
     if len(sys.argv) != 2:
         sys.exit(__doc__)
     whole = json.loads(Path(sys.argv[1]).read_text())
-    replaced(PAGE, [*head(whole), *rows(whole), *memory(whole)])
+    write_marked_parts(PAGE, {"pyramids": [*head(whole), *rows(whole), *memory(whole)]})
 
 
 if __name__ == "__main__":

@@ -5,9 +5,10 @@ import json
 import sys
 from pathlib import Path
 
+from marked_part import write_marked_parts
+
 ROOT = Path(__file__).resolve().parents[1]
 PAGE, TABLES = ROOT / "docs" / "performance.md", ROOT / "docs" / "performance-tables.md"
-BEGIN, END = "<!-- science: begin -->\n", "<!-- science: end -->\n"
 TITLES = {
     "medians": "Medians and percentiles of images",
     "blocks": "Blocks of volumes",
@@ -162,22 +163,10 @@ def summary(whole):
         yield f"- ({reason}): {'; '.join(goals)}.\n"
 
 
-def replaced(path, lines):
-    """Writes the lines between the marks of a page, which appears whole or not at all."""
-    text = path.read_text(encoding="utf-8")
-    before, begin, rest = text.partition(BEGIN)
-    _, end, after = rest.partition(END)
-    if not begin or not end:
-        sys.exit(f"science_page: {path} has no {BEGIN.strip()} … {END.strip()}")
-    unfinished = path.with_name(path.name + ".part")
-    unfinished.write_text(before + begin + "".join(lines) + end + after, encoding="utf-8")
-    unfinished.rename(path)
-
-
 def main():
     whole = json.loads(Path(sys.argv[1]).read_text())
-    replaced(TABLES, tables(whole))
-    replaced(PAGE, summary(whole))
+    write_marked_parts(TABLES, {"science": tables(whole)})
+    write_marked_parts(PAGE, {"science": summary(whole)})
 
 
 if __name__ == "__main__":

@@ -22,6 +22,7 @@ def bench(tmp_path):
         "bench/pyramid_peers.py",
         "bench/report.py",
         "scripts/pyramids_page.py",
+        "scripts/marked_part.py",
         "docs/performance.md",
     ):
         (tmp_path / name).parent.mkdir(exist_ok=True)

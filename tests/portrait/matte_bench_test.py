@@ -57,8 +57,8 @@ def test_measures_and_writes(tmp_path):
     assert drawn["sad"] < fine["sad"] < fast["sad"] < 1.1 * mask["sad"]
     assert found["colours"]["Oriel"] < found["colours"]["left as they are"] / 2
 
-    for folder, name in (("scripts", "matte_page.py"), ("docs", "portrait.md")):
-        (tmp_path / folder).mkdir()
+    for folder, name in (("scripts", "matte_page.py"), ("scripts", "marked_part.py"), ("docs", "portrait.md")):
+        (tmp_path / folder).mkdir(exist_ok=True)
         shutil.copy(ROOT / folder / name, tmp_path / folder / name)
     fine["sad"], found["photographs"] = 12.5, {"x": {"title": "somebody", "mask": 9.0, "fast": 5.0, "fine": 4.04, "fine_seconds": 0.05}}
     results.write_text(json.dumps(found))

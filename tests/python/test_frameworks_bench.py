@@ -26,6 +26,7 @@ def test_measures_and_draws(tmp_path):
 
     (tmp_path / "scripts").mkdir()
     (tmp_path / "docs").mkdir()
+    shutil.copy(ROOT / "scripts" / "marked_part.py", tmp_path / "scripts")
     script = shutil.copy(ROOT / "scripts" / "frameworks_page.py", tmp_path / "scripts")
     page = Path(shutil.copy(ROOT / "docs" / "performance.md", tmp_path / "docs"))
     before = page.read_text()

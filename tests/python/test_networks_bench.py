@@ -19,7 +19,7 @@ def measure(script, out, folder, *names):
 
 def scripts_and_pages(folder):
     """A copy of the script and of the pages that it writes."""
-    for part in ("scripts/networks_page.py", "docs/performance.md", "README.md"):
+    for part in ("scripts/networks_page.py", "scripts/marked_part.py", "docs/performance.md", "README.md"):
         (folder / part).parent.mkdir(exist_ok=True)
         shutil.copy(ROOT / part, folder / part)
     return folder / "scripts" / "networks_page.py"

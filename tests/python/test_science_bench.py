@@ -33,7 +33,7 @@ min:u8:256x256:k9s1p4             as:white_tophat SciPy<=1000
 def bench(tmp_path):
     """The scripts with pages beside them, and a suite of few problems."""
     shutil.copytree(ROOT / "bench", tmp_path / "bench", ignore=shutil.ignore_patterns("__pycache__"))
-    for folder, name in (("scripts", "science_page.py"), ("docs", "performance.md"), ("docs", "performance-tables.md")):
+    for folder, name in (("scripts", "science_page.py"), ("scripts", "marked_part.py"), ("docs", "performance.md"), ("docs", "performance-tables.md")):
         (tmp_path / folder).mkdir(exist_ok=True)
         shutil.copy(ROOT / folder / name, tmp_path / folder)
     (tmp_path / "suite.txt").write_text(SUITE)
