@@ -5,7 +5,9 @@ set(ORIEL_OPENVINO "" CACHE STRING "Folder of OpenVINOConfig.cmake; empty: OpenV
 set(ORIEL_PORTRAIT_NETWORK_FILES FALSE PARENT_SCOPE)
 set(oriel_openvino "${ORIEL_OPENVINO}")
 if("${oriel_openvino}" STREQUAL "" AND NOT ORIEL_SANITIZE)  # the libraries were built without sanitizers
-  set(oriel_openvino ${oriel_wheels})
+  if(oriel_wheels)
+    list(GET oriel_wheels -1 oriel_openvino)  # an environment made again by another Python has both
+  endif()
 endif()
 if(NOT oriel_openvino)
   message(STATUS "OpenVINO: not found, so oriel-portrait says so for .onnx and .tflite models (scripts/venv.sh portrait installs it)")

@@ -132,6 +132,31 @@ TEST_F(CameraCommandTest, a_loopback_device_gets_YUYV) {
   EXPECT_EQ(refusal(), "/dev/video9: it refuses YUYV and YU12 of 128x96");
 }
 
+TEST_F(CameraCommandTest, a_camera_that_is_a_loopback_device_too_is_not_its_own_output) {
+  give(2);
+  camera->capabilities |= V4L2_CAP_VIDEO_OUTPUT;
+  FakeDevice& loopback = machine.add_loopback("/dev/video9");
+  command.frames = 1;
+  EXPECT_EQ(run(), 0);
+  EXPECT_EQ(camera->written.size(), 0U);
+  EXPECT_EQ(loopback.written.size(), 1U);
+}
+
+TEST_F(CameraCommandTest, an_output_that_is_the_camera_is_refused) {
+  const std::string path = folder / "device", link = folder / "link";
+  std::ofstream(path) << "x";
+  fs::create_symlink(path, link);
+  machine.add_camera(path, {{V4L2_PIX_FMT_YUYV, kWidth, kHeight, 30}});
+  command.device = path;
+  command.to = link;
+  try {
+    run();
+    FAIL() << "no error";
+  } catch (const cli::UsageError& e) {
+    EXPECT_EQ(e.what(), "--to: '" + link + "' is the camera too; allowed: another file or device");
+  }
+}
+
 TEST_F(CameraCommandTest, without_a_loopback_device_it_says_how_to_make_one) {
   give(1);
   EXPECT_NE(refusal().find("sudo modprobe v4l2loopback exclusive_caps=1"), std::string::npos);

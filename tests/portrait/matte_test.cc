@@ -10,6 +10,7 @@
 #include "apps/portrait/matte/closed_form.h"
 #include "apps/portrait/matte/colour_guess.h"
 #include "apps/portrait/matte/fine_matte.h"
+#include "forced_target.h"
 #include "scene.h"
 
 namespace oriel::portrait {
@@ -150,6 +151,17 @@ TEST(Matting, beginning_with_half_the_size_changes_the_way_not_the_solution) {
 TEST(Matting, threads_change_nothing) {
   const MattingProblem p = noisy(150, 170, 0.001F);
   EXPECT_EQ(closed_form_matte(p, {}, 1).values, closed_form_matte(p, {}, 3).values);
+}
+
+TEST(Matting, every_instruction_set_gives_the_same_bits) {
+  const MattingProblem p = noisy(70, 83, 0.001F);
+  const Planes expected = closed_form_matte(p);
+  const std::vector<std::int64_t> targets = hwy::SupportedAndGeneratedTargets();
+  ASSERT_FALSE(targets.empty());
+  for (const std::int64_t target : targets) {
+    const test::ForcedTarget forced(target);
+    EXPECT_EQ(closed_form_matte(p).values, expected.values) << hwy::TargetName(target);
+  }
 }
 
 TEST(Matting, what_is_known_stays) {

@@ -135,3 +135,13 @@ def test_without_home_and_data_folder(portrait, refusal, save):
     assert "x.onnx: no such file" in refusal("image", "in.png", "new.png", "--model", "x.onnx", env=nowhere) or not RUNS
     text = refusal("models", env=nowhere)
     assert "neither XDG_DATA_HOME nor HOME names a folder" in text
+
+
+def test_nothing_in_the_working_folder_is_a_default_or_hides_a_name(portrait, save, tmp_path):
+    """A file that is named and as large as the selfie model, without a data folder; a folder that has a model's name."""
+    (tmp_path / "selfie_segmentation.tflite").write_bytes(bytes(249505))
+    (tmp_path / "drawn").mkdir()
+    report = portrait("image", save("in.png", seen(disc(60, 80))), "out.png", "--no-person", "keep", "--json",
+                      env={"XDG_DATA_HOME": "", "HOME": ""}).stdout.decode()
+    assert "the demo model is weak on photographs" in report and "selfie_segmentation" not in report
+    portrait("image", "in.png", "named.png", "--no-person", "keep", "--model", "drawn")

@@ -43,11 +43,18 @@ def save(path, nodes, inputs, outputs, constants, **options):
     return path.name
 
 
-def one(path, name, size, colour, outputs=1, sigmoid=True, attention=False, output="out"):
-    """A network of one picture: U-2-Net's, IS-Net's, BiRefNet's, MODNet's, by its size and outputs."""
+def one(path, name, size, colour, outputs=1, sigmoid=True, attention=False, output="out", reshaped=False):
+    """A network of one picture: U-2-Net's, IS-Net's, BiRefNet's, MODNet's, by its size and outputs.
+
+    `reshaped`: what follows the sigmoid changes the shape, but no value.
+    """
     nodes, constants = sees(name, colour)
     ends = [output, *(f"d{i}" for i in range(1, outputs))]
-    nodes.append(helper.make_node("Sigmoid" if sigmoid else "Identity", ["logits"], [output]))
+    bounded = "shares" if reshaped else output
+    nodes.append(helper.make_node("Sigmoid" if sigmoid else "Identity", ["logits"], [bounded]))
+    if reshaped:
+        constants += [constant("flat", [1, size, size], np.int64), constant("axis", [0], np.int64)]
+        nodes += [helper.make_node("Reshape", [bounded, "flat"], ["plane"]), helper.make_node("Unsqueeze", ["plane", "axis"], [output])]
     for end in ends[1:]:  # further outputs, which must not be taken
         nodes += [helper.make_node("Neg", ["logits"], [end + "_raw"]), helper.make_node("Sigmoid", [end + "_raw"], [end])]
     if attention:

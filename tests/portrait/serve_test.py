@@ -104,13 +104,15 @@ def test_parameters_in_the_address_and_in_the_form(url):
     assert (picture(behind)[3, 3] == 77).all()
     _, plain, _ = ask(url, "/api/remove?a=true&af=200&ab=50&ae=5&ppm=true", data, {"Content-Type": "image/png"})
     assert np.abs(picture(plain)[..., 3] / 255 - ALPHA).mean() < 0.01
+    mattes = {m: ask(url, f"/api/remove?om=1{m}", data, {"Content-Type": "image/png"})[1] for m in ("", "&matte=fine", "&matte=fast")}
+    assert mattes[""] == mattes["&matte=fine"] != mattes["&matte=fast"]
 
 
 @pytest.mark.parametrize("path, text", [
     ("?format=gif", "'.gif' is not an image extension"), ("?format=jpg", "JPEG holds no transparency"),
     ("?bgc=1,2", "bgc: allowed"), ("?bgc=1,2,300", "bgc: '300' is not a number from 0 to 255"), ("?om=maybe", "om: 'maybe'"),
     ("?feather=-1", "feather: '-1'"), ("?light_wrap=101", "light_wrap: '101' is not a number from 0 to 100"), ("?background=/etc/passwd", "background: allowed"), ("?color=red", "color: no such"),
-    ("?model=other", "model: 'other' does not exist"), ("?no_person=x", "no_person: allowed"), ("?a=1&ab=250&af=3", "ab: greater"),
+    ("?matte=hair", "matte: allowed: fast, fine"), ("?model=other", "model: 'other' does not exist"), ("?no_person=x", "no_person: allowed"), ("?a=1&ab=250&af=3", "ab: greater"),
 ])
 def test_bad_parameters_are_named(url, path, text):
     status, body, _ = ask(url, "/api/remove" + path, png(seen(ALPHA)), {"Content-Type": "image/png"})

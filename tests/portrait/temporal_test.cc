@@ -109,6 +109,17 @@ TEST(StillGuide, has_less_noise_where_nothing_moves_and_the_frame_where_it_does)
   EXPECT_EQ(guide.next(white, Planes(1, 2, 3)).bytes, white.bytes) << "of another size";
 }
 
+TEST(StillGuide, follows_the_frame_however_much_is_kept) {
+  StillGuide guide({.keep = 0.9999F});
+  Image first(4, 4, 3), second(4, 4, 3);
+  std::fill(first.bytes.begin(), first.bytes.end(), std::uint8_t{100});
+  std::fill(second.bytes.begin(), second.bytes.end(), std::uint8_t{200});
+  guide.next(first, Planes(1, 4, 4));
+  Image now;
+  for (int i = 0; i < 2000; ++i) now = guide.next(second, Planes(1, 4, 4));
+  EXPECT_GE(now.bytes[0], 195);
+}
+
 TEST(Smoother, options_are_checked) {
   EXPECT_EQ(error_of([] { Smoother({.keep = 1}); }), "--smooth: 1 is out of range; allowed: from 0 to below 1");
   EXPECT_EQ(error_of([] { Smoother({.cut = 0}); }), "--scene-cut: 0 is out of range; allowed: above 0, at most 1");

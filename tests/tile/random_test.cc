@@ -1,7 +1,7 @@
 // 10,000 random programs, and rows on every instruction set: the CPU gives the interpreter's bits.
 #include <gtest/gtest.h>
 
-#include "hwy/highway.h"
+#include "forced_target.h"
 #include "oriel/tile/kernels.h"
 #include "tile/random_kernel.h"
 #include "tile/rows.h"
@@ -73,27 +73,12 @@ void check_folds() {
   }
 }
 
-// Lets Highway choose that instruction set alone.
-class Forced {
- public:
-  explicit Forced(std::int64_t target) { choose(target); }
-  ~Forced() { choose(0); }
-  Forced(const Forced&) = delete;
-  Forced& operator=(const Forced&) = delete;
-
- private:
-  static void choose(std::int64_t target) {
-    hwy::SetSupportedTargetsForTest(target);
-    hwy::GetChosenTarget().Update(hwy::SupportedTargets());
-  }
-};
-
 TEST(Rows, EveryInstructionSetGivesTheInterpretersBits) {
   const std::vector<std::int64_t> targets = hwy::SupportedAndGeneratedTargets();
   ASSERT_FALSE(targets.empty());
   for (const std::int64_t target : targets) {
     SCOPED_TRACE(hwy::TargetName(target));
-    const Forced forced(target);
+    const oriel::test::ForcedTarget forced(target);
     check_conversions();
     check_folds();
     for (unsigned seed = 1; seed <= 300; ++seed) {

@@ -191,12 +191,19 @@ LiveReport run_live(Capture& capture, CameraDecoder& decoder, const Segmenter& s
     }
   });
   std::optional<cli::Stopwatch> watch;
+  CameraClock::time_point last = CameraClock::now();
   while (const std::optional<RawFrame> raw = newest.take(report)) {
     if (!watch) watch.emplace();
     if (!worker.run(*raw, report)) {
       ++report.corrupt;
+      if (seen) seen(report);
+      if (CameraClock::now() - last > options.silence) {
+        report.end = LiveEnd::silent;
+        break;
+      }
       continue;
     }
+    last = CameraClock::now();
     ++report.frames;
     latencies.add(raw->time, report);
     report.seconds = watch->in_all();

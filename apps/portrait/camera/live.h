@@ -14,7 +14,7 @@ struct LiveOptions {
   Look look{};
   SmoothOptions smooth{};
   index_t most_frames = 0;                  ///< after which it ends; 0: it goes on
-  std::chrono::milliseconds silence{5000};  ///< without a frame, after which a camera is given up
+  std::chrono::milliseconds silence{5000};  ///< without a frame that can be decoded, after which a camera is given up
 };
 
 /// Why it ended.

@@ -41,8 +41,7 @@ std::string why_no_person(const ImageDone& done, const MaskOptions& options) {
   if (done.agreement && *done.agreement < done.least_agreement)
     return fmt::format(
         "the most likely candidate changes with the part of the image that is looked at: agreement {:.2f}; required: "
-        "{} "
-        "(--min-agreement)",
+        "{} (--min-agreement)",
         *done.agreement, done.least_agreement);
   return fmt::format(
       "the most likely candidate covers {:.3g} % of the image, with confidence {:.2f}; required: {:.3g} % and {:.2f}",

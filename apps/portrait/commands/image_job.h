@@ -24,12 +24,12 @@ struct ImageDone {
   double all() const { return load + read + segment + edges + write; }
 };
 
-/// Reads `in`, writes `out` in the format of `ending`; neither half a file nor one without a person where that is to
-/// fail. Throws Error.
+/// Reads `in`, writes `out` in the format of `ending`; whole or not at all; nothing if there is no person and that is
+/// an error. Throws Error.
 ImageDone make_image(const std::string& in, const std::string& out, const std::string& ending, const Asked& asked,
                      const NamedSegmenter& segmenter);
 
-/// `covers 0.3 % of it, at confidence 0.81; needed: 1 % and 0.75`, or what the second look found.
+/// What the most likely candidate lacks: area, confidence, or agreement of the parts of the image.
 std::string why_no_person(const ImageDone& done, const MaskOptions& options);
 
 /// What `--json` prints of it, but for names of files.

@@ -1,5 +1,3 @@
-#include "apps/portrait/matte/closed_form.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,7 +9,16 @@
 #include "apps/portrait/image/rows.h"
 #include "oriel/window.h"
 
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "apps/portrait/matte/closed_form.cc"
+#include "hwy/foreach_target.h"
+// (the include above compiles this file once per target)
+#include "apps/portrait/matte/closed_form.h"
+#include "hwy/highway.h"
+
+HWY_BEFORE_NAMESPACE();
 namespace oriel::portrait {
+namespace HWY_NAMESPACE {
 namespace {
 
 constexpr index_t kLanes = 16;             // neighbours in a row that are computed together
@@ -386,17 +393,6 @@ class Solver {
   std::vector<double> sums_;  // of kGroup runs each
 };
 
-void check(const MattingProblem& p) {
-  const auto fits = [&](const Planes& x) {
-    return x.count == 1 && x.height == p.colours.height && x.width == p.colours.width;
-  };
-  if (p.colours.count != 3 || !fits(p.trimap) || !fits(p.guess) || !fits(p.weight))
-    throw Error(fmt::format(
-        "matting: the colours are {}x{}x{} values and the trimap {}x{}x{}; allowed: 3 and 1 planes "
-        "of one size, as of guess and weight",
-        p.colours.count, p.colours.height, p.colours.width, p.trimap.count, p.trimap.height, p.trimap.width));
-}
-
 // Means over 2x2, in which what is not known for all four is unknown.
 MattingProblem halved(const MattingProblem& p, int threads) {
   MattingProblem half{stepped(p.colours, 2, threads), p.trimap, stepped(p.guess, 2, threads),
@@ -420,9 +416,37 @@ Planes solve(const MattingProblem& problem, const MattingOptions& o, int iterati
 
 }  // namespace
 
-Planes closed_form_matte(const MattingProblem& problem, const MattingOptions& options, int threads) {
-  check(problem);
+Planes matte_of(const MattingProblem& problem, const MattingOptions& options, int threads) {
   return solve(problem, options, options.iterations, threads);
 }
 
+}  // namespace HWY_NAMESPACE
 }  // namespace oriel::portrait
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace oriel::portrait {
+namespace {
+
+HWY_EXPORT(matte_of);
+
+void check(const MattingProblem& p) {
+  const auto fits = [&](const Planes& x) {
+    return x.count == 1 && x.height == p.colours.height && x.width == p.colours.width;
+  };
+  if (p.colours.count != 3 || !fits(p.trimap) || !fits(p.guess) || !fits(p.weight))
+    throw Error(fmt::format(
+        "matting: the colours are {}x{}x{} values and the trimap {}x{}x{}; allowed: 3 and 1 planes "
+        "of one size, as of guess and weight",
+        p.colours.count, p.colours.height, p.colours.width, p.trimap.count, p.trimap.height, p.trimap.width));
+}
+
+}  // namespace
+
+Planes closed_form_matte(const MattingProblem& problem, const MattingOptions& options, int threads) {
+  check(problem);
+  return HWY_DYNAMIC_DISPATCH(matte_of)(problem, options, threads);
+}
+
+}  // namespace oriel::portrait
+#endif

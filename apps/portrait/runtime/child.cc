@@ -21,6 +21,9 @@ Ended run_child(std::vector<std::string> command) {
   posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
   posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0);
   posix_spawn_file_actions_adddup2(&actions, out[1], 2);
+#if defined(__GLIBC__) && __GLIBC_PREREQ(2, 34)
+  posix_spawn_file_actions_addclosefrom_np(&actions, 3);  // uploads and connections are none of the child's
+#endif
   std::vector<char*> words;
   words.reserve(command.size() + 1);
   for (std::string& word : command) words.push_back(word.data());

@@ -57,6 +57,10 @@ std::string reason(const std::string& text) {
 
 [[noreturn]] void fail(const std::exception& e) { throw std::runtime_error(reason(e.what())); }
 
+bool keeps_values(std::string_view type) {
+  return type == "Convert" || type == "Reshape" || type == "Squeeze" || type == "Transpose" || type == "Unsqueeze";
+}
+
 Port port_of(const ov::Output<const ov::Node>& port, bool output) {
   Port p;
   const auto& names = port.get_names();
@@ -67,8 +71,7 @@ Port port_of(const ov::Output<const ov::Node>& port, bool output) {
     for (const ov::Dimension& d : shape) p.shape.push_back(d.is_dynamic() ? -1 : d.get_length());
   if (!output) return p;
   const ov::Node* made_by = port.get_node()->get_input_node_ptr(0);
-  for (const std::string_view type : {"Convert", "Reshape", "Squeeze", "Transpose", "Unsqueeze"})  // change no value
-    while (made_by->get_type_name() == type) made_by = made_by->get_input_node_ptr(0);
+  while (keeps_values(made_by->get_type_name())) made_by = made_by->get_input_node_ptr(0);
   p.made_by = made_by->get_type_name();
   return p;
 }

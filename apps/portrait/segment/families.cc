@@ -40,13 +40,6 @@ constexpr Family kFamilies[] = {
     {"MODNet", 0, 0, false, 1, 1, false, false, kHalf, kHalf, 0},
 };
 
-std::string text_of(const Port& port) {
-  if (port.any_rank) return port.name + " [any shape]";
-  std::vector<std::string> extents;
-  for (const index_t n : port.shape) extents.push_back(n < 0 ? "?" : std::to_string(n));
-  return fmt::format("{} [{}]", detail::shortened(port.name, 60), fmt::join(extents, "x"));
-}
-
 std::string text_of(const std::vector<Port>& ports) {
   std::vector<std::string> texts;
   for (std::size_t i = 0; i < std::min<std::size_t>(ports.size(), 12); ++i) texts.push_back(text_of(ports[i]));
@@ -132,13 +125,14 @@ void take(const Family& f, NetworkPlan& plan) {
 void plan_size(const Port& input, const NetworkSettings& s, const std::string& file, NetworkPlan& plan) {
   const index_t height = input.shape[plan.channels_last ? 1 : 2], width = input.shape[plan.channels_last ? 2 : 3];
   if ((s.height > 0 && height >= 0 && s.height != height) || (s.width > 0 && width >= 0 && s.width != width))
-    throw Error(
-        fmt::format("--size: {}x{} is not the size of {}; allowed: {}x{}", s.width, s.height, file, width, height));
+    throw Error(fmt::format("--input-size: {}x{} is not the size of {}; allowed: {}x{}", s.width, s.height, file, width,
+                            height));
   plan.height = s.height > 0 ? s.height : std::max<index_t>(height, 0);
   plan.width = s.width > 0 ? s.width : std::max<index_t>(width, 0);
   if (plan.height == 0 && plan.width == 0 && !plan.family.empty()) return;
   if (plan.height == 0 || plan.width == 0)
-    throw Error(fmt::format("{}: its input {} has no fixed size; allowed: --size WIDTHxHEIGHT", file, text_of(input)));
+    throw Error(
+        fmt::format("{}: its input {} has no fixed size; allowed: --input-size WIDTHxHEIGHT", file, text_of(input)));
   for (const index_t side : {plan.height, plan.width})
     if (side < kLeastSide || side > kMostSide)
       throw Error(fmt::format("{}: its input is {}x{} pixels; allowed: sides from {} to {}", file, plan.width,
@@ -163,6 +157,13 @@ void plan_output(const std::vector<Port>& outputs, const NetworkSettings& s, con
 }
 
 }  // namespace
+
+std::string text_of(const Port& port) {
+  if (port.any_rank) return detail::shortened(port.name, 60) + " [any shape]";
+  std::vector<std::string> extents;
+  for (const index_t n : port.shape) extents.push_back(n < 0 ? "?" : std::to_string(n));
+  return fmt::format("{} [{}]", detail::shortened(port.name, 60), fmt::join(extents, "x"));
+}
 
 NetworkPlan plan_network(const std::vector<Port>& inputs, const std::vector<Port>& outputs,
                          const std::vector<std::string>& operations, const NetworkSettings& s,

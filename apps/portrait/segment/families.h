@@ -45,6 +45,9 @@ NetworkPlan plan_network(const std::vector<Port>& inputs, const std::vector<Port
                          const std::vector<std::string>& operations, const NetworkSettings& settings,
                          const std::string& file);
 
+/// Name and extents, as "x [1x3x?x?]".
+std::string text_of(const Port& port);
+
 /// Three numbers with commas between them, or one for all. Throws Error naming the option.
 std::array<float, 3> parse_triple(const std::string& option, const std::string& text);
 

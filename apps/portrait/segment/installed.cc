@@ -74,7 +74,7 @@ std::vector<InstalledModel> installed_models() {
   std::vector<InstalledModel> models;
   const std::string folder = without_error(models_folder);  // a service may have no home
   for (const Known& k : kSelfie) {
-    const std::string path = (fs::path(folder) / k.file).string();
+    const std::string path = folder.empty() ? std::string() : (fs::path(folder) / k.file).string();
     models.push_back({.name = k.name,
                       .path = path,
                       .bytes = size_of(path),
@@ -97,7 +97,7 @@ std::vector<InstalledModel> installed_models() {
 
 std::string model_path(const std::string& model) {
   std::error_code error;
-  if (!model.empty() && (model.find('/') != std::string::npos || fs::exists(model, error))) return model;
+  if (!model.empty() && (model.find('/') != std::string::npos || fs::is_regular_file(model, error))) return model;
   const bool can_run = has_runtime();
   for (const InstalledModel& m : installed_models()) {
     if (model.empty() ? m.bytes == 0 || (is_network_file(m.path) && !(can_run && m.known)) : m.name != model) continue;

@@ -126,7 +126,7 @@ class PlannedNetwork {
 
 std::vector<std::string> options_of(const NetworkSettings& s) {
   std::vector<std::string> options;
-  if (s.height > 0) options.insert(options.end(), {"--size", fmt::format("{}x{}", s.width, s.height)});
+  if (s.height > 0) options.insert(options.end(), {"--input-size", fmt::format("{}x{}", s.width, s.height)});
   if (s.mean) options.insert(options.end(), {"--mean", fmt::format("{}", fmt::join(*s.mean, ","))});
   if (s.scale) options.insert(options.end(), {"--scale", fmt::format("{}", fmt::join(*s.scale, ","))});
   if (!s.output.empty()) options.insert(options.end(), {"--output", s.output});
@@ -170,13 +170,10 @@ std::string describe_network(const MaskSource& source) {
   const std::shared_ptr<PlannedNetwork> network = open_planned(source);
   const Planes mask = network->mask_of(Image(64, 64, 3), false);
   const NetworkPlan& plan = network->plan();
-  const auto extents = [](const Port& p) {
-    return fmt::format("{} [{}]", detail::printable(p.name), fmt::join(p.shape, "x"));
-  };
   std::string text = fmt::format("{}: {}\n", detail::printable(source.model),
                                  plan.family.empty() ? "not a known family" : plan.family);
-  for (const Port& p : network->network().inputs()) text += fmt::format("  input   {}\n", extents(p));
-  for (const Port& p : network->network().outputs()) text += fmt::format("  output  {}\n", extents(p));
+  for (const Port& p : network->network().inputs()) text += fmt::format("  input   {}\n", text_of(p));
+  for (const Port& p : network->network().outputs()) text += fmt::format("  output  {}\n", text_of(p));
   text +=
       fmt::format("  colours (value {}- mean) / scale with mean {} and scale {}\n",
                   plan.by_brightest ? "/ greatest value " : "", fmt::join(plan.mean, ","), fmt::join(plan.scale, ","));

@@ -38,7 +38,7 @@ Chroma chroma_of(float r, float g, float b) {  // Rec. 601
 
 void refuse_settings(const MaskSource& source) {
   const NetworkSettings& s = source.network;
-  const char* const option = s.height > 0 ? "--size" : s.mean ? "--mean" : s.scale ? "--scale" : "--output";
+  const char* const option = s.height > 0 ? "--input-size" : s.mean ? "--mean" : s.scale ? "--scale" : "--output";
   if (s.height > 0 || s.mean || s.scale || !s.output.empty())
     throw Error(fmt::format("{}: not for {}; allowed: .onnx and .tflite models", option,
                             source.model.empty() ? "the demo model" : source.model));

@@ -17,9 +17,9 @@ namespace {
 
 using Parameters = std::map<std::string, std::string>;
 
-constexpr const char* kKnown[] = {"a",          "af",    "ab",         "ae",       "om",      "ppm",
-                                  "bgc",        "model", "background", "fit",      "feather", "linear_light",
-                                  "light_wrap", "fill",  "format",     "no_person"};
+constexpr const char* kKnown[] = {"a",          "af",    "ab",         "ae",        "om",      "ppm",
+                                  "bgc",        "model", "background", "fit",       "feather", "linear_light",
+                                  "light_wrap", "fill",  "format",     "no_person", "matte"};
 
 bool flag(const std::string& name, const std::string& text) {
   if (text == "true" || text == "1" || text == "on") return true;
@@ -111,6 +111,10 @@ Look look_of(const Look& first, const Parameters& p, bool has_background) {
   if (const auto at = p.find("ppm"); at != p.end()) (void)flag("ppm", at->second);  // masks are always cleaned
   if (const auto at = p.find("a"); at != p.end() && flag("a", at->second)) matting(p, look.chain);
   if (const auto at = p.find("feather"); at != p.end()) look.chain.edge.feather = number("feather", at->second, 1000);
+  if (const auto at = p.find("matte"); at != p.end()) {
+    if (at->second != "fast" && at->second != "fine") throw Error("matte: allowed: fast, fine");
+    look.chain.edge.matte = at->second == "fine" ? Matte::fine : Matte::fast;
+  }
   if (const auto at = p.find("no_person"); at != p.end()) {
     if (at->second != "fail" && at->second != "background" && at->second != "keep")
       throw Error("no_person: allowed: fail, background, keep");

@@ -90,7 +90,7 @@ Image StillGuide::next(const Image& frame, const Planes& moved) {
     motion.row(0, y, row.data());
     for (std::size_t x = 0; x < width; ++x)
       share[3 * x] = share[3 * x + 1] = share[3 * x + 2] =
-          static_cast<std::int16_t>(fresh ? one : one * (1 - keep_ * (1 - row[x])) + 0.5F);
+          static_cast<std::int16_t>(fresh ? one : std::max(one * (1 - keep_ * (1 - row[x])) + 0.5F, 1.0F));
     const std::uint8_t* const in = frame.row(y);
     std::uint8_t* const out = guide.row(y);
     std::uint16_t* const mean = mean_.data() + static_cast<std::size_t>(y) * 3 * width;

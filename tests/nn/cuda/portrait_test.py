@@ -64,7 +64,7 @@ def test_picture(tmp_path):
     masks = []
     for device in ("cpu", "cuda"):
         portrait("image", tmp_path / "in.png", tmp_path / f"{device}.png", "--device", device, "--only-mask",
-                 "--quiet")
+                 "--model", "drawn", "--quiet")
         masks.append(numpy.asarray(image.open(tmp_path / f"{device}.png")).astype(int))
     assert 30 < masks[0].mean() < 120, "no person, or nothing else"
     assert abs(masks[0] - masks[1]).max() <= 1

@@ -13,6 +13,7 @@
 #include "apps/portrait/commands/output_check.h"
 #include "cli/json.h"
 #include "cli/progress.h"
+#include "io/file_identity.h"
 #include "quoted.h"
 
 namespace oriel::portrait {
@@ -94,9 +95,9 @@ int list_devices(const CameraCommand& c, const DeviceCalls& calls) {
   return cli::kExitDone;
 }
 
-std::string first_loopback(const DeviceCalls& calls) {
+std::string first_loopback(const std::string& camera, const DeviceCalls& calls) {
   for (const VideoDevice& device : video_devices(calls))
-    if (device.loopback) return device.path;
+    if (device.loopback && device.path != camera && !io::is_same_file(device.path, camera)) return device.path;
   throw Error(
       fmt::format("--to: there is no loopback device; allowed: a file, a pipe, -, or a device that this makes: "
                   "{} (package v4l2loopback-dkms)",
@@ -123,7 +124,10 @@ std::string why_ended(const CameraCommand& c, const LiveReport& r) {
     case LiveEnd::unplugged:
       return fmt::format("{} was unplugged after {} frames", c.device, r.frames);
     case LiveEnd::silent:
-      return fmt::format("{} sends no more frames; {} came", c.device, r.frames);
+      return r.frames == 0 && r.corrupt > 0
+                 ? fmt::format("{}: none of its {} frames can be decoded", c.device, r.corrupt)
+                 : fmt::format("{} sends no more frames{}; {} came", c.device,
+                               r.corrupt > 0 ? " that can be decoded" : "", r.frames);
     default:
       return "";
   }
@@ -167,11 +171,11 @@ int run_camera(CameraCommand c, const DeviceCalls& calls) {
     throw cli::UsageError(command, "--to: standard output is a terminal; allowed: a pipe, a file or a device");
   if (c.to.empty()) {
     const DeviceHandle there(c.device, calls, O_RDWR | O_NONBLOCK);  // its absence is what to say first
-    c.to = first_loopback(calls);
+    c.to = first_loopback(c.device, calls);
   }
   if (c.raw && is_video_device(c.to))
     throw cli::UsageError(command, "--raw: it is for files and pipes; allowed with a device: without --raw");
-  check_output(command, c.device, c.to, c.asked);
+  check_camera_output(command, c.device, c.to, c.asked);
   load_background(c.asked);
   const NamedSegmenter segmenter = make_segmenter(c.asked.source);
   std::vector<std::string> notes = c.asked.notes;

@@ -73,7 +73,7 @@ std::pair<index_t, index_t> parse_size(const std::string& option, const std::str
 
 void finish_network(const TypedNetwork& t, MaskSource& source) {
   NetworkSettings& n = source.network;
-  if (!t.size.empty()) std::tie(n.width, n.height) = parse_size("--size", t.size, 4096);
+  if (!t.size.empty()) std::tie(n.width, n.height) = parse_size("--input-size", t.size, 4096);
   if (!t.mean.empty()) n.mean = parse_triple("--mean", t.mean);
   if (!t.scale.empty()) n.scale = parse_triple("--scale", t.scale);
   if (const auto least = source.least_agreement; least && !(*least >= 0 && *least <= 1))

@@ -14,7 +14,7 @@ struct TypedNetwork {
   std::string size, mean, scale;
 };
 
-/// Those of subcommands that cut out; not `--size` for `pipe`, where it is the frames'.
+/// Those of subcommands that cut out; not `--size` for `pipe` and `camera`, where it is the frames'.
 void add_network_source(CLI::App& app, MaskSource& source, TypedNetwork& typed);
 
 /// Adds the subcommand `models`.
