@@ -1,6 +1,7 @@
 #include "cpu/disjoint/blocks.h"
 
 #include <algorithm>
+#include <array>
 
 #include "cpu/disjoint/tree.h"
 #include "cpu/exact/mend.h"
@@ -9,6 +10,7 @@
 #include "cpu/recipe/pairwise_rows.h"
 #include "cpu/rows/careful_rows.h"
 #include "cpu/runtime/parallel.h"
+#include "cpu/simd/by_width.h"
 #include "cpu/simd/transpose.h"
 
 namespace oriel::cpu {
@@ -21,6 +23,7 @@ constexpr index_t kBlockBytes = index_t{256} << 10;  // planes of a block stay i
 constexpr index_t kRowsBytes = index_t{64} << 10;    // their rows of accumulators
 constexpr index_t kLongRow = 256;                    // taps of a window that is folded for itself
 constexpr index_t kFewWindows = 4;
+constexpr index_t kMostKinds = 8;    // of windows in a row
 constexpr index_t kMostRowBytes = index_t{1} << 20;  // scratch memory is some tens of rows
 constexpr index_t kManyTaps = 128;                   // so that a look at each result takes less than its fold
 
@@ -36,6 +39,25 @@ bool mends_blocks(const FoldJob& job) {
   index_t taps = 1;
   for (const PooledAxis& a : job.layout.axis) taps *= a.axis.kernel;
   return mends(job) && taps >= kManyTaps;
+}
+
+// The columns of `lanes` elements at `places`, side by side.
+template <class Unit>
+void take_columns(const Unit* from, const index_t* places, index_t n, index_t lanes, Unit* to) {
+  if (lanes == 1) {
+    for (index_t j = 0; j < n; ++j) to[j] = from[places[j]];
+    return;
+  }
+  for (index_t j = 0; j < n; ++j, to += lanes)
+    for (index_t l = 0; l < lanes; ++l) to[l] = from[places[j] * lanes + l];
+}
+
+// The reverse, where columns are `pitch` apart and their elements `lane_pitch`.
+template <class Unit>
+void put_columns(const Unit* from, const index_t* places, index_t n, index_t lanes, index_t pitch, index_t lane_pitch,
+                 Unit* to) {
+  for (index_t j = 0; j < n; ++j, from += lanes)
+    for (index_t l = 0; l < lanes; ++l) to[places[j] * pitch + l * lane_pitch] = from[l];
 }
 
 // How the planes and outputs are cut into blocks.
@@ -214,6 +236,8 @@ class BlockFolder {
  private:
   void fold_tiles(std::byte* y);
   void fold_each(std::byte* y);
+  void find_kinds();
+  void fold_kinds(std::byte* y);
   void fold_long_windows(std::byte* y);
   void lower(const std::byte* acc, index_t n, index_t output, std::byte* y, index_t pitch) const;
   const std::byte* turn(index_t rows, index_t columns);
@@ -235,6 +259,20 @@ class BlockFolder {
   std::byte* result_;
   std::byte* absent_;  // accumulators that change nothing
   RowIn* taps_;
+
+  // Outputs of a tile whose windows have as many taps and one divisor: `order_` from begin to end.
+  struct Kind {
+    index_t taps, divisor, begin, end;
+  };
+
+  // Where windows are folded by kinds, else null.
+  std::byte* gathered_ = nullptr;
+  std::byte* lowered_ = nullptr;
+  index_t* order_ = nullptr;
+  index_t* starts_ = nullptr;  // of the windows of order_, in inputs of the tile
+  std::array<Kind, kMostKinds> kinds_{};
+  index_t kind_count_ = 0;   // 0: windows are folded one by one
+  index_t kinds_tile_ = -1;  // whose kinds were found
 
   Axis tile_;  // what is being folded
   index_t row_ = 0;
@@ -258,6 +296,12 @@ BlockFolder::BlockFolder(const FoldJob& job, const Blocks& blocks, Arena& arena)
   const index_t beside = blocks.planes * axes_.lanes;  // windows that are folded together, at one output
   fill_copies(absent_, how_.identity.data(), how_.value_bytes, beside);
   powers_.make(axes_.along.kernel, beside * blocks.tile_outputs, arena);
+  if (blocks.tile_outputs < kFewWindows || axes_.along.kernel >= kLongRow) return;
+  const index_t most = beside * blocks.tile_outputs;
+  gathered_ = arena.take((axes_.along.kernel + 1) * most * how_.value_bytes + 128);  // taps, and their fold
+  lowered_ = arena.take(most * how_.out_bytes + 128);
+  order_ = arena.take_array<index_t>(blocks.tile_outputs);
+  starts_ = arena.take_array<index_t>(blocks.tile_outputs);
 }
 
 index_t BlockFolder::widest_tile() const {
@@ -289,10 +333,16 @@ bool BlockFolder::fold(Range planes, index_t row, index_t tile) {
   std::byte* y = static_cast<std::byte*>(job_.y) + (job_.layout.plane_offset(planes.begin, kY) + out) * how_.out_bytes;
   const bool tiled = !tile_.adaptive && tile_.dilation == 1 && tile_.stride == tile_.kernel &&
                      tile_.in == tile_.out * tile_.kernel && tile_.start(0) == 0;
+  if (!tiled && order_ != nullptr && kinds_tile_ != tile) {
+    kinds_tile_ = tile;
+    find_kinds();
+  }
   if (tiled && axes_.lanes == 1 && planes_ * tile_.out < kFewWindows && tile_.kernel >= kLongRow)
     fold_long_windows(y);
   else if (tiled)
     fold_tiles(y);
+  else if (kind_count_ > 0)
+    fold_kinds(y);
   else
     fold_each(y);
   return !special;
@@ -326,7 +376,7 @@ void BlockFolder::fold_tiles(std::byte* y) {
   }
 }
 
-// Windows of changing size, with gaps or padding: the planes are the columns.
+// Few windows, windows with padding, or long ones: the planes are the columns.
 void BlockFolder::fold_each(std::byte* y) {
   const index_t bytes = how_.value_bytes, column = planes_ * axes_.lanes * bytes;
   const std::byte* columns = turn(planes_, tile_.in * axes_.lanes);
@@ -347,6 +397,63 @@ void BlockFolder::fold_each(std::byte* y) {
       // One plane is not turned: its lanes are still beside each other, as are those of columns.
       lower(result_ + l * planes_ * bytes, planes_, o, y + to * how_.out_bytes, axes_.y_plane);
     }
+  }
+}
+
+// None, if a window has padding or there are many kinds.
+void BlockFolder::find_kinds() {
+  kind_count_ = 0;
+  index_t count = 0;
+  std::array<index_t, kMostKinds> next{};
+  const auto kind_of = [&](index_t o) {
+    const index_t taps = tile_.taps(o).size(), divisor = tile_.divisor(o, how_.count_include_pad);
+    index_t k = 0;
+    while (k < count && (kinds_[at(k)].taps != taps || kinds_[at(k)].divisor != divisor)) ++k;
+    if (k == count && count < kMostKinds) kinds_[at(count++)] = {taps, divisor, 0, 0};
+    return k;
+  };
+  for (index_t o = 0; o < tile_.out; ++o) {
+    const index_t k = tile_.taps(o).size() == tile_.width(o) ? kind_of(o) : kMostKinds;
+    if (k >= kMostKinds) return;
+    ++kinds_[at(k)].end;
+  }
+  for (index_t k = 0; k < count; ++k) {
+    kinds_[at(k)].begin = next[at(k)] = k == 0 ? 0 : kinds_[at(k - 1)].end;
+    kinds_[at(k)].end += kinds_[at(k)].begin;
+  }
+  for (index_t o = 0; o < tile_.out; ++o) {
+    index_t& place = next[at(kind_of(o))];
+    starts_[place] = tile_.input_at(tile_.at(o, 0));
+    order_[place++] = o;
+  }
+  kind_count_ = count;
+}
+
+// Windows of changing size, or with gaps: those of one kind are the columns.
+void BlockFolder::fold_kinds(std::byte* y) {
+  const index_t lanes = axes_.lanes, bytes = how_.value_bytes, y_lane = job_.layout.lanes.pitch[kY];
+  for (index_t k = 0; k < kind_count_; ++k) {
+    const Kind& kind = kinds_[at(k)];
+    const index_t outputs = kind.end - kind.begin, n = planes_ * outputs * lanes;
+    for (index_t t = 0; t < kind.taps; ++t) taps_[t] = {gathered_ + t * n * bytes, nullptr, 0};
+    by_width(bytes, [&]<class Unit>(Unit*) {
+      auto* to = reinterpret_cast<Unit*>(gathered_);
+      for (index_t t = 0; t < kind.taps; ++t)
+        for (index_t p = 0; p < planes_; ++p) {
+          const auto* from = reinterpret_cast<const Unit*>(rows_.rows()) + (p * tile_.in + t * tile_.dilation) * lanes;
+          take_columns(from, starts_ + kind.begin, outputs, lanes, to);
+          to += outputs * lanes;
+        }
+    });
+    std::byte* const folded = gathered_ + kind.taps * n * bytes;
+    powers_.fold(taps_, kind.taps, n, {folded, nullptr});
+    lower(folded, n, order_[kind.begin], lowered_, 1);
+    by_width(how_.out_bytes, [&]<class Unit>(Unit*) {
+      const auto* from = reinterpret_cast<const Unit*>(lowered_);
+      for (index_t p = 0; p < planes_; ++p, from += outputs * lanes)
+        put_columns(from, order_ + kind.begin, outputs, lanes, axes_.along_pitch[kY], y_lane,
+                    reinterpret_cast<Unit*>(y) + p * axes_.y_plane);
+    });
   }
 }
 

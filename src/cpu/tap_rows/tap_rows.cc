@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <limits>
 
+#include "cpu/simd/by_width.h"
 #include "cpu/simd/stream.h"
 
 namespace oriel::cpu {
@@ -32,21 +33,6 @@ template <class T>
 void scatter_elements(const T* from, const RowShape& s, T* to) {
   for (index_t i = 0; i < s.n; ++i) {
     for (index_t l = 0; l < s.lanes; ++l) to[i * s.pitch + l * s.lane_pitch] = from[i * s.lanes + l];
-  }
-}
-
-// Calls f with a null pointer to an unsigned integer of so many bytes.
-template <class F>
-void by_width(index_t bytes, const F& f) {
-  switch (bytes) {
-    case 1:
-      return f(static_cast<std::uint8_t*>(nullptr));
-    case 2:
-      return f(static_cast<std::uint16_t*>(nullptr));
-    case 4:
-      return f(static_cast<std::uint32_t*>(nullptr));
-    default:
-      return f(static_cast<std::uint64_t*>(nullptr));
   }
 }
 
