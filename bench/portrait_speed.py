@@ -60,7 +60,7 @@ def image(model, folder, runs):
 
 
 def frames(count):
-    """Frames [720][1280][3] uint8: the astronaut goes to and fro before a gradient."""
+    """Frames [720][1280][3] uint8: the astronaut goes back and forth before a gradient."""
     picture, alpha, _, _ = photographs.load("astronaut")
     person = np.asarray(Image.fromarray(picture).resize((HEIGHT, HEIGHT), Image.BICUBIC)).astype(np.float32)
     share = np.asarray(Image.fromarray(alpha).resize((HEIGHT, HEIGHT), Image.BILINEAR))[..., None]

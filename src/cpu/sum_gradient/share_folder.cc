@@ -1,6 +1,7 @@
 #include "cpu/sum_gradient/share_folder.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "cpu/sum_gradient/tap_tree.h"
 
@@ -166,8 +167,13 @@ void ShareFolder::fold(index_t plane, index_t tile, Range rows) {
     std::byte* to = dx + row_offset(layout_, c, kY) * job_.how.out_bytes;
     const index_t end = std::min(rows.end, r + results_.most_rows());
     for (index_t i = r; i < end; ++i, to_next_row(layout_, c)) {
+      std::byte* const result = results_.row(tile_.tile(), i - r);
+      if (planar && i > r && stage_[0].taps[c[planar_axis]] == stage_[0].taps[c[planar_axis] - 1]) {
+        std::memcpy(result, results_.row(tile_.tile(), i - r - 1), at(tile_.tile().out_elems() * bytes_));
+        continue;
+      }
       const std::byte* shares = planar ? planar_row(c[planar_axis]) : row(stage_.size(), c);
-      job_.kernels.spread(tile_.spread(), shares, scratch_, slot_bytes_, results_.row(tile_.tile(), i - r));
+      job_.kernels.spread(tile_.spread(), shares, scratch_, slot_bytes_, result);
     }
     results_.store(tile_.tile(), end - r, to);
     r = end;

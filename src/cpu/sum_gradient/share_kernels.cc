@@ -263,6 +263,50 @@ HWY_INLINE void spread_lanes(const Spread& how, const T* shares, T* out, const T
     go(hn::ScalableTag<T>());
 }
 
+// Inputs that add the same shares, one run after the other.
+template <class T>
+void spread_runs(const Spread& how, const T* shares, T* out) {
+  const hn::ScalableTag<T> d;
+  const index_t lanes = static_cast<index_t>(hn::Lanes(d));
+  const std::int32_t* ends = how.places;
+  for (index_t i = 0; i < how.n; ++ends) {
+    const T* rows[kMostTreeLeaves] = {};
+    T* const first = out + i;
+    set_rows(how, how.taps[i], shares, rows);
+    add_lanes(ShortTag<T>(), rows, how.taps[i], 1, first);
+    const auto v = hn::Set(d, *first);
+    const index_t end = *ends;
+    for (; i < end; i += lanes) hn::StoreU(v, d, out + i);
+    i = end;
+  }
+}
+
+template <class DI>
+HWY_INLINE hn::Vec<DI> load_places(DI d, const std::int32_t* from) {
+  if constexpr (sizeof(hn::TFromD<DI>) == 4)
+    return hn::LoadU(d, from);
+  else
+    return hn::PromoteTo(d, hn::LoadU(hn::Rebind<std::int32_t, DI>(), from));
+}
+
+// The shares at `places`, 0 where there is none.
+template <class D, class T>
+HWY_INLINE hn::Vec<D> gather_shares(D d, const T* shares, const std::int32_t* places) {
+  const hn::RebindToSigned<D> di;
+  const auto place = load_places(di, places);
+  const auto none = hn::RebindMask(d, hn::Lt(place, hn::Zero(di)));
+  return hn::IfThenZeroElse(none, hn::GatherIndex(d, shares, hn::Max(place, hn::Zero(di))));
+}
+
+template <class T>
+void spread_pairs(const Spread& how, const T* shares, T* out) {
+  cover_roomy<T>(how.n, [&](auto d, index_t i) HWY_ATTR {
+    const std::int32_t* const places = how.places + i;
+    const auto first = gather_shares(d, shares, places), second = gather_shares(d, shares, places + how.place_pitch);
+    hn::StoreU(settled(hn::Add(first, second)), d, out + i);
+  });
+}
+
 template <class T>
 void repeat(const Spread& how, const T* shares, T* out) {
   const hn::ScalableTag<T> d;
@@ -285,6 +329,10 @@ void spread(const Spread& how, const void* from, void* scratch, index_t scratch_
     add_rows<Settle>(rows, how.taps[0].count, how.taps[0].tree, how.n * how.lanes, out);
   } else if (how.kind == Spread::Kind::repeated) {
     repeat(how, shares, out);
+  } else if (how.kind == Spread::Kind::runs) {
+    spread_runs(how, shares, out);
+  } else if (how.kind == Spread::Kind::pairs) {
+    spread_pairs(how, shares, out);
   } else if (how.kind == Spread::Kind::listed) {
     spread_lanes(how, shares, out, [&](index_t i) HWY_ATTR { return how.taps[i]; });
   } else if (how.lanes == 1) {

@@ -19,6 +19,7 @@ struct SharedTaps {
   index_t first = 0;
   SumTree tree = 0;
   int count = 0;
+  friend bool operator==(const SharedTaps&, const SharedTaps&) = default;
 };
 
 /// How a row of inputs is made from a row of shares.
@@ -27,7 +28,9 @@ struct Spread {
     same,      // every input adds what the one before does, one output further
     woven,     // so does every step-th input: `taps` has one entry for each input of a period
     repeated,  // `step` inputs beside each other take one share, the first `head`
-    listed     // one entry of `taps` for each input
+    listed,    // one entry of `taps` for each input
+    runs,      // the same, and inputs beside each other have the same one: `places` are where runs end
+    pairs      // at most two shares each: `places` are the first ones, then the second ones; -1: none
   };
   Kind kind = Kind::same;
   index_t step = 1;
@@ -36,6 +39,8 @@ struct Spread {
   index_t lanes = 1;
   index_t n = 0;  // inputs
   const SharedTaps* taps = nullptr;
+  const std::int32_t* places = nullptr;
+  index_t place_pitch = 0;  // from the first ones to the second ones
 };
 
 /// Rows that are written have room for kShareSlack bytes behind them, and so have rows that are read, unless said

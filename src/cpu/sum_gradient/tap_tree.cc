@@ -1,13 +1,16 @@
 #include "cpu/sum_gradient/tap_tree.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "reduction.h"
 
 namespace oriel::cpu {
 namespace {
 
-constexpr index_t kMostWoven = 4;  // rows that one kernel weaves together
+constexpr index_t kMostWoven = 4;     // rows that one kernel weaves together
+constexpr index_t kLongRun = 6;       // inputs, on average, from which on a run is quicker than vectors of pairs
+constexpr index_t kPlacesSlack = 64;  // places after the last one that a vector reads
 
 // Writes the tree of S8 over the taps first, first + step … of a window.
 class TreeWriter {
@@ -78,6 +81,7 @@ RowSpread::RowSpread(const Axis& adjoint, index_t lanes, Arena& arena) {
   if (adjoint.adaptive) {
     how.kind = Spread::Kind::listed;
     for (index_t i = 0; i < how.n; ++i) taps[i] = shared_taps(adjoint, i);
+    if (lanes == 1) shorten(adjoint.in, arena);
     return;
   }
   for (index_t r = 0; r < period; ++r) taps[r] = taps_in(adjoint, r, {0, adjoint.kernel});
@@ -87,6 +91,7 @@ RowSpread::RowSpread(const Axis& adjoint, index_t lanes, Arena& arena) {
   } else if (how.step > kMostWoven && lanes == 1) {
     how.kind = Spread::Kind::listed;
     list(adjoint, taps);
+    shorten(adjoint.in, arena);
     return;
   }
   for (index_t r = period; r < how.step; ++r) taps[r] = {};
@@ -97,6 +102,36 @@ RowSpread::RowSpread(const Axis& adjoint, index_t lanes, Arena& arena) {
     const index_t last = taps[r].first + (taps[r].count - 1) * how.input_step +
                          (how.kind == Spread::Kind::same ? how.n - 1 : last_group);
     after = std::max(after, last + 1 - adjoint.in);
+  }
+}
+
+// A listed row of one lane, in a form that takes less time, if there is one; `outputs` are the shares.
+void RowSpread::shorten(index_t outputs, Arena& arena) {
+  if (outputs >= std::numeric_limits<std::int32_t>::max() || how.n >= std::numeric_limits<std::int32_t>::max()) return;
+  index_t runs = 0;
+  bool few = true;
+  for (index_t i = 0; i < how.n; ++i) {
+    runs += i == 0 || how.taps[i] != how.taps[i - 1] ? 1 : 0;
+    few = few && how.taps[i].count <= 2;
+  }
+  if (how.n >= kLongRun * runs) {
+    std::int32_t* ends = arena.take_array<std::int32_t>(runs);
+    how.kind = Spread::Kind::runs;
+    how.places = ends;
+    for (index_t i = 1; i <= how.n; ++i)
+      if (i == how.n || how.taps[i] != how.taps[i - 1]) *ends++ = static_cast<std::int32_t>(i);
+  } else if (few) {
+    how.kind = Spread::Kind::pairs;
+    how.place_pitch = how.n + kPlacesSlack;
+    std::int32_t* first = arena.take_array<std::int32_t>(2 * how.place_pitch);
+    std::int32_t* second = first + how.place_pitch;
+    how.places = first;
+    std::fill_n(first, 2 * how.place_pitch, -1);
+    for (index_t i = 0; i < how.n; ++i) {
+      const SharedTaps& t = how.taps[i];
+      if (t.count > 0) first[i] = static_cast<std::int32_t>(t.first);
+      if (t.count > 1) second[i] = static_cast<std::int32_t>(t.first + how.input_step);
+    }
   }
 }
 

@@ -24,6 +24,7 @@ struct RowSpread {
  private:
   bool is_repeated(index_t period);
   void list(const Axis& adjoint, SharedTaps* taps) const;
+  void shorten(index_t outputs, Arena& arena);
 };
 
 }  // namespace oriel::cpu
