@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <sys/stat.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 #include <filesystem>
 
@@ -26,6 +28,12 @@ constexpr const char* kZgroup = "/.zgroup";
 bool exists(const std::string& path) {
   std::error_code none;
   return fs::is_regular_file(path, none);
+}
+
+// Also of what cannot be read or is no file, so that reading it says so: it must not count as missing.
+bool is_there(const std::string& path) {
+  struct stat info {};
+  return ::stat(path.c_str(), &info) == 0 || (errno != ENOENT && errno != ENOTDIR);
 }
 
 bool holds_array(const std::string& folder) {
@@ -128,7 +136,7 @@ std::pair<Extents, index_t> ZarrIn::in_shard(const Extents& place) const {
 }
 
 bool ZarrIn::has_chunk(const Extents& place) {
-  if (!metadata_.sharding) return exists(folder_ + "/" + metadata_.key(place));
+  if (!metadata_.sharding) return is_there(folder_ + "/" + metadata_.key(place));
   const auto [in_grid, number] = in_shard(place);
   const std::optional<StoreFile> shard = StoreFile::open(folder_ + "/" + metadata_.key(in_grid));
   return shard && entry_of(*shard, in_grid, number).there();
