@@ -11,6 +11,7 @@
 
 #include "byte_order.h"
 #include "io/chunk_cache.h"
+#include "io/zarr/json.h"
 #include "io/zarr/store.h"
 #include "io/zarr/volume.h"
 #include "quoted.h"
@@ -24,6 +25,7 @@ namespace fs = std::filesystem;
 constexpr const char* kZarrJson = "/zarr.json";
 constexpr const char* kZarray = "/.zarray";
 constexpr const char* kZgroup = "/.zgroup";
+constexpr const char* kZattrs = "/.zattrs";
 
 bool exists(const std::string& path) {
   std::error_code none;
@@ -80,7 +82,7 @@ Metadata read_metadata(const std::string& folder) {
   }
   if (const auto text = read_text_file(folder + kZarray, kMostMetadata)) {
     Metadata m = parse_zarray(*text, folder + kZarray);
-    if (auto attributes = read_text_file(folder + "/.zattrs", kMostMetadata)) m.attributes = std::move(*attributes);
+    if (auto attributes = read_text_file(folder + kZattrs, kMostMetadata)) m.attributes = std::move(*attributes);
     return m;
   }
   if (exists(folder + kZgroup)) refuse_group(folder);
@@ -111,6 +113,13 @@ ZarrIn::ZarrIn(const std::string& path, std::optional<Dtype> asked)
     order.push_back(d);
     chunk.push_back(std::min(metadata_.chunk()[d], std::max<index_t>(shape[d], 1)));
   }
+}
+
+std::string ZarrIn::attributes() const {
+  // Those of version 3 were read with the metadata.
+  if (metadata_.version == 2 && !metadata_.attributes.empty())
+    return parse_object(metadata_.attributes, folder_ + kZattrs).dump();
+  return metadata_.attributes;
 }
 
 const ShardEntry& ZarrIn::entry_of(const StoreFile& shard, const Extents& in_grid, index_t chunk_number) {
