@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "oriel/pyramid.h"
@@ -158,8 +159,8 @@ std::vector<Extents> pyramid_factors(const Extents& shape, const std::vector<dou
   std::vector<double> apart = spacing.empty() ? std::vector<double>(static_cast<std::size_t>(rank), 1) : spacing;
   for (int d = 0; d < rank; ++d) {
     if (most[d] < 1) refuse("most", "must be >= 1", fmt::format("axis {} has {}", d, most[d]));
-    if (!(apart[static_cast<std::size_t>(d)] > 0)) {
-      refuse("spacing", "must be > 0", fmt::format("axis {} has {}", d, apart[static_cast<std::size_t>(d)]));
+    if (!(apart[static_cast<std::size_t>(d)] > 0) || !std::isfinite(apart[static_cast<std::size_t>(d)])) {
+      refuse("spacing", "must be > 0 and finite", fmt::format("axis {} has {}", d, apart[static_cast<std::size_t>(d)]));
     }
   }
   Extents now = shape;
@@ -175,7 +176,9 @@ std::vector<Extents> pyramid_factors(const Extents& shape, const std::vector<dou
     if (!large) return factors;
     Extents step;
     for (int d = 0; d < rank; ++d) {
-      const bool halves = chosen[d] != 0 && now[d] > 1 && apart[static_cast<std::size_t>(d)] < 2 * least;
+      const double distance = apart[static_cast<std::size_t>(d)];
+      // The least always: what was doubled may be infinite.
+      const bool halves = chosen[d] != 0 && now[d] > 1 && (distance < 2 * least || distance == least);
       step.push_back(halves ? 2 : 1);
       now[d] = ceil_div(now[d], step[d]);
       apart[static_cast<std::size_t>(d)] *= static_cast<double>(step[d]);

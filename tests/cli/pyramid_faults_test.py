@@ -152,6 +152,19 @@ def test_a_chunk_that_cannot_be_read_ends_the_call(oriel, refusal, tmp_path, vol
     assert not (tmp_path / "y.zarr").exists()
 
 
+def test_chunks_that_cannot_be_opened_do_not_count_as_missing(refusal, tmp_path):
+    """Not even if that is so of all chunks of a tile: a maximum of missing chunks is the fill value, without reading."""
+    zarr.create_array(str(tmp_path / "x.zarr"), data=np.full((8, 8), 3, "u1"), chunks=(8, 8), fill_value=7)
+    chunk = tmp_path / "x.zarr/c/0/0"
+    chunk.unlink()
+    chunk.symlink_to("0")  # to itself
+    assert "c/0/0: cannot open: Too many levels" in refusal("pyramid", "x.zarr", "y.zarr", "--method", "max", "--levels", "1")
+    chunk.unlink()
+    chunk.mkdir()
+    assert "c/0/0: a folder, a pipe or a device" in refusal("pyramid", "x.zarr", "y.zarr", "--method", "max", "--levels", "1")
+    assert not (tmp_path / "y.zarr").exists()
+
+
 @pytest.mark.parametrize(("words", "text"), [
     (["x.npy", "y.npy"], "OUT: 'y.npy'; allowed: a name that ends in .zarr, .precomputed"),
     (["x.png", "y.zarr"], "IN: 'x.png' cannot be read in parts; allowed: .npy, .zarr"),

@@ -219,6 +219,18 @@ def test_attributes_and_names_are_kept(oriel, tmp_path):
     assert metadata["attributes"] == {"units": "mm", "list": [1, {"a": "ä"}]}
 
 
+@pytest.mark.parametrize("text", [b"no JSON", b"[1, 2]", b'{"a": "\xff"}', b'{"a": ' + 400_000 * b"[" + 400_000 * b"]" + b"}"],
+                         ids=["no-json", "list", "no-utf8", "deep"])  # fmt: skip
+def test_attributes_that_cannot_be_kept_are_named(oriel, refusal, tmp_path, text):
+    """They do not matter to an output that has none."""
+    x = sample()
+    create(tmp_path / "x.zarr", x, zarr_format=2)
+    (tmp_path / "x.zarr/.zattrs").write_bytes(text)
+    assert ": x.zarr/.zattrs: " in refusal("pool", "x.zarr", "y.zarr", *COPY)
+    oriel("pool", "x.zarr", "y.npy", *COPY)
+    same(np.load(tmp_path / "y.npy"), x)
+
+
 def test_fill_values_are_not_written(oriel, tmp_path):
     x = np.zeros((64, 64, 64), "u1")
     x[40, 40, 40] = 1

@@ -1,6 +1,8 @@
 // S22 and the arithmetic of plans.
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "oriel/pyramid.h"
 #include "support.h"
 
@@ -35,10 +37,15 @@ TEST(PyramidPlan, FactorsMakeElementsCubesAndStopWhereLevelsAreSmall) {
   EXPECT_EQ(pyramid_factors({40, 200, 200}, {3, 1, 1}, {}, {64, 64, 64}), (std::vector<Extents>{{1, 2, 2}, {2, 2, 2}}));
   EXPECT_EQ(pyramid_factors({1, 200}, {1, 1}, {}, {64, 64}), (std::vector<Extents>{{1, 2}, {1, 2}}));
   EXPECT_TRUE(pyramid_factors({64, 64}, {}, {}, {64, 64}).empty());
+  EXPECT_EQ(pyramid_factors({256, 256}, {1.7e308, 1e308}, {}, {64, 64}), (std::vector<Extents>{{2, 2}, {2, 2}}));
   EXPECT_EQ(error_of([] {
               pyramid_factors({8, 8}, {1, 0}, {}, {4, 4});
             }),
-            "pyramid: spacing must be > 0, but axis 1 has 0");
+            "pyramid: spacing must be > 0 and finite, but axis 1 has 0");
+  EXPECT_EQ(error_of([] {
+              pyramid_factors({8, 8}, {std::numeric_limits<double>::infinity(), 1}, {}, {4, 4});
+            }),
+            "pyramid: spacing must be > 0 and finite, but axis 0 has inf");
   EXPECT_EQ(error_of([] { pyramid_factors({8, 8}, {}, {2}, {4, 4}); }), "pyramid: axes must be -2 to 1, but has 2");
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <limits>
 #include <map>
 
 #include "byte_order.h"
@@ -226,9 +227,9 @@ index_t most_segmentation(const Extents& chunk, const Extents& block, Dtype dtyp
   const index_t voxels = block[0] * block[1] * block[2];
   const index_t each = kHeaderWords * kWordBytes + voxels * (kWordBytes + size_bytes(dtype));
   index_t bytes = 0;
-  if (__builtin_mul_overflow(block_count(chunk, block) * channels_of(chunk), each, &bytes))
-    return std::numeric_limits<index_t>::max() / 4;
-  return channels_of(chunk) * kWordBytes + bytes;
+  constexpr index_t most = std::numeric_limits<index_t>::max() / 4;  // what a caller adds can be counted, too
+  if (__builtin_mul_overflow(block_count(chunk, block) * channels_of(chunk), each, &bytes) || bytes > most) return most;
+  return std::min(channels_of(chunk) * kWordBytes + bytes, most);
 }
 
 }  // namespace oriel::io::precomputed

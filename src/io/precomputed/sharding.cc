@@ -15,6 +15,7 @@ namespace {
 using zarr::Bytes;
 
 constexpr std::size_t kNumber = sizeof(std::uint64_t);
+constexpr std::size_t kMostChunks = std::size_t{1} << 22;  // of indexes that are kept
 
 std::uint64_t number_at(const Bytes& bytes, std::size_t at) {
   std::uint64_t number = 0;
@@ -66,8 +67,7 @@ std::uint64_t murmur_hash(std::uint64_t number) {
 
 ShardReader::ShardReader(std::string folder, const Sharding& sharding, index_t chunks)
     : folder_(std::move(folder)), sharding_(sharding) {
-  constexpr index_t most = index_t{1} << 22;
-  most_index_ = 3 * kNumber * static_cast<std::size_t>(std::min(chunks, most));
+  most_index_ = 3 * kNumber * std::min(static_cast<std::size_t>(chunks), kMostChunks);
 }
 
 std::optional<Bytes> ShardReader::read(std::uint64_t chunk, std::size_t most, std::string& file) {
@@ -95,8 +95,13 @@ const ShardReader::Index& ShardReader::index_of(const zarr::StoreFile& file, std
   const std::pair key{shard, minishard};
   const auto found = indexes_.find(key);
   if (found != indexes_.end()) return found->second;
-  if (indexes_.size() >= most) indexes_.clear();
-  return indexes_.emplace(key, read_index(file, minishard)).first->second;
+  Index index = read_index(file, minishard);
+  if (indexes_.size() >= most || kept_ + index.size() > kMostChunks) {
+    indexes_.clear();
+    kept_ = 0;
+  }
+  kept_ += index.size();
+  return indexes_.emplace(key, std::move(index)).first->second;
 }
 
 ShardReader::Index ShardReader::read_index(const zarr::StoreFile& file, std::uint64_t minishard) const {

@@ -35,6 +35,8 @@ class ShardReader {
   /// The bytes of a chunk, at most `most`, and the `file` that they are in; nothing: the chunk is missing. Throws
   /// Error.
   std::optional<zarr::Bytes> read(std::uint64_t chunk, std::size_t most, std::string& file);
+  /// Chunks in the indexes that it keeps: at most 2^22.
+  std::size_t kept() const { return kept_; }
 
  private:
   struct Entry {
@@ -50,6 +52,7 @@ class ShardReader {
   Sharding sharding_;
   std::size_t most_index_ = 0;  // bytes
   std::map<std::pair<std::uint64_t, std::uint64_t>, Index> indexes_;
+  std::size_t kept_ = 0;  // entries of all of them
 };
 
 }  // namespace oriel::io::precomputed

@@ -72,14 +72,14 @@ std::vector<index_t> order_in(const Metadata& metadata, const Extents& shard) {
 }
 
 // A chunk's elements, also those beyond the end of the array; nothing for one that has nothing but the fill value.
-std::optional<Bytes> encoded(const Metadata& metadata, Bytes bytes, const std::string& name) {
+std::optional<WaitingChunk> encoded(const Metadata& metadata, Bytes bytes, const std::string& name) {
   if (is_filled(bytes, metadata.fill)) return std::nullopt;
   if (oriel::detail::kBigEndian) {
     const index_t element = size_bytes(metadata.dtype);
     oriel::detail::reverse_bytes(bytes.data(), metadata.chunk_bytes() / element, element);
   }
   const Bytes made = encode(metadata.codecs, std::move(bytes), name);
-  return Bytes(made.begin(), made.end());  // it may wait, so it has no more memory than it needs
+  return WaitingChunk(made.begin(), made.end());
 }
 
 ChunkWriter::Grid grid_of(const Metadata& metadata) {
@@ -114,7 +114,7 @@ void give_name(const std::string& from, const std::string& to, const std::string
 struct Begun {
   Extents shard;
   std::vector<std::string> files;
-  std::map<index_t, Bytes> chunks;
+  std::map<index_t, WaitingChunk> chunks;
 };
 
 void bring_together(const Begun& begun, const std::string& place, const std::string& name, const Metadata& metadata) {
@@ -157,7 +157,7 @@ void ShardedOut::write(const Extents& begin, const ConstTensor& from) { parts_.w
 
 void ShardedOut::leave_out(const Extents& begin, const Extents&) { take(begin, std::nullopt); }
 
-void ShardedOut::take(const Extents& begin, std::optional<Bytes> encoded) {
+void ShardedOut::take(const Extents& begin, std::optional<WaitingChunk> encoded) {
   const Where w = where(metadata_, begin);
   const std::string key = metadata_.key(w.shard);
   const std::lock_guard lock(mutex_);

@@ -15,6 +15,9 @@
 
 namespace oriel::io::zarr {
 
+/// The encoded bytes of a chunk that waits: no more memory than they need, unlike Bytes, which takes what there is.
+using WaitingChunk = std::vector<std::byte>;
+
 /// Writes chunks, which come in any order and from several threads, into shards whose bytes do not depend on that:
 /// chunks lie in a shard in Z order. One that comes before its turn waits in memory, compressed. A shard is done when
 /// all of its chunks that the array has were written or left out. Of a shard that several processes write to, each
@@ -30,13 +33,13 @@ class ShardedOut : public VolumeOut {
 
  private:
   struct Shard {
-    std::vector<index_t> order;                       // chunks that the array has, by their numbers in the shard
-    std::size_t next = 0;                             // in that
-    std::map<index_t, std::optional<Bytes>> waiting;  // nothing: left out
+    std::vector<index_t> order;                              // chunks that the array has, by their numbers in the shard
+    std::size_t next = 0;                                    // in that
+    std::map<index_t, std::optional<WaitingChunk>> waiting;  // nothing: left out
     std::unique_ptr<ShardWriter> file;
   };
 
-  void take(const Extents& begin, std::optional<Bytes> encoded);
+  void take(const Extents& begin, std::optional<WaitingChunk> encoded);
 
   std::string place_, name_;
   Metadata metadata_;

@@ -2,13 +2,16 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <sys/stat.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 #include <filesystem>
 
 #include "byte_order.h"
 #include "io/chunk_cache.h"
+#include "io/zarr/json.h"
 #include "io/zarr/store.h"
 #include "io/zarr/volume.h"
 #include "quoted.h"
@@ -22,10 +25,17 @@ namespace fs = std::filesystem;
 constexpr const char* kZarrJson = "/zarr.json";
 constexpr const char* kZarray = "/.zarray";
 constexpr const char* kZgroup = "/.zgroup";
+constexpr const char* kZattrs = "/.zattrs";
 
 bool exists(const std::string& path) {
   std::error_code none;
   return fs::is_regular_file(path, none);
+}
+
+// Also of what cannot be read or is no file, so that reading it says so: it must not count as missing.
+bool is_there(const std::string& path) {
+  struct stat info {};
+  return ::stat(path.c_str(), &info) == 0 || (errno != ENOENT && errno != ENOTDIR);
 }
 
 bool holds_array(const std::string& folder) {
@@ -72,7 +82,7 @@ Metadata read_metadata(const std::string& folder) {
   }
   if (const auto text = read_text_file(folder + kZarray, kMostMetadata)) {
     Metadata m = parse_zarray(*text, folder + kZarray);
-    if (auto attributes = read_text_file(folder + "/.zattrs", kMostMetadata)) m.attributes = std::move(*attributes);
+    if (auto attributes = read_text_file(folder + kZattrs, kMostMetadata)) m.attributes = std::move(*attributes);
     return m;
   }
   if (exists(folder + kZgroup)) refuse_group(folder);
@@ -105,6 +115,13 @@ ZarrIn::ZarrIn(const std::string& path, std::optional<Dtype> asked)
   }
 }
 
+std::string ZarrIn::attributes() const {
+  // Those of version 3 were read with the metadata.
+  if (metadata_.version == 2 && !metadata_.attributes.empty())
+    return parse_object(metadata_.attributes, folder_ + kZattrs).dump();
+  return metadata_.attributes;
+}
+
 const ShardEntry& ZarrIn::entry_of(const StoreFile& shard, const Extents& in_grid, index_t chunk_number) {
   constexpr std::size_t most = 64;
   const std::string key = metadata_.key(in_grid);
@@ -128,7 +145,7 @@ std::pair<Extents, index_t> ZarrIn::in_shard(const Extents& place) const {
 }
 
 bool ZarrIn::has_chunk(const Extents& place) {
-  if (!metadata_.sharding) return exists(folder_ + "/" + metadata_.key(place));
+  if (!metadata_.sharding) return is_there(folder_ + "/" + metadata_.key(place));
   const auto [in_grid, number] = in_shard(place);
   const std::optional<StoreFile> shard = StoreFile::open(folder_ + "/" + metadata_.key(in_grid));
   return shard && entry_of(*shard, in_grid, number).there();

@@ -18,6 +18,8 @@ class ZarrIn : public VolumeIn {
   bool is_uniform(const Extents& begin, const Extents& box, void* element) override;
 
   const Metadata& metadata() const { return metadata_; }
+  /// An object of JSON, or empty. Throws Error naming the file if what it holds is none.
+  std::string attributes() const;
 
  private:
   /// The decoded bytes of a chunk, in this machine's byte order; nothing: it is missing.

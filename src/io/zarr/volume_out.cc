@@ -54,7 +54,7 @@ Metadata metadata_of(const VolumeSpec& spec) {
     m.grid = spec.shard;
   }
   if (const auto* const like = dynamic_cast<const ZarrIn*>(spec.like)) {
-    m.attributes = like->metadata().attributes;
+    m.attributes = like->attributes();
     if (like->metadata().shape.size() == m.shape.size()) m.dimension_names = like->metadata().dimension_names;
   }
   if (!spec.axes.empty()) m.dimension_names = Json(spec.axes).dump();

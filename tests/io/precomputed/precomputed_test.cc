@@ -1,12 +1,17 @@
 // The `info` of precomputed volumes and compressed_segmentation: what is read, refused and written.
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cstring>
+#include <filesystem>
+#include <limits>
 #include <random>
 #include <vector>
 
 #include "io/precomputed/info.h"
 #include "io/precomputed/segmentation.h"
+#include "io/precomputed/sharding.h"
+#include "io/scratch.h"
 #include "io/zarr/json.h"
 #include "oriel/tensor.h"
 #include "support.h"
@@ -128,6 +133,31 @@ TEST(CompressedSegmentation, IsDecodedAsItWasEncoded) {
 zarr::Bytes bytes_of(const std::vector<std::uint32_t>& words) {
   const auto bytes = std::as_bytes(std::span(words));
   return {bytes.begin(), bytes.end()};
+}
+
+// Callers add what the decoded chunk takes.
+TEST(CompressedSegmentation, TheMostBytesOfAChunkLeaveRoomToAdd) {
+  constexpr index_t all = std::numeric_limits<index_t>::max(), side = (index_t{1} << 59) - 1;
+  EXPECT_LE(most_segmentation({side, 1, 1}, {1, 1, 1}, Dtype::u32), all - side * 4);
+  EXPECT_LE(most_segmentation({1, 1, 1, side}, {4, 4, 4}, Dtype::u64), all - side * 8);
+  EXPECT_EQ(most_segmentation({5, 4, 3, 2}, {4, 2, 2}, Dtype::u32), 2 * 4 + 2 * 8 * (8 + 16 * 8));
+}
+
+// Two minishards with indexes of zeros, in a file that takes no room.
+TEST(PrecomputedShards, IndexesThatAreKeptAreBounded) {
+  constexpr std::uint64_t head = 32, chunks = (std::uint64_t{1} << 21) + 1, index = 24 * chunks;
+  const Scratch scratch;
+  const std::string shard = scratch.path("0.shard");
+  const std::array<std::uint64_t, 4> places{0, index, 0, index};
+  static_assert(sizeof places == head);
+  write_text(shard, {reinterpret_cast<const char*>(places.data()), sizeof places});
+  std::filesystem::resize_file(shard, head + index);
+  ShardReader reader(std::filesystem::path(shard).parent_path().string(), {.minishard_bits = 1}, index_t{1} << 22);
+  std::string file;
+  EXPECT_EQ(reader.read(2, 8, file), std::nullopt);
+  EXPECT_EQ(reader.kept(), chunks);
+  EXPECT_EQ(reader.read(1, 8, file), std::nullopt);
+  EXPECT_EQ(reader.kept(), chunks);
 }
 
 TEST(CompressedSegmentation, AnExample) {
