@@ -245,7 +245,8 @@ class PyramidRun {
       spec_.nodata = input_.nodata;
       c_.pool.nodata = nodata_of(input_.nodata, input_.dtype);
     }
-    if (c_.pool.nodata && c_.usual_min_count) c_.pool.min_count = 1;
+    const bool omits_nan = c_.pool.nan == NanPolicy::omit && is_floating(input_.dtype);
+    if ((c_.pool.nodata || omits_nan) && c_.usual_min_count) c_.pool.min_count = 1;
   }
 
   // An image that is there keeps its version, and its level 0.

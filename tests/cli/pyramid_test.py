@@ -96,6 +96,11 @@ def test_windows_without_data(oriel, tmp_path, method, nothing, dtype):
         found = level(tmp_path / "y.zarr", 1)
         assert found[0, 0] == 7 and (found[0, 1:] == fill).all() and (found[2:, :4] == fill).all(), words
         assert (found[2:, 4:] == (12 if method == "sum" else 3)).all()
+    if dtype == "f4":
+        np.save(tmp_path / "x.npy", np.where(x == -9999, np.nan, x))
+        for words, fill in ([], np.nan), (["--min-count", "0"], nothing):
+            oriel("pyramid", "x.npy", "y.zarr", "--method", method, "--nan", "omit", "--levels", "1", "--factor", "2", *words)
+            np.testing.assert_array_equal(level(tmp_path / "y.zarr", 1)[0], [7, *[fill] * 7])
 
 
 def test_inputs_of_every_format(oriel, tmp_path, volume):
