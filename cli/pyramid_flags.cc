@@ -39,8 +39,9 @@ void add_values(CLI::App& p, PyramidTyped& t) {
   p.add_option("--nodata", s.nodata,
                "elements of this value are left out, also by --check (default: IN's, if it is a TIFF that names one)")
       ->type_name("N");
-  p.add_option("--min-count", s.min_count,
-               "with fewer valid elements in a window the result is --fill (default: 1 with nodata or --nan omit, else 0)")
+  p.add_option(
+       "--min-count", s.min_count,
+       "with fewer valid elements in a window the result is --fill (default: 1 with nodata or --nan omit, else 0)")
       ->type_name("N");
   p.add_option("--fill", s.fill, "result of windows with too few valid elements (default: --nodata, or NaN, or 0)")
       ->type_name("N");
