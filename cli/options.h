@@ -44,7 +44,8 @@ struct PyramidCommand {
   Pool pool;
   bool labels = false;        // elements are numbers of segments
   bool usual_method = false;  // none was asked for: modes of what says that it is labels, `any` of booleans, else means
-  bool in_place = false;      // adds levels to IN
+  bool usual_min_count = false;  // none was asked for: 1 if elements may have no data
+  bool in_place = false;         // adds levels to IN
   std::string factor, chunk, shard, axes, spacing, translation, unit, origin;  // as typed; empty: not given
   int levels = 0;  // 0: until the coarsest fits into a chunk
   Edge edge = Edge::partial;

@@ -145,6 +145,7 @@ class PyramidRun {
       in_ = open_pyramid_input(c_);
       input_ = describe_input(c_, *in_);
       choose_method();
+      check_labels();
       choose_nodata();
       pyramid_ = make_pyramid(c_, input_);
       pyramid_shard(c_, input_);  // before anything is made
@@ -232,15 +233,20 @@ class PyramidRun {
     if (c_.labels) c_.pool.op = Op::mode;
     if (input_.dtype == Dtype::boolean) c_.pool.op = Op::any;
   }
-  // What IN says that elements without data have; levels have it too, if a window has no others.
+  void check_labels() const {
+    if (c_.labels && is_floating(input_.dtype))
+      throw Error(fmt::format("--labels: IN is of {}; allowed: integers", name(input_.dtype)));
+  }
+  // The value of elements without data, by default IN's; levels have it too, if a window has no others.
   void choose_nodata() {
     if (c_.pool.nodata) {
       spec_.nodata = std::visit([](auto value) { return fmt::format("{}", value); }, *c_.pool.nodata);
-      return;
+    } else {
+      spec_.nodata = input_.nodata;
+      c_.pool.nodata = nodata_of(input_.nodata, input_.dtype);
     }
-    spec_.nodata = input_.nodata;
-    c_.pool.nodata = nodata_of(input_.nodata, input_.dtype);
-    if (c_.pool.nodata && c_.pool.min_count == 0) c_.pool.min_count = 1;
+    const bool omits_nan = c_.pool.nan == NanPolicy::omit && is_floating(input_.dtype);
+    if ((c_.pool.nodata || omits_nan) && c_.usual_min_count) c_.pool.min_count = 1;
   }
 
   // An image that is there keeps its version, and its level 0.

@@ -16,6 +16,7 @@
 #include "io/tiff/levels_in.h"
 #include "io/zarr/volume.h"
 #include "quoted.h"
+#include "statistic_rules.h"
 
 namespace oriel::cli {
 namespace {
@@ -25,8 +26,9 @@ struct Finding {
   std::string path;
   Dtype dtype = Dtype::f32;
   Extents shape, factor;
-  std::string method;                // that fits all samples, and of which level; empty: none
-  index_t fitting = 0, samples = 0;  // of the method that fits most
+  std::string method;                           // that fits all samples, and of which level; empty: none
+  bool first_fits = false, others_fit = false;  // all samples: constant windows are what several methods make
+  index_t fitting = 0, samples = 0;             // of the method that fits most
   std::vector<std::string> faults;
 };
 
@@ -37,26 +39,15 @@ struct Source {
 
 class LevelChecker {
  public:
-  LevelChecker(const PyramidCommand& c, Progress& progress) : c_(c), progress_(progress) {
-    if (auto tiff = io::open_tiff_levels(c.in)) {
+  LevelChecker(const PyramidCommand& c, Progress& progress) : c_(c), progress_(progress), nodata_(c.pool.nodata) {
+    if (auto tiff = io::open_tiff_levels(c.in))
       take(std::move(*tiff));
-      return;
-    }
-    const auto image = io::ome::read_multiscales(c.in);
-    if (!image) {
-      throw Error(
-          fmt::format("{}: not an OME-Zarr image; allowed: a folder whose metadata have multiscales, 0.4 or "
-                      "0.5, or a TIFF with levels",
-                      detail::printable(c.in)));
-    }
-    image_ = *image;
-    for (const io::ome::Level& level : image_.levels) {
-      sources_.push_back({io::open_zarr_volume(c.in + "/" + level.path, std::nullopt), level});
-      if (sources_.back().array->shape.size() != static_cast<int>(image_.axes.size())) {
-        throw Error(fmt::format("{}/{}: {} axes, but the image has {}", detail::printable(c.in),
-                                detail::printable(level.path), sources_.back().array->shape.size(),
-                                image_.axes.size()));
-      }
+    else
+      take_zarr();
+    const Dtype dtype = sources_[0].array->dtype;
+    if (nodata_ && !detail::is_representable(*nodata_, dtype)) {
+      const auto text = std::visit([](auto value) { return fmt::format("{}", value); }, *nodata_);
+      throw Error(fmt::format("--nodata: {} is not a value of {}, the dtype of level 0", text, name(dtype)));
     }
   }
 
@@ -77,12 +68,29 @@ class LevelChecker {
   }
 
  private:
+  void take_zarr() {
+    const auto image = io::ome::read_multiscales(c_.in);
+    if (!image) {
+      throw Error(
+          fmt::format("{}: not an OME-Zarr image; allowed: a folder whose metadata have multiscales, 0.4 or "
+                      "0.5, or a TIFF with levels",
+                      detail::printable(c_.in)));
+    }
+    image_ = *image;
+    for (const io::ome::Level& level : image_.levels) {
+      sources_.push_back({io::open_zarr_volume(c_.in + "/" + level.path, std::nullopt), level});
+      if (sources_.back().array->shape.size() != static_cast<int>(image_.axes.size())) {
+        throw Error(fmt::format("{}/{}: {} axes, but the image has {}", detail::printable(c_.in),
+                                detail::printable(level.path), sources_.back().array->shape.size(),
+                                image_.axes.size()));
+      }
+    }
+  }
   void take(io::TiffLevels tiff) {
     image_ = std::move(tiff.image);
     for (std::size_t l = 0; l < tiff.levels.size(); ++l)
       sources_.push_back({std::move(tiff.levels[l]), image_.levels[l]});
-    if (const auto nodata = nodata_of(tiff.nodata, sources_[0].array->dtype))
-      nodata_ = std::visit([](auto value) { return static_cast<double>(value); }, *nodata);
+    if (!c_.pool.nodata) nodata_ = nodata_of(tiff.nodata, sources_[0].array->dtype);
   }
 
   Finding check_level(std::size_t l) {
@@ -97,14 +105,23 @@ class LevelChecker {
     if (l == 0) return f;
     bool known = true;
     for (int d = 0; d < f.shape.size(); ++d) known = find_factor(l, d, f) && known;
-    if (here.array->dtype != sources_[0].array->dtype) {
-      f.faults.push_back(
+    const std::size_t shapes = f.faults.size();
+    if (known) find_method(l, f);
+    if (here.array->dtype != sources_[0].array->dtype && !changes_dtype(f)) {
+      f.faults.insert(
+          f.faults.begin() + static_cast<std::ptrdiff_t>(shapes),
           fmt::format("dtype: {}, but level 0 is of {}", name(here.array->dtype), name(sources_[0].array->dtype)));
     }
     if (!known) return f;
-    find_method(l, f);
     if (!image_.version.empty()) check_translation(l, f);  // a TIFF has none
     return f;
+  }
+
+  // Results of some methods have a dtype of their own (S15).
+  static bool changes_dtype(const Finding& f) {
+    const auto is = [&](std::string_view method) { return f.method.starts_with(method); };
+    return (f.dtype == Dtype::boolean && (is("any ") || is("all "))) ||
+           (is_floating(f.dtype) && (is("var ") || is("std ")));
   }
 
   std::string axis_name(int d) const { return detail::printable(image_.axes[static_cast<std::size_t>(d)].name); }
@@ -152,6 +169,10 @@ class LevelChecker {
     const auto consider = [&](io::VolumeIn& below, const Extents& factor, const std::string& of) {
       const MethodVotes votes = sample_methods(below, *sources_[l].array, factor, c_.sample, nodata_);
       for (std::size_t m = 0; m < kLevelMethods.size(); ++m) {
+        if (votes.fitting[m] < votes.seen) continue;
+        (kLevelMethods[m] == "first" ? f.first_fits : f.others_fit) = true;
+      }
+      for (std::size_t m = 0; m < kLevelMethods.size(); ++m) {
         const double share = static_cast<double>(votes.fitting[m]) / static_cast<double>(votes.seen);
         if (!best || share > static_cast<double>(best->fitting) / static_cast<double>(best->seen)) {
           best = Candidate{std::string(kLevelMethods[m]) + " of " + of, votes.fitting[m], votes.seen};
@@ -185,13 +206,14 @@ class LevelChecker {
   }
 
   void check_translation(std::size_t l, Finding& f) const {
-    const bool first = f.method.starts_with("first");
     for (int d = 0; d < f.factor.size(); ++d) {
       const auto axis = static_cast<std::size_t>(d);
       const double scale = sources_[0].level.scale[axis];
-      const double shift = first ? 0 : scale * static_cast<double>(f.factor[d] - 1) / 2;
-      const double should = sources_[0].level.translation[axis] + shift, is = sources_[l].level.translation[axis];
-      if (std::fabs(is - should) <= 1e-6 * std::fabs(scale)) continue;
+      const double begin = sources_[0].level.translation[axis], is = sources_[l].level.translation[axis];
+      const double middle = begin + scale * static_cast<double>(f.factor[d] - 1) / 2;
+      const auto is_at = [&](double place) { return std::fabs(is - place) <= 1e-6 * std::fabs(scale); };
+      if ((f.first_fits && is_at(begin)) || ((f.others_fit || !f.first_fits) && is_at(middle))) continue;
+      const double should = f.first_fits && !f.others_fit ? begin : middle;
       f.faults.push_back(fmt::format("translation: {} along {}; it should be {}", is, axis_name(d), should));
     }
   }
@@ -200,7 +222,7 @@ class LevelChecker {
   Progress& progress_;
   io::ome::Multiscales image_;
   std::vector<Source> sources_;
-  std::optional<double> nodata_;
+  std::optional<Scalar> nodata_;
 };
 
 Json to_json(const PyramidCommand& c, const io::ome::Multiscales& image, const std::vector<Finding>& findings,

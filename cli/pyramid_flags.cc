@@ -37,11 +37,14 @@ void add_values(CLI::App& p, PyramidTyped& t) {
       ->type_name("RULE")
       ->check(CLI::IsMember({"lowest", "highest", "first"}));
   p.add_option("--nodata", s.nodata,
-               "elements of this value are left out (default: IN's, if it is a TIFF that names one)")
+               "elements of this value are left out, also by --check (default: IN's, if it is a TIFF that names one)")
       ->type_name("N");
-  p.add_option("--min-count", s.min_count, "with fewer valid elements in a window the result is --fill")
+  p.add_option(
+       "--min-count", s.min_count,
+       "with fewer valid elements in a window the result is --fill (default: 1 with nodata or --nan omit, else 0)")
       ->type_name("N");
-  p.add_option("--fill", s.fill, "result of windows with too few valid elements")->type_name("N");
+  p.add_option("--fill", s.fill, "result of windows with too few valid elements (default: --nodata, or NaN, or 0)")
+      ->type_name("N");
   p.add_option("--nan", t.nan, "propagate: a NaN makes its windows NaN; omit: NaNs are left out")
       ->type_name("RULE")
       ->check(CLI::IsMember({"propagate", "omit"}))
@@ -88,6 +91,7 @@ void add_pyramid(CLI::App& app, PyramidTyped& t) {
   CLI::App& p = *app.add_subcommand(
       "pyramid", "Make the levels of resolution of a volume, as OME-Zarr, precomputed, TIFF or HDF5");
   PyramidCommand& c = t.command;
+  t.app = &p;
   p.add_option("IN", c.in, "volume to read")->type_name("")->required();
   p.add_option(
        "OUT", c.out,
@@ -140,11 +144,38 @@ void add_pyramid(CLI::App& app, PyramidTyped& t) {
   p.footer(kExamples);
 }
 
-PyramidCommand finish_pyramid(PyramidTyped& t) {
-  PyramidCommand& c = t.command;
+namespace {
+
+bool is_given(const PyramidTyped& t, const char* option) { return t.app->get_option(option)->count() > 0; }
+
+// Options that would do nothing.
+void check_given(const PyramidTyped& t) {
+  const PyramidCommand& c = t.command;
   if (c.check && !c.out.empty())
     throw Error(fmt::format("--check: writes nothing, but OUT is {}", detail::quoted(c.out)));
   if (c.in_place && c.check) throw Error("--in-place: cannot be combined with --check, which writes nothing");
+  if (!c.check && is_given(t, "--sample")) throw Error("--sample: is for --check only");
+  if (c.in_place && is_given(t, "--ome"))
+    throw Error("--ome: cannot be combined with --in-place; IN keeps its version");
+  if (!c.check) return;
+  for (const char* option :
+       {"--method",      "--labels", "--factor", "--levels",    "--edge",  "--source", "--origin",
+        "--ignore",      "--ties",   "--fill",   "--min-count", "--nan",   "--axes",   "--spacing",
+        "--translation", "--unit",   "--chunk",  "--shard",     "--codec", "--ome",    "--dtype"}) {
+    if (is_given(t, option)) {
+      throw Error(
+          fmt::format("{}: cannot be combined with --check, which finds out how levels were made; allowed: "
+                      "--nodata, --sample, --sheet, --sheet-up, --json",
+                      option));
+    }
+  }
+}
+
+}  // namespace
+
+PyramidCommand finish_pyramid(PyramidTyped& t) {
+  PyramidCommand& c = t.command;
+  check_given(t);
   if (c.in_place && !c.out.empty()) {
     throw Error(fmt::format("--in-place: the levels are added to IN, but OUT is {}", detail::quoted(c.out)));
   }
@@ -155,6 +186,7 @@ PyramidCommand finish_pyramid(PyramidTyped& t) {
     throw Error(fmt::format("--labels: cannot be combined with --method {}; allowed: mode", t.method));
   }
   c.usual_method = t.method.empty() && !c.labels;
+  c.usual_min_count = t.statistic.min_count.empty();
   const std::string method = !t.method.empty() ? t.method : c.labels ? "mode" : "mean";
   c.pool.op = method == "mean" ? Op::avg : parse_op(method);
   if (t.nan == "omit") c.pool.nan = NanPolicy::omit;

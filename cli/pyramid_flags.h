@@ -11,6 +11,7 @@ namespace oriel::cli {
 /// As typed.
 struct PyramidTyped {
   PyramidCommand command;
+  const CLI::App* app = nullptr;  // which knows the options that were given
   StatisticOptions statistic;
   std::string method, levels = "auto", edge = "partial", source, dtype, memory, deadline, codec, nan = "propagate";
 };

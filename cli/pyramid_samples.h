@@ -7,13 +7,14 @@
 #include <vector>
 
 #include "io/volume.h"
+#include "oriel/problem.h"
 #include "oriel/types.h"
 #include "oriel/window.h"
 
 namespace oriel::cli {
 
 /// What levels are made with; of several that fit, the first is named.
-inline constexpr std::array<std::string_view, 10> kLevelMethods{
+inline constexpr std::array<std::string_view, 15> kLevelMethods{
     "mean",
     "mean, cut off instead of rounded",
     "mean, halves rounded up",
@@ -24,6 +25,11 @@ inline constexpr std::array<std::string_view, 10> kLevelMethods{
     "mode",
     "mode (0 ignored)",
     "median",
+    "sum",
+    "any",
+    "all",
+    "var",
+    "std",
 };
 
 /// How many of the elements that were looked at are what each method makes.
@@ -36,6 +42,6 @@ struct MethodVotes {
 /// they are of `below`, whose elements are `factor` times as many along each axis. The same places every time.
 /// Elements of the value `nodata` are as NaN is.
 MethodVotes sample_methods(io::VolumeIn& below, io::VolumeIn& level, const Extents& factor, index_t samples,
-                           std::optional<double> nodata = std::nullopt);
+                           const std::optional<Scalar>& nodata = std::nullopt);
 
 }  // namespace oriel::cli

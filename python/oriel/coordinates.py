@@ -62,6 +62,9 @@ def _line(coordinate: Any, name: Any, is_space: bool) -> tuple[float, float]:
             return step, float(values[0])
     if not is_space or values is None or len(values) == 0:
         return 1.0, 0.0
+    if len(values) == 1:
+        raise ValueError(f"pyramid: coordinate {name!r} must be a finite number, but is {values[0]:.6g}; pass spacing and "
+                         "translation")  # fmt: skip
     steps = np.diff(values)
     raise ValueError(f"pyramid: coordinate {name!r} must be regular, but has steps from {steps.min():.6g} to "
                      f"{steps.max():.6g}; pass spacing and translation")  # fmt: skip

@@ -71,7 +71,12 @@ class Pyramid(Sequence[Level]):
         return self.arrays, arguments, "labels" if self.labels else "image"
 
     def metadata(self, name: str = "image") -> dict[str, Any]:
-        """The `ome` attribute of an OME-Zarr 0.5 image with these levels at the paths 0, 1, 2 …"""
+        """The `ome` attribute of an OME-Zarr 0.5 image with these levels at the paths 0, 1, 2 …
+
+        ValueError if OME-Zarr does not allow the axes: it has 2 to 5 of different names, of time, channel and 2 or 3 of
+        space, in this order.
+        """
+        check_ome_axes(self.axes)
         axes = [
             {"name": axis, **({"type": _TYPES[axis]} if axis in _TYPES else {}),
              **({"unit": self.unit} if self.unit and _TYPES.get(axis) == "space" else {})}
@@ -105,10 +110,11 @@ class Pyramid(Sequence[Level]):
         **options
             For `zarr.Group.create_array`: `compressors` …
         """
+        metadata = self.metadata(image_name(store))
         group = create_group(store)
         for array, level in zip(self.create_arrays(group, chunks, shards, options), self.levels):
             array[...] = np.asarray(level.array)
-        group.attrs["ome"] = self.metadata(image_name(store))
+        group.attrs["ome"] = metadata
         return group
 
     def create_arrays(self, group: Any, chunks: Any, shards: Any, options: dict[str, Any]) -> list[Any]:
@@ -121,6 +127,16 @@ class Pyramid(Sequence[Level]):
             arrays.append(group.create_array(str(number), shape=tuple(x.shape), dtype=dtype, chunks=chunk or "auto",
                                              shards=shard, dimension_names=tuple(self.axes), **options))  # fmt: skip
         return arrays
+
+
+def check_ome_axes(axes: Sequence[str]) -> None:
+    """Raises ValueError for axes that OME-Zarr does not allow."""
+    order = {"time": 0, "channel": 1, "space": 2}
+    places = [order.get(_TYPES.get(axis, "channel"), 1) for axis in axes]
+    is_allowed = len(set(axes)) == len(axes) and places == sorted(places)
+    if not (is_allowed and 2 <= len(axes) <= 5 and 2 <= places.count(2) <= 3):
+        raise ValueError(f"pyramid: axes of an OME-Zarr image must be 2 to 5 of different names, of time, channel and 2 or 3 "
+                         f"of space, in this order, but are {''.join(axes)!r}; transpose x")  # fmt: skip
 
 
 def create_group(store: Any) -> Any:
@@ -176,17 +192,34 @@ def _tuple(values: Any, count: int, argument: str, fill: float, space: Sequence[
 
 
 def _factors(factors: Any, levels: int | None, shape: Any, spacing: Any, pooled: list[int], chunks: Any) -> list[Any]:
+    if levels is not None:
+        try:
+            count = operator.index(levels)
+        except TypeError:
+            raise TypeError(f"pyramid: levels must be an int >= 1, but is {levels!r}") from None
+        if count < 1:
+            raise ValueError(f"pyramid: levels must be >= 1, but is {levels!r}")
+
+    def of_space(step: Any) -> tuple[int, ...]:
+        try:
+            number = operator.index(step)
+        except TypeError:
+            raise TypeError(f"pyramid: factors must be 'auto', an int or a sequence, but is {factors!r}") from None
+        return tuple(number if axis in pooled else 1 for axis in range(len(shape)))
+
     if isinstance(factors, str):
         if factors != "auto":
             raise ValueError(f"pyramid: factors must be 'auto', an int or a sequence, but is {factors!r}")
         most = chunks if levels is None else (1,) * len(shape)
         return list(_core.pyramid_factors(shape, list(spacing), pooled, most))[:levels]
-    if np.ndim(factors) == 0:
-        step = tuple(operator.index(factors) if axis in pooled else 1 for axis in range(len(shape)))
+    if not np.iterable(factors):
+        step = of_space(factors)
         if levels is None:
             raise ValueError("pyramid: levels must be given if factors is one number, but is None")
         return [step] * levels
-    steps = [tuple([operator.index(s)] * len(shape)) if np.ndim(s) == 0 else tuple(s) for s in factors]
+    steps = [of_space(s) if not np.iterable(s) else tuple(s) for s in factors]
+    if not steps:
+        raise ValueError("pyramid: factors must be given for 1 level or more, but are none")
     return steps if levels is None else (steps + [steps[-1]] * levels)[:levels]
 
 
@@ -269,9 +302,15 @@ def describe(x: Any, factors: Any, *, levels: Any, method: Any, labels: bool, ax
     scale = _tuple(spacing, rank, "spacing", 1.0, space)
     shift = _tuple(translation, rank, "translation", 0.0, space)
     chosen = method or ("mode" if labels else "mean")
+    if labels and chosen != "mode":
+        raise ValueError(f"pyramid: method must be 'mode' for labels, but is {chosen!r}")
+    if labels and np.dtype(dtype).kind == "f":
+        raise ValueError(f"pyramid: labels must be integers, but x is of {dtype}")
     for argument, value, allowed in (("edge", edge, _EDGES), ("source", source, (None, "base", "previous"))):
         if value not in allowed:
             raise ValueError(f"pyramid: {argument} must be {_either(allowed)}, but is {value!r}")
+    if options.get("nodata") is not None or (nan_policy == "omit" and np.dtype(dtype).kind == "f"):
+        options = {"min_count": 1, **options}
     given = {
         "op": _OPS.get(chosen, chosen),
         "omit_nan": check_nan_policy(nan_policy),
@@ -315,8 +354,8 @@ def pyramid(
         `translation` and `unit` that are not passed.
     factors : "auto", int, or sequence
         Of each level to the one before it. "auto" halves the axes of space whose elements are closest together until the
-        last level fits into a chunk. A number is for the axes of space, and needs `levels`; a sequence has a number or a
-        tuple, one for each axis, for each level.
+        last level fits into a chunk. A number is for the axes of space, and needs `levels`; a sequence has such a number, or
+        a tuple with one for each axis, for each level.
     levels : int, optional
         Levels above `x`.
     method : str, optional
@@ -344,7 +383,8 @@ def pyramid(
     memory : int
         Largest number of bytes of buffers; 0: no bound.
     **options
-        `nodata`, `min_count`, `min_fraction`, `fill`, `ignore`, `ties` … as of the pools.
+        `nodata`, `min_count`, `min_fraction`, `fill`, `ignore`, `ties` … as of the pools, but `min_count` is 1 by default
+        if elements may have no data, by `nodata` or "omit".
 
     Returns
     -------

@@ -111,9 +111,10 @@ void lower_counted_row(const Lowering& how, const S* sums, const std::int64_t* c
   for (std::size_t i = 0; i < taps.size(); ++i) {
     const auto there = static_cast<double>(outer * taps[i]);
     const auto least = static_cast<index_t>(std::ceil(how.min_fraction * there));
-    const index_t needed = std::max({how.min_count, least, index_t{how.divide ? 1 : 0}});
-    if (counts[i] < needed)
+    if (counts[i] < std::max(how.min_count, least))
       y[i] = fill;
+    else if (counts[i] == 0)
+      y[i] = T{};  // S14: sums and means need no valid tap
     else
       y[i] = how.divide ? mean_of<S, T>(sums[i], counts[i]) : sum_of<S, T>(sums[i]);
   }

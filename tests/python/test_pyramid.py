@@ -49,6 +49,42 @@ def test_options_and_labels():
     assert oriel.pyramid(y, 2, levels=1, nodata=-9, nan_policy="omit")[1].array == [[2.0]]
 
 
+@pytest.mark.parametrize("method", ["mean", "max", "min", "sum", "std", "median"])
+@pytest.mark.parametrize("dtype", ["u1", "i2", "f4", "f8"])
+def test_windows_without_data(method, dtype):
+    """They are `nodata` by default, else what the pool makes of them, bit for bit."""
+    x = np.random.default_rng(1).integers(1, 9, (9, 14)).astype(dtype)
+    x[np.random.default_rng(2).random(x.shape) < 0.7] = 100
+    pool = getattr(oriel, {"mean": "avg"}.get(method, method) + "_pool")
+    cases = [{"nodata": 100, **more} for more in ({}, {"min_count": 0}, {"min_count": 2}, {"fill": 7}, {"fill": 7, "min_count": 0}, {"min_fraction": 0.5})]
+    if dtype[0] == "f":
+        cases += [{"nan_policy": "omit"}, {"nan_policy": "omit", "min_count": 0}]
+    for given in cases:
+        y = np.where(x == 100, np.nan, x).astype(dtype) if "nan_policy" in given else x
+        p = oriel.pyramid(y, 2, levels=2, method=method, source="base", **given)
+        for level, factor in zip(p[1:], (2, 4)):
+            wanted = pool(y, factor, ceil_mode=True, **{"min_count": 1, **given})
+            assert level.array.dtype == wanted.dtype and level.array.tobytes() == wanted.tobytes(), given
+    assert (oriel.pyramid(np.full((2, 2), 100, dtype), 2, levels=1, method=method, nodata=100)[1].array == 100).all()
+
+
+def test_numbers_of_factors_are_for_the_axes_of_space():
+    x = X[:3, :8, :8]
+    assert [level.factor for level in oriel.pyramid(x, [2, 3], axes="cyx")] == [(1, 1, 1), (1, 2, 2), (1, 6, 6)]
+    assert [level.factor for level in oriel.pyramid(x, [2, (3, 1, 1)])] == [(1, 1, 1), (2, 2, 2), (6, 2, 2)]
+
+
+@pytest.mark.parametrize("axes", ["yxc", "xyt", "yyx", "cyz", "tcx"])
+def test_axes_that_ome_zarr_does_not_allow(tmp_path, axes):
+    p = oriel.pyramid(X, 2, levels=1, axes=axes)
+    if axes == "cyz":
+        p.to_ome(tmp_path / "image.zarr")
+        return
+    with pytest.raises(ValueError, match=f"must be 2 to 5 of different names.*but are '{axes}'"):
+        p.to_ome(tmp_path / "image.zarr")
+    assert not (tmp_path / "image.zarr").exists()
+
+
 def test_sources_of_others(tmp_path):
     wanted = direct(X, 2)
     with h5py.File(tmp_path / "x.h5", "w") as file:
@@ -101,6 +137,9 @@ def test_what_a_source_raises_reaches_the_caller():
 @pytest.mark.parametrize(("arguments", "text"), [
     ({"factors": "none"}, "factors must be 'auto', an int or a sequence, but is 'none'"),
     ({"factors": 2}, "levels must be given if factors is one number, but is None"),
+    ({"factors": [], "levels": 2}, "factors must be given for 1 level or more, but are none"),
+    ({"levels": -1}, "levels must be >= 1, but is -1"),
+    ({"factors": 2, "levels": 1, "labels": True, "method": "mean"}, "method must be 'mode' for labels, but is 'mean'"),
     ({"factors": [(2, 2)]}, "factors of level 1 must have 1 value or 3, one for each axis, but has 2x2"),
     ({"factors": [(1, 1, 1)]}, "factors of level 1 must be > 1 for some axis, but are 1x1x1"),
     ({"axes": "yx"}, "axes must have a letter for each of 3 axes, but is 'yx'"),

@@ -101,6 +101,7 @@ def _finish(output: _Output, group: Any, metadata: dict[str, Any], _: Any) -> No
 def write_levels(pyramid: Pyramid, sources: Sequence[Any], store: Any, chunks: Any, shards: Any, compute: bool,
                  compute_kwargs: dict[str, Any], options: dict[str, Any]) -> Any:  # fmt: skip
     """Writes `sources`, the levels in chunks that hold whole blocks of the arrays of the group."""
+    metadata = pyramid.metadata(image_name(store))
     output = _Output(store)
     group = create_group(output.store)
     try:
@@ -113,7 +114,6 @@ def write_levels(pyramid: Pyramid, sources: Sequence[Any], store: Any, chunks: A
                 begin = tuple(along[number][0] for along, number in zip(bounds, at))
                 tasks[(f"oriel-write-{token}", number, *at)] = (partial(_write, output, array, begin), (x.name, *at))
         last = f"oriel-finish-{token}"
-        metadata = pyramid.metadata(image_name(store))
         done = list(tasks)
         tasks[last] = (partial(_finish, output, group, metadata), done)
         graph = HighLevelGraph.from_collections(last, tasks, dependencies=list(sources))

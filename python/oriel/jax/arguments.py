@@ -22,6 +22,7 @@ __all__ = [
     "read_ints",
     "read_norm",
     "read_pairs",
+    "read_word",
     "spatial_axes",
 ]
 
@@ -93,6 +94,16 @@ def read_ints(function: str, argument: str, values: Any, count: int | None = Non
     if min(read) < 1:
         raise ValueError(f"{function}: {argument} must be >= 1, but is {values!r}")
     return read
+
+
+def read_word(function: str, padding: str) -> str:
+    """A word for padding, in lower case."""
+    word = padding.lower()
+    if word not in ("valid", "same", "same_lower"):
+        raise ValueError(
+            f"{function}: padding must be 'VALID', 'SAME' or 'SAME_LOWER' if it is a word, but is {padding!r}"
+        )
+    return word
 
 
 def read_pairs(function: str, padding: Any, count: int) -> tuple[tuple[int, int], ...]:

@@ -20,6 +20,7 @@ from oriel.jax.arguments import (
     read_ints,
     read_norm,
     read_pairs,
+    read_word,
     spatial_axes,
 )
 from oriel.jax.lp import lp_pool_p
@@ -69,7 +70,7 @@ def _read_pool(
     dilation = read_ints(function, "dilation", dilation, k)
     axes = spatial_axes(function, x, k, data_format)
     if isinstance(padding, str):
-        pads: Any = padding.lower()
+        pads: Any = read_word(function, padding)
     else:
         x, pads = crop(x, axes, read_pairs(function, padding, k))
     if type(count_include_pad) is not bool:

@@ -13,7 +13,17 @@ import numpy as np
 from jax.typing import ArrayLike
 
 from oriel.array_types import NanPolicy
-from oriel.jax.arguments import DataFormat, Padding, crop, pooled_sizes, read_array, read_ints, read_pairs, spatial_axes
+from oriel.jax.arguments import (
+    DataFormat,
+    Padding,
+    crop,
+    pooled_sizes,
+    read_array,
+    read_ints,
+    read_pairs,
+    read_word,
+    spatial_axes,
+)
 from oriel.jax.spec import make_statistic_spec
 from oriel.jax.statistic_primitives import statistic_pool
 from oriel.pool import check_nan_policy
@@ -88,7 +98,7 @@ def _pool(
     dilation = read_ints(function, "dilation", dilation, k)
     axes = spatial_axes(function, x, k, data_format)
     if isinstance(padding, str):
-        pads: Any = padding.lower()
+        pads: Any = read_word(function, padding)
     else:
         x, pads = crop(x, axes, read_pairs(function, padding, k))
     omits_nan = check_nan_policy(valid.get("nan_policy", "propagate"))
