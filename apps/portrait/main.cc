@@ -38,7 +38,7 @@ struct Runner {
 };
 
 // Each image and each frame takes planes of the same sizes: memory that is free is kept, since pages that the system
-// hands out anew are filled with zeros first.
+// hands out again are filled with zeros first.
 void keep_free_memory() {
 #ifdef __GLIBC__
   mallopt(M_MMAP_THRESHOLD, 64 << 20);

@@ -1,16 +1,16 @@
 #include "cpu/disjoint/blocks.h"
 
 #include <algorithm>
-#include <array>
 
 #include "cpu/disjoint/tree.h"
 #include "cpu/exact/mend.h"
 #include "cpu/lifted/lifted_rows.h"
 #include "cpu/plan/counts.h"
+#include "cpu/plan/windows.h"
 #include "cpu/recipe/pairwise_rows.h"
 #include "cpu/rows/careful_rows.h"
+#include "cpu/runtime/by_width.h"
 #include "cpu/runtime/parallel.h"
-#include "cpu/simd/by_width.h"
 #include "cpu/simd/transpose.h"
 
 namespace oriel::cpu {
@@ -23,7 +23,6 @@ constexpr index_t kBlockBytes = index_t{256} << 10;  // planes of a block stay i
 constexpr index_t kRowsBytes = index_t{64} << 10;    // their rows of accumulators
 constexpr index_t kLongRow = 256;                    // taps of a window that is folded for itself
 constexpr index_t kFewWindows = 4;
-constexpr index_t kMostKinds = 8;    // of windows in a row
 constexpr index_t kMostRowBytes = index_t{1} << 20;  // scratch memory is some tens of rows
 constexpr index_t kManyTaps = 128;                   // so that a look at each result takes less than its fold
 
@@ -236,7 +235,6 @@ class BlockFolder {
  private:
   void fold_tiles(std::byte* y);
   void fold_each(std::byte* y);
-  void find_kinds();
   void fold_kinds(std::byte* y);
   void fold_long_windows(std::byte* y);
   void lower(const std::byte* acc, index_t n, index_t output, std::byte* y, index_t pitch) const;
@@ -260,19 +258,10 @@ class BlockFolder {
   std::byte* absent_;  // accumulators that change nothing
   RowIn* taps_;
 
-  // Outputs of a tile whose windows have as many taps and one divisor: `order_` from begin to end.
-  struct Kind {
-    index_t taps, divisor, begin, end;
-  };
-
-  // Where windows are folded by kinds, else null.
+  WindowKinds kinds_;        // of a tile; its count is 0 where windows are folded one by one
+  index_t kinds_tile_ = -1;  // which
   std::byte* gathered_ = nullptr;
   std::byte* lowered_ = nullptr;
-  index_t* order_ = nullptr;
-  index_t* starts_ = nullptr;  // of the windows of order_, in inputs of the tile
-  std::array<Kind, kMostKinds> kinds_{};
-  index_t kind_count_ = 0;   // 0: windows are folded one by one
-  index_t kinds_tile_ = -1;  // whose kinds were found
 
   Axis tile_;  // what is being folded
   index_t row_ = 0;
@@ -300,8 +289,8 @@ BlockFolder::BlockFolder(const FoldJob& job, const Blocks& blocks, Arena& arena)
   const index_t most = beside * blocks.tile_outputs;
   gathered_ = arena.take((axes_.along.kernel + 1) * most * how_.value_bytes + 128);  // taps, and their fold
   lowered_ = arena.take(most * how_.out_bytes + 128);
-  order_ = arena.take_array<index_t>(blocks.tile_outputs);
-  starts_ = arena.take_array<index_t>(blocks.tile_outputs);
+  kinds_.order = arena.take_array<index_t>(blocks.tile_outputs);
+  kinds_.starts = arena.take_array<index_t>(blocks.tile_outputs);
 }
 
 index_t BlockFolder::widest_tile() const {
@@ -333,15 +322,15 @@ bool BlockFolder::fold(Range planes, index_t row, index_t tile) {
   std::byte* y = static_cast<std::byte*>(job_.y) + (job_.layout.plane_offset(planes.begin, kY) + out) * how_.out_bytes;
   const bool tiled = !tile_.adaptive && tile_.dilation == 1 && tile_.stride == tile_.kernel &&
                      tile_.in == tile_.out * tile_.kernel && tile_.start(0) == 0;
-  if (!tiled && order_ != nullptr && kinds_tile_ != tile) {
+  if (!tiled && kinds_.order != nullptr && kinds_tile_ != tile) {
     kinds_tile_ = tile;
-    find_kinds();
+    kinds_.find(tile_, how_.count_include_pad);
   }
   if (tiled && axes_.lanes == 1 && planes_ * tile_.out < kFewWindows && tile_.kernel >= kLongRow)
     fold_long_windows(y);
   else if (tiled)
     fold_tiles(y);
-  else if (kind_count_ > 0)
+  else if (kinds_.count > 0)
     fold_kinds(y);
   else
     fold_each(y);
@@ -400,40 +389,11 @@ void BlockFolder::fold_each(std::byte* y) {
   }
 }
 
-// None, if a window has padding or there are many kinds.
-void BlockFolder::find_kinds() {
-  kind_count_ = 0;
-  index_t count = 0;
-  std::array<index_t, kMostKinds> next{};
-  const auto kind_of = [&](index_t o) {
-    const index_t taps = tile_.taps(o).size(), divisor = tile_.divisor(o, how_.count_include_pad);
-    index_t k = 0;
-    while (k < count && (kinds_[at(k)].taps != taps || kinds_[at(k)].divisor != divisor)) ++k;
-    if (k == count && count < kMostKinds) kinds_[at(count++)] = {taps, divisor, 0, 0};
-    return k;
-  };
-  for (index_t o = 0; o < tile_.out; ++o) {
-    const index_t k = tile_.taps(o).size() == tile_.width(o) ? kind_of(o) : kMostKinds;
-    if (k >= kMostKinds) return;
-    ++kinds_[at(k)].end;
-  }
-  for (index_t k = 0; k < count; ++k) {
-    kinds_[at(k)].begin = next[at(k)] = k == 0 ? 0 : kinds_[at(k - 1)].end;
-    kinds_[at(k)].end += kinds_[at(k)].begin;
-  }
-  for (index_t o = 0; o < tile_.out; ++o) {
-    index_t& place = next[at(kind_of(o))];
-    starts_[place] = tile_.input_at(tile_.at(o, 0));
-    order_[place++] = o;
-  }
-  kind_count_ = count;
-}
-
 // Windows of changing size, or with gaps: those of one kind are the columns.
 void BlockFolder::fold_kinds(std::byte* y) {
   const index_t lanes = axes_.lanes, bytes = how_.value_bytes, y_lane = job_.layout.lanes.pitch[kY];
-  for (index_t k = 0; k < kind_count_; ++k) {
-    const Kind& kind = kinds_[at(k)];
+  for (index_t k = 0; k < kinds_.count; ++k) {
+    const WindowKind& kind = kinds_.kind[at(k)];
     const index_t outputs = kind.end - kind.begin, n = planes_ * outputs * lanes;
     for (index_t t = 0; t < kind.taps; ++t) taps_[t] = {gathered_ + t * n * bytes, nullptr, 0};
     by_width(bytes, [&]<class Unit>(Unit*) {
@@ -441,17 +401,17 @@ void BlockFolder::fold_kinds(std::byte* y) {
       for (index_t t = 0; t < kind.taps; ++t)
         for (index_t p = 0; p < planes_; ++p) {
           const auto* from = reinterpret_cast<const Unit*>(rows_.rows()) + (p * tile_.in + t * tile_.dilation) * lanes;
-          take_columns(from, starts_ + kind.begin, outputs, lanes, to);
+          take_columns(from, kinds_.starts + kind.begin, outputs, lanes, to);
           to += outputs * lanes;
         }
     });
     std::byte* const folded = gathered_ + kind.taps * n * bytes;
     powers_.fold(taps_, kind.taps, n, {folded, nullptr});
-    lower(folded, n, order_[kind.begin], lowered_, 1);
+    lower(folded, n, kinds_.order[kind.begin], lowered_, 1);
     by_width(how_.out_bytes, [&]<class Unit>(Unit*) {
       const auto* from = reinterpret_cast<const Unit*>(lowered_);
       for (index_t p = 0; p < planes_; ++p, from += outputs * lanes)
-        put_columns(from, order_ + kind.begin, outputs, lanes, axes_.along_pitch[kY], y_lane,
+        put_columns(from, kinds_.order + kind.begin, outputs, lanes, axes_.along_pitch[kY], y_lane,
                     reinterpret_cast<Unit*>(y) + p * axes_.y_plane);
     });
   }

@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <limits>
 
-#include "cpu/simd/by_width.h"
+#include "cpu/runtime/by_width.h"
 #include "cpu/simd/stream.h"
 
 namespace oriel::cpu {
