@@ -1,9 +1,8 @@
 #!/usr/bin/env python3
 """Measures oriel-portrait's models on photographs that Python packages ship, and writes docs/portrait-selfie.md's tables and picture.
 
-Usage: portrait_page.py [--check | --mediapipe PYTHON]; --check writes nothing, and ends with 1 if a number is worse than required.
-PYTHON is an interpreter with mediapipe 0.10.14 (which needs NumPy 1), whose own solution is then measured beside it; without it that
-table stays. Needs build/bin/oriel-portrait, an installed selfie model (`make portrait-models`) and the packages of .venv.
+Usage: portrait_page.py [--check]; --check writes nothing, and ends with 1 if a number is worse than required. Needs
+build/bin/oriel-portrait, an installed selfie model (`make portrait-models`) and the packages of .venv.
 """
 
 import json
@@ -20,7 +19,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "apps/portrait/training"))
 import photographs  # noqa: E402
 from marked_part import write_marked_parts  # noqa: E402
-from measures import measures, outline_error  # noqa: E402
+from measures import page_measures  # noqa: E402
 
 PORTRAIT = ROOT / "build/bin/oriel-portrait"
 PAGE, SHEET = ROOT / "docs/portrait-selfie.md", ROOT / "docs/images/portrait-selfie.jpg"
@@ -53,8 +52,7 @@ def accuracy(model, folder):
         Image.fromarray(picture).save(folder / f"{name}.png")
         run(folder / f"{name}.png", folder / f"{name}-{model}.png", "--model", model, "--only-mask", "--no-person", "background", "--reproducible")
         guess = np.asarray(Image.open(folder / f"{name}-{model}.png")).astype(np.float32) / 255
-        found[name] = measures(guess, alpha, counted)
-        found[name]["boundary"] = outline_error(guess, alpha, counted) * 512 / max(picture.shape[:2])
+        found[name] = page_measures(guess, alpha, counted)
     return found
 
 
@@ -76,44 +74,6 @@ def verdicts(folder):
         person = found["person"]
         rows.append((name, person["area"], person["confidence"], person.get("agreement"), person["found"]))
     return rows
-
-
-# Run by the other interpreter: masks of pictures by MediaPipe's own solution, and as JSON the least seconds of one and the memory.
-SOLUTION = """
-import json, resource, sys, time
-import mediapipe, numpy, PIL.Image
-solution, found = mediapipe.solutions.selfie_segmentation.SelfieSegmentation(model_selection=0), {}
-for path in sys.argv[1:]:
-    picture, seconds = numpy.asarray(PIL.Image.open(path).convert("RGB")), []
-    for _ in range(20):
-        begin = time.perf_counter()
-        mask = solution.process(picture).segmentation_mask
-        seconds.append(time.perf_counter() - begin)
-    numpy.save(path + ".npy", mask)
-    found[path] = min(seconds)
-print(json.dumps({"seconds": found, "memory": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024}))
-"""
-
-
-def peers(python, results, folder):
-    """The table beside MediaPipe's own solution, which ends with the mask: no edges, colours or second look."""
-    paths = [str(folder / f"{name}.png") for name in PEOPLE]
-    done = subprocess.run([python, "-c", SOLUTION, *paths], capture_output=True, text=True)
-    if done.returncode != 0:
-        sys.exit(f"portrait_page: --mediapipe: {done.stderr[-500:]}")
-    found = json.loads(done.stdout)
-    yield "| photograph | IoU, MediaPipe | IoU, Oriel | outline error, MediaPipe | outline error, Oriel | IoU of both masks | mask, MediaPipe | mask, Oriel |\n"
-    yield "|---|--:|--:|--:|--:|--:|--:|--:|\n"
-    for (name, title), path in zip(PEOPLE.items(), paths, strict=True):
-        picture, alpha, counted, _ = photographs.load(name)
-        theirs = np.load(path + ".npy")
-        ours = np.asarray(Image.open(folder / f"{name}-selfie.png")).astype(np.float32) / 255
-        both = measures(ours, (theirs > 0.5).astype(np.float32))["iou"]
-        outline = outline_error(theirs, alpha, counted) * 512 / max(picture.shape[:2])
-        once = min(run(path, folder / "peer.png", "--model", "selfie", "--min-agreement", "0")[0]["seconds"]["segment"] for _ in range(RUNS))
-        yield (f"| {title} | {measures(theirs, alpha, counted)['iou']:.3f} | {results['selfie'][name]['iou']:.3f} | {outline:.1f} | "
-               f"{results['selfie'][name]['boundary']:.1f} | {both:.3f} | {1e3 * found['seconds'][path]:.0f} ms | {1e3 * once:.0f} ms |\n")
-    yield f"\nMediaPipe's process, with Python, used {found['memory'] / 1e6:.0f} MB. Times are the least of 20 runs of one process, and of {RUNS} processes of Oriel.\n"
 
 
 def accuracy_table(results):
@@ -158,8 +118,7 @@ def sheet(folder):
 
 def main():
     check = sys.argv[1:] == ["--check"]
-    python = sys.argv[2] if len(sys.argv) == 3 and sys.argv[1] == "--mediapipe" else None
-    if sys.argv[1:] and not check and not python:
+    if sys.argv[1:] and not check:
         sys.exit(__doc__)
     with tempfile.TemporaryDirectory() as work:
         folder = Path(work)
@@ -174,8 +133,6 @@ def main():
             return
         times = {model: speed(model, folder) for model in ("selfie", "drawn")}
         parts = {"accuracy": accuracy_table(results), "speed": speed_table(times), "verdicts": verdict_table(rows)}
-        if python:
-            parts["peers"] = list(peers(python, results, folder))
         sheet(folder)
     write_marked_parts(PAGE, parts)
 
