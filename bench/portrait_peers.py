@@ -171,7 +171,8 @@ def sheet(target, found, folder):
                 caption = f"IoU {about['people'][name]['iou']:.3f}"
             else:
                 share = about["nobody"][name]
-                caption = "no person found: right" if share is None else f"{100 * share:.0f} % cut out: wrong"
+                percent = None if share is None else round(100 * share)
+                caption = "no person found: right" if percent is None else f"{percent} % cut out: {'wrong' if percent else 'right'}"
             tiles.append(tile(folder / program / f"{name}.png", caption, image))
         rows.append(np.hstack([np.asarray(t) for t in tiles]))
     head = Image.new("RGB", (rows[0].shape[1], 26), "white")

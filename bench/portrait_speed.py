@@ -5,8 +5,8 @@
 
 The image is Grace Hopper (512x600, shipped by matplotlib). The video is scikit-image's astronaut, 720 pixels high, who moves
 before a gradient in 1280x720, with noise of 2/255; ffmpeg encodes it as H.264. RESULTS.json gets, for each model:
-image: least seconds of --runs processes for the program, for loading, and for cutting out, and the largest memory in bytes;
-video, pipe: frames a second of the median of three runs, and the largest memory; stages: milliseconds of each step per frame;
+image: least seconds of --runs processes for the program, for loading, and for cutting out;
+video, pipe: frames a second of the median of three runs; stages: milliseconds of each step per frame;
 serve: answers, errors, median and largest seconds of an answer, and the server's largest memory, with 50 clients at once.
 """
 
@@ -38,25 +38,22 @@ TURNS = 3
 
 
 def run(*words, **options):
-    """(what it prints, what it says on standard error, seconds, memory in bytes) of the program."""
+    """(what it prints, what it says on standard error, seconds) of the program."""
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         begin = time.perf_counter()
-        process = subprocess.Popen([COMMAND, *map(str, words)], stdout=out, stderr=err, **options)
-        _, status, usage = os.wait4(process.pid, 0)
+        process = subprocess.run([COMMAND, *map(str, words)], stdout=out, stderr=err, **options)
         seconds = time.perf_counter() - begin
-        process.returncode = os.waitstatus_to_exitcode(status)
         texts = [(stream.seek(0), stream.read())[1] for stream in (out, err)]
     if process.returncode != 0:
         sys.exit(f"portrait_speed: {' '.join(map(str, words))}: {texts[1].decode(errors='replace')[-500:]}")
-    return texts[0], texts[1].decode(), seconds, usage.ru_maxrss * 1024
+    return texts[0], texts[1].decode(), seconds
 
 
 def image(model, folder, runs):
     found = [run("image", folder / "person.png", folder / "cut.png", "--model", model, "--json") for _ in range(runs)]
     seconds = [json.loads(out)["seconds"] for out, *_ in found]
     return {"program": min(f[2] for f in found), "load": min(s["load"] for s in seconds),
-            "segment": min(s["segment"] for s in seconds), "cut": min(s["segment"] + s["edges"] for s in seconds),
-            "memory": max(f[3] for f in found)}
+            "segment": min(s["segment"] for s in seconds), "cut": min(s["segment"] + s["edges"] for s in seconds)}
 
 
 def frames(count):
@@ -89,18 +86,17 @@ def make_video(folder, count):
 
 def video(model, folder, count, background):
     found = [run("video", folder / "call.mp4", folder / "out.mp4", "--model", model, "--background", background, "--quiet") for _ in range(TURNS)]
-    return {"rate": count / statistics.median(f[2] for f in found), "memory": max(f[3] for f in found)}
+    return {"rate": count / statistics.median(f[2] for f in found)}
 
 
 def pipe(model, folder, count, background):
-    rates, memory, said = [], 0, ""
+    rates, said = [], ""
     for _ in range(TURNS):
         with open(folder / "call.rgb", "rb") as raw:
-            _, said, seconds, used = run("pipe", "--size", f"{WIDTH}x{HEIGHT}", "--model", model, "--background", background, "--timing", stdin=raw)
+            _, said, seconds = run("pipe", "--size", f"{WIDTH}x{HEIGHT}", "--model", model, "--background", background, "--timing", stdin=raw)
         rates.append(count / seconds)
-        memory = max(memory, used)
     stages = {name: float(value) for name, value in re.findall(r"(\w+) ([\d.]+)", said.splitlines()[-1])}
-    return {"rate": statistics.median(rates), "memory": memory, "stages": stages}
+    return {"rate": statistics.median(rates), "stages": stages}
 
 
 def serve(model, folder, seconds):

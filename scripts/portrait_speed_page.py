@@ -20,12 +20,11 @@ def table(found):
 
     yield row("`image`, 512x600: cutting out", lambda m: f"{1e3 * m['image']['cut']:.0f} ms")
     yield row("the whole program, with starting, loading the network, PNG in and out",
-              lambda m: f"{1e3 * m['image']['program']:.0f} ms, {m['image']['memory'] / 1e6:.0f} MB")
+              lambda m: f"{1e3 * m['image']['program']:.0f} ms")
     for key, behind in BEHIND.items():
         yield row(f"`video`, 1280x720, H.264 decoded and encoded, {behind} behind", lambda m, k=key: f"{m['video'][k]['rate']:.0f} frames a second")
     for key, behind in BEHIND.items():
         yield row(f"`pipe`, 1280x720, {behind} behind", lambda m, k=key: f"{m['pipe'][k]['rate']:.0f} frames a second")
-    yield row("memory of `video`", lambda m: f"{max(v['memory'] for v in m['video'].values()) / 1e6:.0f} MB")
     first = next(iter(models.values()))["serve"]
     yield row(f"`serve`, {first['clients']} clients at once for {first['seconds']} s, 512x600 each",
               lambda m: f"{m['serve']['answers']} answers, {m['serve']['errors']} errors; half within {m['serve']['median']:.1f} s, "
