@@ -138,6 +138,14 @@ Planes edge_alpha(const Image& image, const Planes& mask, const Working& w, inde
   return enlarged_alpha(image, w, fine_matte(w.colours, trimap, w.mask, o.threads), trimap, o.threads);
 }
 
+// 1 where alpha is neither 0 nor 1, and where colours are that such pixels are interpolated from.
+Planes near_mixed(const Planes& alpha, int threads) {
+  constexpr index_t reach = 2;
+  Planes mixed = alpha;
+  for (float& a : mixed.values) a = a > 0 && a < 1 ? 1.0F : 0.0F;
+  return grow(mixed, reach, threads);
+}
+
 // By a trimap that somebody drew: nothing is cleaned.
 Person trimap_person(const Planes& trimap) {
   const auto area = static_cast<double>(std::max<index_t>(trimap.area(), 1));
@@ -185,7 +193,8 @@ Cut cut(const Image& image, const Planes& mask, const ChainOptions& o) {
   if (o.edge.decontaminate) {
     const Planes alpha = stepped(result.alpha, w.step, o.threads);
     result.step = w.step;
-    result.colours = local_colours(w.colours, alpha, std::max<index_t>(radius / 2, 2), o.threads);
+    const Planes where = o.edge.feather > 0 ? Planes() : near_mixed(alpha, o.threads);
+    result.colours = local_colours(w.colours, alpha, std::max<index_t>(radius / 2, 2), where, o.threads);
     if (o.edge.feather > 0) result.shares = result.alpha;
   }
   result.alpha = feathered(std::move(result.alpha), o.edge.feather, o.threads);

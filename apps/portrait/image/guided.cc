@@ -1,12 +1,21 @@
-#include "apps/portrait/image/guided.h"
-
 #include <fmt/format.h>
+
+#include <algorithm>
 
 #include "apps/portrait/image/pooling.h"
 #include "apps/portrait/image/rows.h"
 #include "oriel/tensor.h"
 
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "apps/portrait/image/guided.cc"
+#include "hwy/foreach_target.h"
+// (the include above compiles this file once per target)
+#include "apps/portrait/image/guided.h"
+#include "hwy/highway.h"
+
+HWY_BEFORE_NAMESPACE();
 namespace oriel::portrait {
+namespace HWY_NAMESPACE {
 namespace {
 
 // Planes of the products whose means the fit needs.
@@ -46,6 +55,7 @@ Planes moments(const Planes& guide, const Planes& mask, int threads) {
 void fit_row(const Planes& mean, index_t y, double epsilon, Planes& fit) {
   const float* m[kMoments];
   for (int i = 0; i < kMoments; ++i) m[i] = mean.row(i, y);
+  float* const to[4] = {fit.row(0, y), fit.row(1, y), fit.row(2, y), fit.row(3, y)};
   for (index_t x = 0; x < mean.width; ++x) {
     const double r = m[R][x], g = m[G][x], b = m[B][x], p = m[P][x];
     const double rr = m[RR][x] - r * r + epsilon, gg = m[GG][x] - g * g + epsilon, bb = m[BB][x] - b * b + epsilon;
@@ -59,14 +69,33 @@ void fit_row(const Planes& mean, index_t y, double epsilon, Planes& fit) {
     const double a_b = (bp - l2 * rp - l3 * z1) / d2;
     const double a_g = z1 / d1 - l3 * a_b;
     const double a_r = rp / rr - l1 * a_g - l2 * a_b;
-    fit.row(0, y)[x] = static_cast<float>(a_r);
-    fit.row(1, y)[x] = static_cast<float>(a_g);
-    fit.row(2, y)[x] = static_cast<float>(a_b);
-    fit.row(3, y)[x] = static_cast<float>(p - a_r * r - a_g * g - a_b * b);
+    to[0][x] = static_cast<float>(a_r);
+    to[1][x] = static_cast<float>(a_g);
+    to[2][x] = static_cast<float>(a_b);
+    to[3][x] = static_cast<float>(p - a_r * r - a_g * g - a_b * b);
   }
 }
 
 }  // namespace
+
+Planes coefficients_of(const Planes& guide, const Planes& mask, index_t radius, float epsilon, int threads) {
+  const Planes mean = box_mean(moments(guide, mask, threads), radius, threads);
+  Planes fit(4, guide.height, guide.width);
+  for_rows(guide.height, threads, [&](index_t begin, index_t end) {
+    for (index_t y = begin; y < end; ++y) fit_row(mean, y, epsilon, fit);
+  });
+  return box_mean(fit, radius, threads);
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace oriel::portrait
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace oriel::portrait {
+namespace {
+HWY_EXPORT(coefficients_of);
+}
 
 Planes guided_coefficients(const Planes& guide, const Planes& mask, index_t radius, float epsilon, int threads) {
   if (guide.count != 3 || mask.count != 1 || guide.height != mask.height || guide.width != mask.width)
@@ -74,12 +103,7 @@ Planes guided_coefficients(const Planes& guide, const Planes& mask, index_t radi
         fmt::format("guided filter: the mask has {}x{}x{} values and the guide {}x{}x{}; allowed: 1 and 3 "
                     "planes of one size",
                     mask.count, mask.height, mask.width, guide.count, guide.height, guide.width));
-  const Planes mean = box_mean(moments(guide, mask, threads), radius, threads);
-  Planes fit(4, guide.height, guide.width);
-  for_rows(guide.height, threads, [&](index_t begin, index_t end) {
-    for (index_t y = begin; y < end; ++y) fit_row(mean, y, epsilon, fit);
-  });
-  return box_mean(fit, radius, threads);
+  return HWY_DYNAMIC_DISPATCH(coefficients_of)(guide, mask, radius, epsilon, threads);
 }
 
 Planes guided_filter(const Planes& guide, const Planes& mask, index_t radius, float epsilon, int threads) {
@@ -94,3 +118,4 @@ Planes guided_filter(const Planes& guide, const Planes& mask, index_t radius, fl
 }
 
 }  // namespace oriel::portrait
+#endif
