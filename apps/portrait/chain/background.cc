@@ -134,7 +134,7 @@ void contain(const Background& b, Image& out, int threads) {
 Image blur(double radius, const Image& image, const Planes& alpha, int threads) {
   Spill around = spill(image, alpha, radius, threads);
   const auto area = static_cast<std::size_t>(around.means.area());
-  std::vector<float>& values = around.means.values;
+  Floats& values = around.means.values;
   for (std::size_t i = 0; i < area; ++i)
     for (std::size_t c = 0; c < 3; ++c) values[c * area + i] /= values[3 * area + i];
   Image out(image.height, image.width, 3);

@@ -106,7 +106,7 @@ void alpha_rows(const Image& image, const Enlarged& fit, const Enlarged& bounds,
 
 Planes alpha_of(const Image& image, const Planes& fit, const Planes& bounds, index_t step, Stretch stretch,
                 int threads) {
-  Planes alpha(1, image.height, image.width);
+  Planes alpha = Planes::unfilled(1, image.height, image.width);
   const Enlarged fit_rows(fit, image.height, image.width, step), bound_rows(bounds, image.height, image.width);
   for_rows(image.height, threads,
            [&](index_t begin, index_t end) { alpha_rows(image, fit_rows, bound_rows, stretch, begin, end, alpha); });

@@ -18,7 +18,7 @@ float certainty(float share) {
 }
 
 Planes weighed(const Planes& colours, const Planes& alpha, int threads) {
-  Planes w(2 * kSide, colours.height, colours.width);
+  Planes w = Planes::unfilled(2 * kSide, colours.height, colours.width);
   for_rows(colours.height, threads, [&](index_t begin, index_t end) {
     for (index_t y = begin; y < end; ++y) {
       const float* const a = alpha.row(0, y);

@@ -22,7 +22,7 @@ namespace {
 enum Moment : std::uint8_t { R, G, B, P, RP, GP, BP, RR, RG, RB, GG, GB, BB, kMoments };
 
 Planes moments(const Planes& guide, const Planes& mask, int threads) {
-  Planes m(kMoments, guide.height, guide.width);
+  Planes m = Planes::unfilled(kMoments, guide.height, guide.width);
   for_rows(guide.height, threads, [&](index_t begin, index_t end) {
     for (index_t y = begin; y < end; ++y) {
       const float* const r = guide.row(0, y);
@@ -80,7 +80,7 @@ void fit_row(const Planes& mean, index_t y, double epsilon, Planes& fit) {
 
 Planes coefficients_of(const Planes& guide, const Planes& mask, index_t radius, float epsilon, int threads) {
   const Planes mean = box_mean(moments(guide, mask, threads), radius, threads);
-  Planes fit(4, guide.height, guide.width);
+  Planes fit = Planes::unfilled(4, guide.height, guide.width);
   for_rows(guide.height, threads, [&](index_t begin, index_t end) {
     for (index_t y = begin; y < end; ++y) fit_row(mean, y, epsilon, fit);
   });

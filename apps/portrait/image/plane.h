@@ -2,20 +2,49 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
+#include <utility>
 #include <vector>
 
 #include "oriel/tensor.h"
 
 namespace oriel::portrait {
 
+/// Makes a std::vector whose elements have no value until one is set, if none is given: `Floats v(n)` fills nothing.
+template <class T>
+struct UnfilledAllocator : std::allocator<T> {
+  template <class Other>
+  struct rebind {
+    using other = UnfilledAllocator<Other>;
+  };
+  template <class Element, class... Arguments>
+  void construct(Element* at, Arguments&&... arguments) {
+    if constexpr (sizeof...(arguments) == 0)
+      ::new (static_cast<void*>(at)) Element;
+    else
+      ::new (static_cast<void*>(at)) Element(std::forward<Arguments>(arguments)...);
+  }
+};
+using Floats = std::vector<float, UnfilledAllocator<float>>;
+
 /// Planes of float in C order, count x height x width: a mask has one, with values from 0 to 1; colours have three.
 struct Planes {
   index_t count = 0, height = 0, width = 0;
-  std::vector<float> values;
+  Floats values;
 
   Planes() = default;
   Planes(index_t planes, index_t rows, index_t columns, float value = 0)
       : count(planes), height(rows), width(columns), values(static_cast<std::size_t>(planes * rows * columns), value) {}
+
+  /// All of whose values are written before they are read.
+  static Planes unfilled(index_t planes, index_t rows, index_t columns) {
+    Planes p;
+    p.count = planes;
+    p.height = rows;
+    p.width = columns;
+    p.values = Floats(static_cast<std::size_t>(planes * rows * columns));
+    return p;
+  }
 
   float* row(index_t plane, index_t y) { return values.data() + (plane * height + y) * width; }
   const float* row(index_t plane, index_t y) const { return values.data() + (plane * height + y) * width; }

@@ -12,7 +12,7 @@ Planes around(Op op, const Planes& x, index_t radius, int threads) {
   if (radius <= 0 || x.area() == 0) return x;
   // Beyond the farthest value a window only gets longer to fold.
   const index_t high = std::min(radius, x.height - 1), wide = std::min(radius, x.width - 1);
-  Planes y(x.count, x.height, x.width);
+  Planes y = Planes::unfilled(x.count, x.height, x.width);
   forward({.op = op,
            .windows = {.kernel = {2 * high + 1, 2 * wide + 1}, .stride = {1}, .pad_lo = {high, wide}, .axes = {1, 2}},
            .count_include_pad = op != Op::avg},
@@ -64,7 +64,7 @@ Image stepped(const Image& x, index_t step, int threads) {
 
 Planes stepped(const Planes& x, index_t step, int threads) {
   if (step <= 1) return x;
-  Planes y(x.count, ceil_div(x.height, step), ceil_div(x.width, step));
+  Planes y = Planes::unfilled(x.count, ceil_div(x.height, step), ceil_div(x.width, step));
   forward(squares(step, x.height, x.width, {1, 2}), {.x = x.view(), .y = y.view()}, {.threads = threads});
   return y;
 }
@@ -82,7 +82,7 @@ Planes smaller(const Planes& x, index_t height, index_t width, int threads) {
   if (height == x.height && width == x.width) return x;
   if (const index_t step = first_step(x.height, x.width, height, width); step > 1)
     return smaller(stepped(x, step, threads), height, width, threads);
-  Planes y(x.count, height, width);
+  Planes y = Planes::unfilled(x.count, height, width);
   forward(adaptive(height, width, {1, 2}), {.x = x.view(), .y = y.view()}, {.threads = threads});
   return y;
 }

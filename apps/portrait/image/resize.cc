@@ -59,7 +59,7 @@ float Enlarged::value(index_t plane, index_t y, index_t x) const {
 Planes resized(const Planes& x, index_t height, index_t width, int threads) {
   const Planes least = smaller(x, std::min(x.height, height), std::min(x.width, width), threads);
   if (least.height == height && least.width == width) return least;
-  Planes y(x.count, height, width);
+  Planes y = Planes::unfilled(x.count, height, width);
   const Enlarged rows(least, height, width);
   for_rows(x.count * height, threads, [&](index_t begin, index_t end) {
     for (index_t i = begin; i < end; ++i) rows.row(i / height, i % height, y.row(i / height, i % height));
@@ -95,7 +95,7 @@ Image resized(const Image& x, index_t height, index_t width, int threads) {
 }
 
 Planes colours_of(const Image& image, int threads) {
-  Planes y(3, image.height, image.width);
+  Planes y = Planes::unfilled(3, image.height, image.width);
   for_rows(image.height, threads, [&](index_t begin, index_t end) {
     for (index_t r = begin; r < end; ++r) {
       const std::uint8_t* in = image.row(r);

@@ -10,7 +10,7 @@
 namespace oriel::portrait {
 
 Planes trimap_of(const Planes& bounds, index_t height, index_t width, int threads) {
-  Planes trimap(1, height, width);
+  Planes trimap = Planes::unfilled(1, height, width);
   const Enlarged rows(bounds, height, width);
   for_rows(height, threads, [&](index_t begin, index_t end) {
     std::vector<float> most(static_cast<std::size_t>(width));

@@ -99,7 +99,7 @@ class PlannedNetwork {
     if (height < 1 || width < 1 || height * width != static_cast<index_t>(y.values.size()))
       throw Error(fmt::format("{}: its output has the shape [{}]; allowed: one plane", file_, fmt::join(y.shape, "x")));
     Planes mask(1, height, width);
-    mask.values = y.values;
+    mask.values.assign(y.values.begin(), y.values.end());
     if (plan_.sigmoid)
       for (float& value : mask.values) value = 1 / (1 + std::exp(-value));
     for (float& value : mask.values) value = value > 0 ? std::min(value, 1.0F) : 0;  // NaN too

@@ -35,7 +35,7 @@ Planes change_of(const Planes& before, const Planes& after) {
 
 // From 0, where changes are the sensor's noise, to 1.
 Planes motion_of(const Planes& change) {
-  std::vector<float> sorted = change.values;
+  Floats sorted = change.values;
   const auto middle = sorted.begin() + std::ssize(sorted) / 2;
   std::nth_element(sorted.begin(), middle, sorted.end());
   const float noise = std::clamp(*middle, kLeastNoise, kMostNoise);
