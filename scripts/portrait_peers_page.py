@@ -43,7 +43,7 @@ def table(found):
         yield f"| {program} | {milliseconds} | {about['memory'] / 1e6:.0f} MB |\n"
     versions = ", ".join(f"{name} {version}" for name, version in found["versions"].items())
     yield (f"\n*One image* is a process from start to end, Grace Hopper in 512x600, PNG in and out: the least of {found['runs']} processes of each program, in turns. *Each further image*: what one more "
-           "image in a folder takes. *Mask*: the network with enlarging or reducing the image, for `--model selfie` five runs of it. "
+           "image in a folder takes. *Mask*: the network with enlarging or reducing the image, for `--model selfie` five runs of it; of MediaPipe and rembg in a process that has run it before, of Oriel in a fresh one. *Nothing*: the program says that there is no person. "
            f"Memory is the largest of a process. The masks of the converted file and of MediaPipe, of the same 256x256 image, differ by at most {found['difference']:.0e}. The first start of rembg after it was "
            f"installed, which compiles PyMatting, took {found['first_start']:.0f} s. Versions: {versions}.\n")
 
