@@ -1,6 +1,8 @@
 #include "cpu/disjoint/blocks.h"
 
 #include <algorithm>
+#include <atomic>
+#include <vector>
 
 #include "cpu/disjoint/tree.h"
 #include "cpu/exact/mend.h"
@@ -463,6 +465,8 @@ bool blocks_pay(const FoldJob& job) {
 
 void run_blocks(const FoldJob& job, int threads) {
   const Blocks blocks(job, threads > 0 ? threads : default_threads());
+  // Rows of several tiles, which threads share, that are folded again when all of their tiles are done.
+  std::vector<std::atomic<bool>> again(blocks.tiles > 1 ? at(job.layout.plane_count() * blocks.rows) : 0);
   const auto fold_parts = [&](index_t begin, index_t end) {
     Arena arena;
     BlockFolder plain(job, blocks, arena);
@@ -474,11 +478,20 @@ void run_blocks(const FoldJob& job, int threads) {
       if (plain.fold(range, row, tile)) continue;
       for (index_t p = range.begin; p < range.end; ++p) {
         if (mended ? plain.mend(p, row, tile) : range.size() > 1 && plain.fold({p, p + 1}, row, tile)) continue;
-        careful.fold(p, {row, row + 1});
+        if (again.empty())
+          careful.fold(p, {row, row + 1});
+        else
+          again[at(p * blocks.rows + row)] = true;
       }
     }
   };
   parallel_for(blocks.blocks * blocks.rows * blocks.tiles, blocks.bytes, threads, fold_parts);
+  if (std::none_of(again.begin(), again.end(), [](const auto& row) { return row.load(); })) return;
+  parallel_for(std::ssize(again), blocks.bytes * blocks.tiles, threads, [&](index_t begin, index_t end) {
+    CarefulRows careful(job);
+    for (index_t r = begin; r < end; ++r)
+      if (again[at(r)]) careful.fold(r / blocks.rows, {r % blocks.rows, r % blocks.rows + 1});
+  });
 }
 
 }  // namespace oriel::cpu
