@@ -35,6 +35,7 @@ COMMAND = os.environ.get("ORIEL_PORTRAIT", str(ROOT / "build/bin/oriel-portrait"
 HEIGHT, WIDTH = 720, 1280
 CLIENTS = 50
 TURNS = 3
+BEHIND = "#00ff00"
 
 
 def run(*words, **options):
@@ -85,7 +86,9 @@ def make_video(folder, count):
 
 
 def video(model, folder, count, background):
-    found = [run("video", folder / "call.mp4", folder / "out.mp4", "--model", model, "--background", background, "--quiet") for _ in range(TURNS)]
+    found = [run("video", folder / "call.mp4", folder / "out.mp4", "--model", model, "--background", background, "--json") for _ in range(TURNS)]
+    if any(json.loads(out)["frames"] != count for out, *_ in found):
+        sys.exit(f"portrait_speed: video: not all of {count} frames were written")
     return {"rate": count / statistics.median(f[2] for f in found)}
 
 
@@ -93,7 +96,9 @@ def pipe(model, folder, count, background):
     rates, said = [], ""
     for _ in range(TURNS):
         with open(folder / "call.rgb", "rb") as raw:
-            _, said, seconds = run("pipe", "--size", f"{WIDTH}x{HEIGHT}", "--model", model, "--background", background, "--timing", stdin=raw)
+            out, said, seconds = run("pipe", "--size", f"{WIDTH}x{HEIGHT}", "--model", model, "--background", background, "--timing", stdin=raw)
+        if len(out) != count * HEIGHT * WIDTH * 3 or (background == BEHIND and out[:3] != b"\0\xff\0"):
+            sys.exit(f"portrait_speed: pipe: {len(out)} bytes came, or another background")
         rates.append(count / seconds)
     stages = {name: float(value) for name, value in re.findall(r"(\w+) ([\d.]+)", said.splitlines()[-1])}
     return {"rate": statistics.median(rates), "stages": stages}
@@ -148,8 +153,8 @@ def main():
         for model in a.models:
             found["models"][model] = {
                 "image": image(model, folder, a.runs),
-                "video": {b: video(model, folder, a.frames, b) for b in ("#00ff00", "blur:20")},
-                "pipe": {b: pipe(model, folder, a.frames, b) for b in ("#00ff00", "blur:20")},
+                "video": {b: video(model, folder, a.frames, b) for b in (BEHIND, "blur:20")},
+                "pipe": {b: pipe(model, folder, a.frames, b) for b in (BEHIND, "blur:20")},
                 "serve": serve(model, folder, a.seconds),
             }
     part = Path(a.results + ".part")

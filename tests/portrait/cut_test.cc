@@ -155,6 +155,17 @@ TEST(Foreground, local_colours_are_those_of_the_certain_pixels_in_reach) {
   }
 }
 
+TEST(Foreground, local_colours_are_those_of_everywhere_where_they_are_wanted) {
+  const Scene scene = disc_scene(50, 70, 17, 4, kDark, kGreen);
+  const Planes all = local_colours(colours_of(scene.image), scene.alpha, 3);
+  Planes where(1, 50, 70);
+  for (index_t y = 5; y < 40; ++y)
+    for (index_t x = y; x < 60; ++x) where.row(0, y)[x] = 1;
+  const Planes some = local_colours(colours_of(scene.image), scene.alpha, 3, where);
+  for (std::size_t i = 0; i < all.values.size(); ++i)
+    ASSERT_EQ(some.values[i], where.values[i % where.values.size()] > 0 ? all.values[i] : 0) << i;
+}
+
 TEST(Foreground, whole_pixels_keep_their_colour) {
   EXPECT_FLOAT_EQ(unmixed(0.7F, 1, 0.2F, 0.9F), 0.7F);
   EXPECT_FLOAT_EQ(unmixed(0.5F, 0.5F, 0.8F, 0.2F), 0.8F);

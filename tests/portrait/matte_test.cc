@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "apps/portrait/chain/cut.h"
+#include "apps/portrait/image/guided.h"
 #include "apps/portrait/image/resize.h"
 #include "apps/portrait/matte/closed_form.h"
 #include "apps/portrait/matte/colour_guess.h"
@@ -155,12 +156,13 @@ TEST(Matting, threads_change_nothing) {
 
 TEST(Matting, every_instruction_set_gives_the_same_bits) {
   const MattingProblem p = noisy(70, 83, 0.001F);
-  const Planes expected = closed_form_matte(p);
+  const Planes expected = closed_form_matte(p), filtered = guided_coefficients(p.colours, p.guess, 3, 1e-3F, 1);
   const std::vector<std::int64_t> targets = hwy::SupportedAndGeneratedTargets();
   ASSERT_FALSE(targets.empty());
   for (const std::int64_t target : targets) {
     const test::ForcedTarget forced(target);
     EXPECT_EQ(closed_form_matte(p).values, expected.values) << hwy::TargetName(target);
+    EXPECT_EQ(guided_coefficients(p.colours, p.guess, 3, 1e-3F, 1).values, filtered.values) << hwy::TargetName(target);
   }
 }
 
