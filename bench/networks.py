@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Whole networks before and after `oriel.torch.replace_pooling`. Usage: networks.py OUT.json [--quick] [--only NAME ...]
+"""Whole networks before and after `oriel.torch.replace_pooling`. Usage: networks.py OUT.json [--quick] [--only NAME ...] [--settings NAME ...]
 
 The architectures of bench/architectures.py, on one thread, inference and training step; then inference on two threads, with
 channels last, and compiled by `torch.compile`. Each setting has a process of its own (bench/network_turns.py), which is kept
@@ -43,9 +43,12 @@ def main():
     parser.add_argument("out", type=Path)
     parser.add_argument("--quick", action="store_true", help="every network once, without repetitions: for tests")
     parser.add_argument("--only", nargs="+", metavar="NAME", default=[], help="these networks alone")
+    parser.add_argument("--settings", nargs="+", metavar="NAME", choices=[s["name"] for s in SETTINGS], default=[s["name"] for s in SETTINGS],
+                        help="these settings alone")
     options = parser.parse_args()
-    parts = [measured(setting, options.out.with_name(f"{options.out.name}.{i}"), options) for i, setting in enumerate(SETTINGS)]
-    kept = [{**setting, **part} for setting, part in zip(SETTINGS, parts, strict=True) if part]
+    settings = [s for s in SETTINGS if s["name"] in options.settings]
+    parts = [measured(setting, options.out.with_name(f"{options.out.name}.{i}"), options) for i, setting in enumerate(settings)]
+    kept = [{**setting, **part} for setting, part in zip(settings, parts, strict=True) if part]
     head = {key: kept[0][key] for key in ("target", "versions")}
     for setting in kept:
         del setting["target"], setting["versions"]

@@ -6,7 +6,7 @@ cd "$(dirname "$0")/.."
 seconds=${1:-60}
 
 cmake --preset fuzz >/dev/null
-cmake --build --preset fuzz
+cmake --build --preset fuzz --target oriel_fuzzers
 found=0
 rm -f build-fuzz/found.txt
 for source in fuzz/fuzz_*.cc; do

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NoReturn, overload
 
+import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from oriel import _core
@@ -169,6 +171,39 @@ class Pool:
         if x is None and input_shape is None:
             raise ValueError(f"{self._core.op}_pool_backward: x or input_shape must be given, but both are None")
         return _core.backward(self._core, dy, x, input_shape, out)
+
+    @overload
+    def vjp(self, x: ArrayT) -> tuple[ArrayT, Callable[[ArrayT], ArrayT]]: ...
+
+    @overload
+    def vjp(self, x: ArrayLike) -> tuple[NDArray[Any], Callable[[ArrayLike], NDArray[Any]]]: ...
+
+    def vjp(self, x: Operand) -> tuple[Any, Callable[[Any], Any]]:
+        """The pool of `x`, and a function that returns the gradient of `x` given that of the result (S9).
+
+        The function keeps what makes the gradient fastest, so use it rather than `backward` if you need both: for most
+        maxima and minima one byte for each result, instead of `x`. Otherwise it keeps `x`, which must not change until
+        then, or for sums and averages only its shape. It may be called any number of times.
+
+        Examples
+        --------
+        >>> y, gradient = oriel.Pool("max", 2).vjp(np.array([1.0, 5.0, 2.0, 4.0]))
+        >>> y
+        array([5., 4.])
+        >>> gradient(np.array([1.0, 10.0]))
+        array([ 0.,  1.,  0., 10.])
+        """
+        core = self._core
+        kept: Any = x if hasattr(x, "shape") else np.asarray(x)
+        shape = kept.shape
+        if core.op in ("sum", "avg"):
+            return _core.forward(core, kept), lambda dy: _core.backward(core, dy, None, shape)
+        if core.op in ("max", "min"):
+            y, codes = _core.forward_codes(core, kept)
+            if codes is not None:
+                return y, lambda dy: _core.backward_indices(core, dy, codes, "window", shape)
+            return y, lambda dy: _core.backward(core, dy, kept, None)
+        return _core.forward(core, kept), lambda dy: _core.backward(core, dy, kept, None)
 
     def output_shape(self, shape: Ints) -> tuple[int, ...]:
         """The shape of the result for an input of shape `shape` (S1)."""

@@ -15,6 +15,7 @@
 #include "arguments.h"
 #include "array.h"
 #include "faults.h"
+#include "openmp.h"
 #include "oriel/pool.h"
 #include "oriel/version.h"
 #include "pool_words.h"
@@ -35,10 +36,13 @@ thread_local int threads_of_this_thread = 0;
 
 Options options() { return {.threads = threads_of_this_thread}; }
 
-// For a call on arrays like that one: on a CUDA device, the framework's current stream.
+// For a call on arrays like that one: of PyTorch's, on its threads; on a CUDA device, the framework's current stream.
 Options options(const Array& like) {
   Options o = options();
   o.stream = like.stream;
+  if (like.access == Access::exchange && like.view.device == Device::cpu && o.threads != 1) {
+    o.executor = openmp_executor();
+  }
   if (like.exchange != nullptr && like.view.device == Device::cuda && like.exchange->current_work_stream != nullptr &&
       like.exchange->current_work_stream(dlpack::kCuda, like.device_id, &o.stream) != 0) {
     throw nb::python_error();
@@ -359,6 +363,9 @@ void bind_functions(nb::module_& m) {
       "n"_a, "Largest number of threads for calls from this thread; 0: all that the process may use.");
   m.def("get_threads", [] { return threads_of_this_thread; });
   m.def("default_threads", &default_threads);
+  m.def("use_openmp_of", &use_openmp_of, "path"_a,
+        "Calls on PyTorch's CPU tensors run on the threads of the OpenMP runtime that this loaded library is linked with; "
+        "on oneTBB's if the path is empty or no such runtime is found, which then returns False.");
   m.def("has_cuda", &has_cuda, "Whether this build pools tensors on CUDA devices.");
   m.def("supported_targets", &supported_targets);
   m.def("active_target", &active_target);

@@ -25,9 +25,9 @@ struct WrappedSum {
 };
 
 template <class T>
-void wrapped_sum_as(const Pool& pool, ConstTensor x, Tensor y) {
+void wrapped_sum_as(const Pool& pool, ConstTensor x, Tensor y, const Options& how) {
   x.dtype = y.dtype = dtype_v<T>;
-  forward<WrappedSum<T>>(pool.windows, {.x = x, .y = y});
+  forward<WrappedSum<T>>(pool.windows, {.x = x, .y = y}, how);
 }
 
 void wrapped_sum(const Call& call) {
@@ -37,15 +37,15 @@ void wrapped_sum(const Call& call) {
   switch (x.dtype) {
     case Dtype::i8:
     case Dtype::u8:
-      return wrapped_sum_as<std::uint8_t>(pool, x, y);
+      return wrapped_sum_as<std::uint8_t>(pool, x, y, call.options());
     case Dtype::i16:
     case Dtype::u16:
-      return wrapped_sum_as<std::uint16_t>(pool, x, y);
+      return wrapped_sum_as<std::uint16_t>(pool, x, y, call.options());
     case Dtype::i32:
     case Dtype::u32:
-      return wrapped_sum_as<std::uint32_t>(pool, x, y);
+      return wrapped_sum_as<std::uint32_t>(pool, x, y, call.options());
     default:
-      return forward(pool, {.x = x, .y = y});  // 64-bit sums wrap in the library
+      return forward(pool, {.x = x, .y = y}, call.options());  // 64-bit sums wrap in the library
   }
 }
 
@@ -94,7 +94,7 @@ void gather(const index_t* places, index_t n, const ConstTensor& from, const Ten
 
 // picked = t at the places of the maxima (minima) of x, 0 for a window without a tap: linear in t, and the transpose of
 // `backward`.
-void pick_into(const Pool& pool, const ConstTensor& x, const ConstTensor& t, const Tensor& picked) {
+void pick_into(const Pool& pool, const ConstTensor& x, const ConstTensor& t, const Tensor& picked, const Options& how) {
   std::unique_ptr<index_t[]> places;
   for_each_run(
       pool, picked, [&](index_t n) { places = std::make_unique_for_overwrite<index_t[]>(static_cast<std::size_t>(n)); },
@@ -103,7 +103,7 @@ void pick_into(const Pool& pool, const ConstTensor& x, const ConstTensor& t, con
         const ConstTensor from = rows_of(t, first, count == picked.shape[0] ? t.shape[0] : count);
         const ConstTensor seen = rows_of(x, first, from.shape[0]);
         // The values go to where the picked elements are written next.
-        forward(pool, {.x = seen, .y = to, .indices = Tensor(places.get(), to.shape), .space = IndexSpace::tensor});
+        forward(pool, {.x = seen, .y = to, .indices = Tensor(places.get(), to.shape), .space = IndexSpace::tensor}, how);
         gather(places.get(), element_count(to.shape), from, to);
       });
 }
@@ -111,7 +111,7 @@ void pick_into(const Pool& pool, const ConstTensor& x, const ConstTensor& t, con
 void pick(const Call& call) {
   const Pool pool = call.pool();
   const ConstTensor t = call.input(1);
-  pick_into(pool, broadcast(pool, call.input(0), t.shape), t, call.output(0));
+  pick_into(pool, broadcast(pool, call.input(0), t.shape), t, call.output(0), call.options());
 }
 
 void forward_indices(const Call& call) {
@@ -119,14 +119,15 @@ void forward_indices(const Call& call) {
   const Pool pool = call.pool();
   const ConstTensor x = call.input(0);
   const Tensor y = call.output(0), indices = call.output(1);
-  if (!are_narrow(indices)) return forward(pool, {.x = x, .y = y, .indices = indices, .space = counted});
+  const Options how = call.options();
+  if (!are_narrow(indices)) return forward(pool, {.x = x, .y = y, .indices = indices, .space = counted}, how);
   std::unique_ptr<index_t[]> wide;
   for_each_run(
       pool, y, [&](index_t n) { wide = std::make_unique_for_overwrite<index_t[]>(static_cast<std::size_t>(n)); },
       [&](index_t first, index_t count) {
         const Tensor run = rows_of(y, first, count);
         const ConstTensor seen = rows_of(x, first, count == y.shape[0] ? x.shape[0] : count);
-        forward(pool, {.x = seen, .y = run, .indices = Tensor(wide.get(), run.shape), .space = counted});
+        forward(pool, {.x = seen, .y = run, .indices = Tensor(wide.get(), run.shape), .space = counted}, how);
         std::copy_n(wide.get(), element_count(run.shape),
                     static_cast<std::int32_t*>(rows_of(indices, first, count).data));
       });
@@ -135,13 +136,15 @@ void forward_indices(const Call& call) {
 // y and the codes of the taps that windows chose.
 void forward_codes(const Call& call) {
   forward(call.pool(),
-          {.x = call.input(0), .y = call.output(0), .indices = call.output(1), .space = IndexSpace::window});
+          {.x = call.input(0), .y = call.output(0), .indices = call.output(1), .space = IndexSpace::window},
+          call.options());
 }
 
 // dx of such codes and dy.
 void backward_codes(const Call& call) {
   const ConstTensor codes = call.input(0);
-  backward(call.pool(), {.dy = call.input(1), .indices = codes, .space = IndexSpace::window, .dx = call.output(0)});
+  backward(call.pool(), {.dy = call.input(1), .indices = codes, .space = IndexSpace::window, .dx = call.output(0)},
+           call.options());
 }
 
 }  // namespace

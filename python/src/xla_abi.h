@@ -110,6 +110,23 @@ struct GetStream {
   void* stream;  // out: of CUDA, a cudaStream_t
 };
 
+using Task = void(void* data);
+
+struct ScheduleTask {
+  std::size_t struct_size;
+  Extension* extensions;
+  Context* context;
+  Task* task;
+  void* data;
+};
+
+struct CountThreads {
+  std::size_t struct_size;
+  Extension* extensions;
+  Context* context;
+  std::int64_t* threads;  // out
+};
+
 /// XLA's functions.
 struct Api {
   std::size_t struct_size;
@@ -119,8 +136,16 @@ struct Api {
   Error* (*create_error)(CreateError*);
   void (*get_error_message)(GetErrorMessage*);
   void (*destroy_error)(DestroyError*);
-  void (*register_handler)();  // with an argument that is not declared here
+  void (*register_handler)();  // with arguments that are not declared here
   Error* (*get_stream)(GetStream*);
+  void (*register_type)();  // these six too
+  void (*get_execution_context)();
+  void (*set_state)();
+  void (*get_state)();
+  void (*allocate)();
+  void (*free)();
+  Error* (*schedule_task)(ScheduleTask*);  // from here on the table may end, as struct_size says
+  Error* (*count_threads)(CountThreads*);
 };
 
 enum class OperandType : std::uint32_t { buffer = 1 };

@@ -66,7 +66,11 @@ Call::Call(const Signature& signature, const xla_abi::CallFrame& frame) : signat
   check_count("inputs", signature.inputs, frame.arguments.size);
   check_count("results", signature.outputs, frame.results.size);
   check_attributes();
-  if (signature.device == Device::cuda) stream_ = read_stream();
+  if (signature.device == Device::cuda) {
+    stream_ = read_stream();
+  } else {
+    threads_.emplace(*frame.api, frame.context);
+  }
 }
 
 void Call::refuse(const std::string& text) const { throw Error(std::string(signature_.name) + ": " + text); }

@@ -4,10 +4,12 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 
 #include "oriel/pool.h"
 #include "xla_abi.h"
+#include "xla_threads.h"
 
 namespace oriel::python {
 
@@ -33,7 +35,8 @@ class Call {
 
   Device device() const { return signature_.device; }
   void* stream() const { return stream_; }
-  Options options() const { return {.stream = stream_}; }
+  /// On XLA's threads or stream; while this call lives.
+  Options options() const { return {.stream = stream_, .executor = threads_ ? threads_->executor() : nullptr}; }
 
  private:
   [[noreturn]] void refuse(const std::string& text) const;
@@ -46,6 +49,7 @@ class Call {
 
   const Signature& signature_;
   const xla_abi::CallFrame& frame_;
+  std::optional<XlaThreads> threads_;  // on the CPU
   void* stream_ = nullptr;
 };
 

@@ -6,6 +6,7 @@
 #include <span>
 
 #include "cpu/argmax/argmax.h"
+#include "cpu/argmax/register_kernels.h"
 #include "cpu/code_gradient/gather.h"
 #include "cpu/gathered/gathered.h"
 #include "cpu/gathered_gradient/gathered_gradient.h"
@@ -98,7 +99,8 @@ Choice choice_for(const Problem& problem) {
 
 // Codes of the fast kernels take 0.9 to 1.4 times the time of values alone, on small planes 1.8, and gathering by them
 // a sixth to two thirds of finding them again. Only overlapping windows on planes smaller than a vector gain nothing
-// (7x7 k3s1: 42 us for 32); codes that go by places lose (4x4 s2 on 28x28: 95 for 66).
+// (7x7 k3s1: 42 us for 32); codes that go by places lose (4x4 s2 on 28x28: 95 for 66). By AVX2 codes take 1.6 to 2 times
+// the time of values, and windows that do not overlap gain nothing (2x2: 9.0 ms for 8.2, forward and backward).
 bool codes_pay(const Problem& problem) {
   const Pool& pool = problem.pool;
   if ((pool.op != Op::max && pool.op != Op::min) || problem.has_valid_taps() || pool.nan != NanPolicy::propagate)
@@ -113,9 +115,10 @@ bool codes_pay(const Problem& problem) {
   const ConstTensor index = codes;
   const std::optional<GatherWay> way = gather_way({.problem = problem, .index = &index, .dy = y, .dx = dx});
   if (!way) return size_bytes(problem.dtype) >= 4;  // scattered in half to a quarter of the time of finding them again
-  if (way != GatherWay::whole) return true;
   const auto pooled = std::span(problem.axis).first(static_cast<std::size_t>(problem.pooled));
-  return std::ranges::all_of(pooled, [](const Axis& axis) { return axis.stride >= axis.kernel; });
+  const bool apart = std::ranges::all_of(pooled, [](const Axis& axis) { return axis.stride >= axis.kernel; });
+  if (!code_table().kernel(pool.op, problem.dtype).quick) return !apart && way != GatherWay::whole;
+  return apart || way != GatherWay::whole;
 }
 
 void run(const Problem& problem, const RowReduction& reduction, const ConstTensor& x, const Tensor& y, int threads) {

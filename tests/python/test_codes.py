@@ -73,3 +73,36 @@ def test_out_and_other_frameworks():
 def test_bad_input(call, text):
     with pytest.raises(ValueError, match=text):
         call()
+
+
+@pytest.mark.parametrize("op", ["max", "min", "avg", "sum", "lp"])
+@pytest.mark.parametrize("kernel, stride, padding", [(2, 2, 0), (3, 2, 1), (3, 1, 1), (4, 4, 0)])
+@pytest.mark.parametrize("kind", [np.asarray, torch.from_numpy, jnp.asarray], ids=["numpy", "torch", "jax"])
+def test_vjp_is_forward_and_backward(op, kernel, stride, padding, kind):
+    for x in (X, np.random.default_rng(9).standard_normal((4, 8, 56, 56)).astype(np.float32)):
+        pool = oriel.Pool(op, kernel, stride, padding, axes=(2, 3))
+        y, gradient = pool.vjp(kind(x))
+        assert isinstance(y, type(kind(x)))
+        np.testing.assert_array_equal(np.asarray(y), pool(x))
+        for seed in range(2):  # it may be called again
+            dy = np.random.default_rng(seed).standard_normal(y.shape).astype(np.float32)
+            dx = gradient(kind(dy))
+            assert isinstance(dx, type(y))
+            np.testing.assert_array_equal(np.asarray(dx), pool.backward(dy, x))
+
+
+def test_vjp_keeps_codes_instead_of_the_input():
+    x = np.random.default_rng(9).standard_normal((8, 64, 56, 56)).astype(np.float32)
+    expected = oriel.max_pool_backward(np.ones((8, 64, 28, 28), np.float32), x, 2, axes=(2, 3))
+    y, gradient = oriel.Pool("max", 2, axes=(2, 3)).vjp(x)
+    x[:] = 0  # the gradient goes by what was kept
+    np.testing.assert_array_equal(gradient(np.ones_like(y)), expected)
+
+
+def test_vjp_of_lists_of_statistics_and_of_wrong_gradients():
+    y, gradient = oriel.Pool("max", 2).vjp([1.0, 5.0, 2.0, 4.0])
+    assert y.tolist() == [5, 4] and gradient([1.0, 10.0]).tolist() == [0, 1, 0, 10]
+    y, gradient = oriel.Pool("var", 2).vjp([1.0, 5.0, 2.0, 4.0])
+    assert gradient([1.0, 10.0]).tolist() == oriel.var_pool_backward([1.0, 10.0], [1.0, 5.0, 2.0, 4.0], 2).tolist()
+    with pytest.raises(ValueError, match="dy must have shape"):
+        gradient([1.0, 2.0, 3.0])

@@ -17,6 +17,9 @@ struct oriel::python::xla_abi::Error {
 };
 struct oriel::python::xla_abi::Context {
   void* stream;
+  int threads = 1;  // 0: none can be had
+  // Runs what is scheduled, on whatever thread and whenever; null: it is refused.
+  void (*schedule)(oriel::python::xla_abi::Task* task, void* data) = nullptr;
 };
 
 namespace oriel::test {
@@ -85,7 +88,15 @@ class Frame {
                   &get_error_message,
                   &destroy_error,
                   nullptr,
-                  &get_stream};
+                  &get_stream,
+                  nullptr,
+                  nullptr,
+                  nullptr,
+                  nullptr,
+                  nullptr,
+                  nullptr,
+                  &schedule_task,
+                  &count_threads};
   xla::Context context{nullptr};
 
  private:
@@ -135,6 +146,19 @@ class Frame {
   static xla::Error* get_stream(xla::GetStream* call) {
     if (call->context == nullptr) return new xla::Error{"there is no stream", xla::ErrorCode::internal};
     call->stream = call->context->stream;
+    return nullptr;
+  }
+
+  static xla::Error* schedule_task(xla::ScheduleTask* call) {
+    if (call->struct_size != 40) throw std::logic_error("XLA wants 40 bytes");
+    if (call->context->schedule == nullptr) return new xla::Error{"there are no threads", xla::ErrorCode::internal};
+    call->context->schedule(call->task, call->data);
+    return nullptr;
+  }
+  static xla::Error* count_threads(xla::CountThreads* call) {
+    if (call->struct_size != 32) throw std::logic_error("XLA wants 32 bytes");
+    if (call->context->threads == 0) return new xla::Error{"there are no threads", xla::ErrorCode::internal};
+    *call->threads = call->context->threads;
     return nullptr;
   }
 

@@ -87,6 +87,19 @@ MEMBER(GetStream, extensions, XLA_FFI_Stream_Get_Args, extension_start);
 MEMBER(GetStream, context, XLA_FFI_Stream_Get_Args, ctx);
 MEMBER(GetStream, stream, XLA_FFI_Stream_Get_Args, stream);
 
+SIZE(ScheduleTask, XLA_FFI_ThreadPool_Schedule_Args);
+MEMBER(ScheduleTask, struct_size, XLA_FFI_ThreadPool_Schedule_Args, struct_size);
+MEMBER(ScheduleTask, extensions, XLA_FFI_ThreadPool_Schedule_Args, extension_start);
+MEMBER(ScheduleTask, context, XLA_FFI_ThreadPool_Schedule_Args, ctx);
+MEMBER(ScheduleTask, task, XLA_FFI_ThreadPool_Schedule_Args, task);
+MEMBER(ScheduleTask, data, XLA_FFI_ThreadPool_Schedule_Args, data);
+
+SIZE(CountThreads, XLA_FFI_ThreadPool_NumThreads_Args);
+MEMBER(CountThreads, struct_size, XLA_FFI_ThreadPool_NumThreads_Args, struct_size);
+MEMBER(CountThreads, extensions, XLA_FFI_ThreadPool_NumThreads_Args, extension_start);
+MEMBER(CountThreads, context, XLA_FFI_ThreadPool_NumThreads_Args, ctx);
+MEMBER(CountThreads, threads, XLA_FFI_ThreadPool_NumThreads_Args, num_threads);
+
 MEMBER(Api, struct_size, XLA_FFI_Api, struct_size);
 MEMBER(Api, extensions, XLA_FFI_Api, extension_start);
 MEMBER(Api, version, XLA_FFI_Api, api_version);
@@ -96,6 +109,14 @@ MEMBER(Api, get_error_message, XLA_FFI_Api, XLA_FFI_Error_GetMessage);
 MEMBER(Api, destroy_error, XLA_FFI_Api, XLA_FFI_Error_Destroy);
 MEMBER(Api, register_handler, XLA_FFI_Api, XLA_FFI_Handler_Register);
 MEMBER(Api, get_stream, XLA_FFI_Api, XLA_FFI_Stream_Get);
+MEMBER(Api, register_type, XLA_FFI_Api, XLA_FFI_Type_Register);
+MEMBER(Api, get_execution_context, XLA_FFI_Api, XLA_FFI_ExecutionContext_Get);
+MEMBER(Api, set_state, XLA_FFI_Api, XLA_FFI_State_Set);
+MEMBER(Api, get_state, XLA_FFI_Api, XLA_FFI_State_Get);
+MEMBER(Api, allocate, XLA_FFI_Api, XLA_FFI_DeviceMemory_Allocate);
+MEMBER(Api, free, XLA_FFI_Api, XLA_FFI_DeviceMemory_Free);
+MEMBER(Api, schedule_task, XLA_FFI_Api, XLA_FFI_ThreadPool_Schedule);
+MEMBER(Api, count_threads, XLA_FFI_Api, XLA_FFI_ThreadPool_NumThreads);
 
 NUMBER(OperandType::buffer, XLA_FFI_ArgType_BUFFER);
 NUMBER(OperandType::buffer, XLA_FFI_RetType_BUFFER);

@@ -6,7 +6,9 @@
 #define ORIEL_CPU_ARGMAX_CODE_ORDER_INL_H
 #endif
 
-#include "cpu/simd/two_tables-inl.h"
+#include <cstring>
+
+#include "hwy/highway.h"
 #include "instruction_set.h"
 #include "oriel/types.h"
 
@@ -15,7 +17,7 @@ namespace oriel::cpu {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-#if ORIEL_AVX512
+#if ORIEL_AVX2
 // Elements in lanes of the same order.
 template <class T, bool kMin>
 struct OwnOrder {
@@ -49,6 +51,7 @@ class Special {
   using V = hn::Vec<D>;
 
  public:
+#if ORIEL_AVX512
   HWY_INLINE void see(V a, V b) {
     if constexpr (std::is_same_v<T, float>) {
       mask_ |= _mm512_cmp_ps_mask(a.raw, b.raw, _CMP_UNORD_Q);
@@ -73,34 +76,61 @@ class Special {
 
  private:
   std::uint64_t mask_ = 0;
+#else
+  HWY_INLINE Special() : seen_(hn::Zero(D())) {}
+  HWY_INLINE void see(V a, V b) {
+    if constexpr (std::is_same_v<T, float>) {
+      seen_ = hn::Or(seen_, V{_mm256_cmp_ps(a.raw, b.raw, _CMP_UNORD_Q)});
+    } else {
+      seen_ = hn::Or(seen_, V{_mm256_cmp_pd(a.raw, b.raw, _CMP_UNORD_Q)});
+    }
+  }
+  HWY_INLINE bool found() const { return !hn::AllFalse(D(), hn::MaskFromVec(seen_)); }
+
+ private:
+  V seen_;
+#endif
 };
 
 // Codes of lanes as bytes.
-template <class T, class VU>
-HWY_INLINE void store_codes(VU code, std::uint64_t mask, std::uint8_t* to) {
-  if constexpr (sizeof(T) == 4) {
-    _mm512_mask_cvtepi32_storeu_epi8(to, static_cast<__mmask16>(mask), code.raw);
-  } else if constexpr (sizeof(T) == 8) {
-    _mm512_mask_cvtepi64_storeu_epi8(to, static_cast<__mmask8>(mask), code.raw);
-  } else if constexpr (sizeof(T) == 2) {
-    _mm512_mask_cvtepi16_storeu_epi8(to, static_cast<__mmask32>(mask), code.raw);
-  } else {
-    _mm512_mask_storeu_epi8(to, mask, code.raw);
-  }
-}
+#if ORIEL_AVX512
 template <class T, class VU>
 HWY_INLINE void store_codes(VU code, std::uint8_t* to) {
   if constexpr (sizeof(T) == 4) {
     _mm_storeu_si128(reinterpret_cast<__m128i*>(to), _mm512_cvtepi32_epi8(code.raw));
   } else if constexpr (sizeof(T) == 2) {
     _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), _mm512_cvtepi16_epi8(code.raw));
-  } else if constexpr (sizeof(T) == 8) {
-    _mm_storel_epi64(reinterpret_cast<__m128i*>(to), _mm512_cvtepi64_epi8(code.raw));
   } else {
-    _mm512_storeu_si512(to, code.raw);
+    static_assert(sizeof(T) == 8);
+    _mm_storel_epi64(reinterpret_cast<__m128i*>(to), _mm512_cvtepi64_epi8(code.raw));
   }
 }
+#else
+template <class T, class VU>
+HWY_INLINE void store_codes(VU code, std::uint8_t* to) {
+  const hn::Rebind<std::uint8_t, hn::DFromV<VU>> d8;
+  hn::StoreU(hn::TruncateTo(d8, code), d8, to);
+}
+#endif
 
+// Those of the first n lanes.
+template <class T, class VU>
+HWY_INLINE void store_some_codes(VU code, index_t n, std::uint8_t* to) {
+#if ORIEL_AVX512
+  const std::uint64_t mask = (std::uint64_t{1} << n) - 1;  // of at most 32 lanes
+  if constexpr (sizeof(T) == 4) {
+    _mm512_mask_cvtepi32_storeu_epi8(to, static_cast<__mmask16>(mask), code.raw);
+  } else if constexpr (sizeof(T) == 8) {
+    _mm512_mask_cvtepi64_storeu_epi8(to, static_cast<__mmask8>(mask), code.raw);
+  } else {
+    _mm512_mask_cvtepi16_storeu_epi8(to, static_cast<__mmask32>(mask), code.raw);
+  }
+#else
+  std::uint8_t all[hn::MaxLanes(hn::DFromV<VU>())];
+  store_codes<T>(code, all);
+  std::memcpy(to, all, static_cast<std::size_t>(n));
+#endif
+}
 #endif
 
 }  // namespace HWY_NAMESPACE

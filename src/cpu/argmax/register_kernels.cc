@@ -15,7 +15,7 @@ namespace oriel::cpu {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-#if ORIEL_AVX512
+#if ORIEL_AVX2
 
 // Vectors of values and of the codes beside them.
 template <class O>
@@ -47,6 +47,7 @@ struct Codes {
   static HWY_INLINE void take_row(Best& best, const Best& row, VU add) {
     const auto better = O::kIsMin ? hn::Lt(row.value, best.value) : hn::Gt(row.value, best.value);
     best.value = hn::IfThenElse(better, row.value, best.value);
+#if ORIEL_AVX512
     if constexpr (sizeof(T) == 4) {
       best.code = VU{_mm512_mask_add_epi32(best.code.raw, better.raw, row.code.raw, add.raw)};
     } else if constexpr (sizeof(T) == 8) {
@@ -54,6 +55,9 @@ struct Codes {
     } else {
       best.code = VU{_mm512_mask_add_epi16(best.code.raw, better.raw, row.code.raw, add.raw)};
     }
+#else
+    best.code = hn::IfThenElse(hn::RebindMask(DU(), better), hn::Add(row.code, add), best.code);
+#endif
   }
 
   static HWY_INLINE Mask first_n(index_t n) {
@@ -136,6 +140,8 @@ class CodeColumn {
 
  private:
   using PlaceTag = hn::ScalableTag<std::conditional_t<sizeof(T) == 8, std::int64_t, std::int32_t>>;
+  using IndexTag = hn::ScalableTag<std::int64_t>;
+  static constexpr index_t kIndices = hn::MaxLanes(IndexTag());
   // Loads of a row: K of a step of 1, otherwise two for every two taps.
   static constexpr int kLoads = S == 1 ? K : 2 * ((K + 1) / 2);
   static constexpr index_t offset_of(int load) { return S == 1 ? load : load / 2 * 2 + load % 2 * kLanes; }
@@ -152,13 +158,19 @@ class CodeColumn {
     if constexpr (K == 3 && S == 2) keep_in_register(v);  // a tenth; other windows take no less
     return O::lift(d, v);
   }
+  // Nothing of lanes that the mask leaves out is read.
   static HWY_INLINE V load_or(V other, Mask mask, const T* from) {
+#if ORIEL_AVX512
     if constexpr (std::is_same_v<T, float>)
       return V{_mm512_mask_loadu_ps(other.raw, mask.raw, from)};
     else if constexpr (std::is_same_v<T, double>)
       return V{_mm512_mask_loadu_pd(other.raw, mask.raw, from)};
     else
       return V{_mm512_mask_loadu_epi16(other.raw, mask.raw, from)};
+#else
+    static_assert(sizeof(T) >= 4);
+    return hn::IfThenElse(mask, hn::MaskedLoad(mask, D(), from), other);
+#endif
   }
   static constexpr T raw_worst() {
     constexpr T w = O::worst();
@@ -195,41 +207,44 @@ class CodeColumn {
 
   HWY_INLINE void store_index(const Best& best, index_t r, T* y) const {
     const D d;
-    const hn::ScalableTag<std::int64_t> d64;
     const V v = O::lift(d, best.value);
     if constexpr (kEdge)
       hn::BlendedStore(v, store_, d, y);
     else
       hn::StoreU(v, d, y);
     std::int64_t* index = b_.index + r * b_.index_pitch + column_;
-    const auto origin = hn::Set(d64, b_.origin + r * b_.row_step);
+    const auto origin = hn::Set(IndexTag(), b_.origin + r * b_.row_step);
     if (!b_.stream) {
       __builtin_prefetch(index + b_.rows * b_.index_pitch, 1);
       for (int l = 8; l < kLanes; l += 8) __builtin_prefetch(index + b_.rows * b_.index_pitch + l, 1);
     }
     const index_t left = b_.out - column_;
     if constexpr (sizeof(T) == 8) {
-      store_eight(hn::Add(hn::Add(hn::BitCast(d64, best.code), columns_), origin), left, index);
+      store_indices(hn::Add(hn::Add(hn::BitCast(IndexTag(), best.code), columns_), origin), left, index);
     } else if constexpr (sizeof(T) == 4) {
-      store_sixteen(hn::Add(hn::BitCast(PlaceTag(), best.code), columns_), origin, left, index);
+      store_places(hn::Add(hn::BitCast(PlaceTag(), best.code), columns_), origin, left, index);
     } else {
-      const hn::Vec512<std::int32_t> low{_mm512_cvtepu16_epi32(_mm512_castsi512_si256(best.code.raw))};
-      const hn::Vec512<std::int32_t> high{_mm512_cvtepu16_epi32(_mm512_extracti64x4_epi64(best.code.raw, 1))};
-      const auto next = hn::Set(PlaceTag(), static_cast<std::int32_t>(16 * b_.step));
-      store_sixteen(hn::Add(low, columns_), origin, left, index);
-      if (!kEdge || left > 16) store_sixteen(hn::Add(high, hn::Add(columns_, next)), origin, left - 16, index + 16);
+      constexpr index_t kHalf = kLanes / 2;
+      const hn::Half<DU> half;
+      const auto low = hn::PromoteTo(PlaceTag(), hn::LowerHalf(half, best.code));
+      const auto high = hn::PromoteTo(PlaceTag(), hn::UpperHalf(half, best.code));
+      const auto next = hn::Set(PlaceTag(), static_cast<std::int32_t>(kHalf * b_.step));
+      store_places(hn::Add(low, columns_), origin, left, index);
+      if (!kEdge || left > kHalf) {
+        store_places(hn::Add(high, hn::Add(columns_, next)), origin, left - kHalf, index + kHalf);
+      }
     }
   }
-  HWY_INLINE void store_sixteen(hn::Vec512<std::int32_t> place, hn::Vec512<std::int64_t> origin, index_t left,
-                                std::int64_t* to) const {
-    const hn::Vec512<std::int64_t> low{_mm512_cvtepi32_epi64(_mm512_castsi512_si256(place.raw))};
-    const hn::Vec512<std::int64_t> high{_mm512_cvtepi32_epi64(_mm512_extracti64x4_epi64(place.raw, 1))};
-    store_eight(hn::Add(low, origin), left, to);
-    store_eight(hn::Add(high, origin), left - 8, to + 8);
+  template <class V32>
+  HWY_INLINE void store_places(V32 place, hn::Vec<IndexTag> origin, index_t left, std::int64_t* to) const {
+    const hn::Half<PlaceTag> half;
+    store_indices(hn::Add(hn::PromoteTo(IndexTag(), hn::LowerHalf(half, place)), origin), left, to);
+    store_indices(hn::Add(hn::PromoteTo(IndexTag(), hn::UpperHalf(half, place)), origin), left - kIndices,
+                  to + kIndices);
   }
-  HWY_INLINE void store_eight(hn::Vec512<std::int64_t> v, index_t left, std::int64_t* to) const {
-    const hn::ScalableTag<std::int64_t> d64;
-    if (!kEdge || left >= 8) {
+  HWY_INLINE void store_indices(hn::Vec<IndexTag> v, index_t left, std::int64_t* to) const {
+    const IndexTag d64;
+    if (!kEdge || left >= kIndices) {
       if (b_.stream)
         hn::Stream(v, d64, to);
       else
@@ -244,7 +259,7 @@ class CodeColumn {
     const V v = O::lift(d, best.value);
     if constexpr (kEdge) {
       hn::BlendedStore(v, store_, d, y);
-      store_codes<T>(best.code, store_.raw, code);
+      store_some_codes<T>(best.code, HWY_MIN(b_.out - column_, kLanes), code);
     } else {
       hn::StoreU(v, d, y);
       store_codes<T>(best.code, code);
@@ -362,38 +377,47 @@ struct LaneCodes {
 
 void write_places(const std::uint8_t* code, index_t n, const CodePlaces& to, std::int64_t* index) {
   const hn::ScalableTag<std::int32_t> d;
+  const hn::Half<decltype(d)> half;
   const hn::ScalableTag<std::int64_t> d64;
+  constexpr index_t kAll = hn::MaxLanes(d), kHalf = kAll / 2;
+  const auto step = hn::Mul(hn::Iota(d64, 0), hn::Set(d64, to.step)), next = hn::Set(d64, kHalf * to.step);
+#if ORIEL_AVX512
   const auto table = hn::LoadU(d, to.place);
-  const auto step = hn::Mul(hn::Iota(d64, 0), hn::Set(d64, to.step)), eight = hn::Set(d64, 8 * to.step);
+#endif
   const auto vectors = [&](index_t i, auto& low, auto& high) HWY_ATTR {
-    const auto codes = _mm512_cvtepu8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(code + i)));
-    const auto place = _mm512_permutexvar_epi32(codes, table.raw);
+    const auto codes = hn::PromoteTo(d, hn::LoadU(hn::Rebind<std::uint8_t, decltype(d)>(), code + i));
+#if ORIEL_AVX512
+    const decltype(table) place{_mm512_permutexvar_epi32(codes.raw, table.raw)};
+#else
+    const auto place = hn::GatherIndex(d, to.place, hn::And(codes, hn::Set(d, kMostCodePlaces - 1)));
+#endif
     const auto from = hn::Add(step, hn::Set(d64, to.origin + i * to.step));
-    low = hn::Add(hn::Vec512<std::int64_t>{_mm512_cvtepi32_epi64(_mm512_castsi512_si256(place))}, from);
-    high = hn::Add(hn::Vec512<std::int64_t>{_mm512_cvtepi32_epi64(_mm512_extracti64x4_epi64(place, 1))},
-                   hn::Add(from, eight));
+    low = hn::Add(hn::PromoteTo(d64, hn::LowerHalf(half, place)), from);
+    high = hn::Add(hn::PromoteTo(d64, hn::UpperHalf(half, place)), hn::Add(from, next));
   };
   hn::Vec<decltype(d64)> low, high;
   index_t i = 0;
-  const auto some = [&](index_t count) HWY_ATTR {  // fewer than sixteen
+  const auto some = [&](index_t count) HWY_ATTR {  // fewer than kAll
     vectors(i, low, high);
-    hn::BlendedStore(low, hn::FirstN(d64, static_cast<std::size_t>(HWY_MIN(count, 8))), d64, index + i);
-    if (count > 8) hn::BlendedStore(high, hn::FirstN(d64, static_cast<std::size_t>(count - 8)), d64, index + i + 8);
+    hn::BlendedStore(low, hn::FirstN(d64, static_cast<std::size_t>(HWY_MIN(count, kHalf))), d64, index + i);
+    if (count > kHalf) {
+      hn::BlendedStore(high, hn::FirstN(d64, static_cast<std::size_t>(count - kHalf)), d64, index + i + kHalf);
+    }
     i += count;
   };
-  if (to.stream && n >= 16) {
-    const auto beyond = static_cast<index_t>(reinterpret_cast<std::uintptr_t>(index) / 8 % 8);
-    if (beyond != 0) some(8 - beyond);
-    for (; i + 16 <= n; i += 16) {
+  if (to.stream && n >= kAll) {
+    const auto beyond = static_cast<index_t>(reinterpret_cast<std::uintptr_t>(index) / 8) % kHalf;
+    if (beyond != 0) some(kHalf - beyond);
+    for (; i + kAll <= n; i += kAll) {
       vectors(i, low, high);
       hn::Stream(low, d64, index + i);
-      hn::Stream(high, d64, index + i + 8);
+      hn::Stream(high, d64, index + i + kHalf);
     }
   }
-  for (; i + 16 <= n; i += 16) {
+  for (; i + kAll <= n; i += kAll) {
     vectors(i, low, high);
     hn::StoreU(low, d64, index + i);
-    hn::StoreU(high, d64, index + i + 8);
+    hn::StoreU(high, d64, index + i + kHalf);
   }
   if (i < n) some(n - i);
 }
@@ -406,6 +430,7 @@ CodeKernel kernel_of() {
   k.lanes = &LaneCodes<O>::lanes;
   k.places = &write_places;
   k.vector = Codes<O>::kLanes;
+  k.quick = ORIEL_AVX512;
   return k;
 }
 
@@ -416,10 +441,12 @@ CodeKernel kernels_of(Dtype dtype) {
       return kernel_of<OwnOrder<double, kMin>>();
     case Dtype::f32:
       return kernel_of<OwnOrder<float, kMin>>();
+#if ORIEL_AVX512  // which loads and stores some lanes of 16 bits
     case Dtype::f16:
       return kernel_of<KeyOrder<10, kMin>>();
     case Dtype::bf16:
       return kernel_of<KeyOrder<7, kMin>>();
+#endif
     default:
       return {};
   }
@@ -427,7 +454,7 @@ CodeKernel kernels_of(Dtype dtype) {
 #endif
 
 CodeKernel code_kernel([[maybe_unused]] Op op, [[maybe_unused]] Dtype dtype) {
-#if ORIEL_AVX512
+#if ORIEL_AVX2
   return op == Op::min ? kernels_of<true>(dtype) : kernels_of<false>(dtype);
 #else
   return {};

@@ -1,5 +1,5 @@
 // Kernels for extrema with small codes: the first best of every window and the number of its tap, in one pass over
-// inputs where they lie. By AVX-512 only.
+// inputs where they lie. By AVX-512, and f32 and f64 by AVX2.
 #pragma once
 
 #include <cstddef>
@@ -85,6 +85,7 @@ struct CodeKernel {
   bool (*lanes)(const CodeLanes& lanes) = nullptr;
   void (*places)(const std::uint8_t* code, index_t n, const CodePlaces& to, std::int64_t* index) = nullptr;
   index_t vector = 1;  // lanes of a vector
+  bool quick = false;  // codes take little more time than values alone: by AVX-512
 };
 
 /// Windows along rows that `planes` takes.

@@ -97,8 +97,7 @@ bool recomputing_pays_first(const Gradient& gradient) {
   const Tensor& dx = gradient.dx;
   constexpr index_t kFewest = index_t{1} << 20, kFewestApart = index_t{4} << 20;  // elements of dx
   if (problem.pooled < 2 || problem.pooled > 3 || !is_floating(problem.dtype)) return false;
-  if (code_table().kernel == nullptr || code_table().kernel(problem.pool.op, problem.dtype).planes == nullptr)
-    return false;
+  if (!code_table().kernel(problem.pool.op, problem.dtype).quick) return false;
   bool apart = true, dwindling = true;
   for (int a = 0; a < problem.pooled; ++a) {
     const Axis& axis = problem.axis[static_cast<std::size_t>(a)];

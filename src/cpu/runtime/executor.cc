@@ -5,6 +5,7 @@
 #include <exception>
 #include <mutex>
 
+#include "cpu/runtime/known_work.h"
 #include "cpu/runtime/parallel.h"
 #include "fmt/format.h"
 
@@ -12,6 +13,7 @@ namespace oriel::cpu {
 namespace {
 
 using Body = std::function<void(index_t, index_t)>;
+using std::chrono::nanoseconds;
 
 thread_local const Executor* current = nullptr;
 thread_local bool within_task = false;
@@ -71,13 +73,29 @@ bool spread_by_executor(index_t n, index_t bytes, int threads, const Body& body)
   if (current == nullptr) return false;
   const int used = threads == 0 ? current->threads : std::min(threads, current->threads);
   // With fewer threads than the executor has, no more parts than may run at once.
-  const index_t most = used == current->threads ? kParts * used : used;
-  const index_t parts = std::min({n, most, std::max<index_t>(1, n * bytes / std::max<index_t>(1, task_bytes))});
+  const index_t most = std::min(n, used == current->threads ? kParts * used : used);
+  const index_t parts = std::min(most, std::max<index_t>(1, n * bytes / std::max<index_t>(1, task_bytes)));
   if (used == 1 || parts == 1) {
     body(0, n);
     return true;
   }
-  Loop(n, parts, body).run_by(*current);
+  if (worth_waking == nanoseconds(0)) {
+    Loop(n, parts, body).run_by(*current);
+    return true;
+  }
+  KnownWork known(n, bytes);
+  if (!known.worth_timing()) {
+    body(0, n);
+    return true;
+  }
+  const nanoseconds start = now(), time = known.alone();
+  const bool shared = time >= kWorthSharing;
+  if (shared) {
+    Loop(n, std::clamp<index_t>(time / kChunk, std::min<index_t>(used, parts), parts), body).run_by(*current);
+  } else {
+    body(0, n);
+  }
+  known.took(now() - start, shared ? used : 1);
   return true;
 }
 

@@ -5,11 +5,11 @@
 #include <tbb/parallel_for.h>
 #include <tbb/task_arena.h>
 
-#include <array>
 #include <atomic>
 #include <thread>
 
 #include "cpu/runtime/executor.h"
+#include "cpu/runtime/known_work.h"
 
 namespace oriel::cpu {
 namespace {
@@ -18,60 +18,12 @@ using Body = std::function<void(index_t, index_t)>;
 using std::chrono::microseconds;
 using std::chrono::nanoseconds;
 
-constexpr nanoseconds kWorthSharing = microseconds(7);  // with a worker that is awake: handing over takes 1 to 3 us
-constexpr nanoseconds kChunk = microseconds(30);        // shorter ones are not made to even out
 // oneTBB's workers look for work for 100 to 150 us after their last, and then sleep.
 constexpr nanoseconds kAwake = microseconds(100);
 // A worker that was woken has come by then, even if it had to wait for the caller's processor until a clock tick, ...
 constexpr nanoseconds kUnderWay = microseconds(4000);
 // ... and until then something is offered to it so often: what nobody comes for has been cut for nothing.
 constexpr nanoseconds kOffer = microseconds(50);
-
-nanoseconds now() { return std::chrono::steady_clock::now().time_since_epoch(); }
-
-// How long work takes one thread, by what it took before: that differs by a hundred for the same bytes. Work of the
-// same size that takes unlike times goes by the longer of them.
-class Known {
- public:
-  Known(index_t n, index_t bytes) : n_(n), bytes_(bytes), entry_(entry_of(n, bytes)) {
-    if (!mine()) entry_ = {.n = n, .bytes = bytes};
-  }
-
-  // What takes little is timed now and then only.
-  bool worth_timing() {
-    constexpr int kTimed = 7;
-    return alone() >= kWorthSharing || ++entry_.calls % kTimed == 0;
-  }
-
-  nanoseconds alone() const {
-    constexpr index_t kBytes = 3;  // in a nanosecond: what is not known yet is shared rather than not
-    return entry_.alone.count() > 0 ? entry_.alone : nanoseconds(n_ * bytes_ / kBytes);
-  }
-
-  void took(nanoseconds time) {
-    if (mine()) entry_.alone = std::max({time, entry_.alone - (entry_.alone - time) / 4, nanoseconds(1)});
-  }
-
- private:
-  struct Entry {
-    index_t n = 0, bytes = 0;
-    nanoseconds alone{0};
-    unsigned calls = 0;
-  };
-
-  static Entry& entry_of(index_t n, index_t bytes) {
-    static thread_local std::array<Entry, 64> entries;
-    const std::uint64_t mixed =
-        (static_cast<std::uint64_t>(n) * 31 + static_cast<std::uint64_t>(bytes)) * 0x9e3779b97f4a7c15U;
-    return entries[mixed >> 58];
-  }
-
-  // While a thread waits, other work of its may take the place.
-  bool mine() const { return entry_.n == n_ && entry_.bytes == bytes_; }
-
-  index_t n_, bytes_;
-  Entry& entry_;
-};
 
 // What is known of oneTBB's workers, by what became of work that was offered to them.
 class Workers {
@@ -187,20 +139,20 @@ void spread(index_t n, index_t bytes, int threads, const Body& body) {
     return;
   }
   if (used == 1) return body(0, n);
-  Known known(n, bytes);
+  KnownWork known(n, bytes);
   if (!known.worth_timing()) return body(0, n);
   const nanoseconds start = now(), time = known.alone();
   if (time < kWorthSharing || !workers.worth_offering(start, time)) {
     body(0, n);
     const nanoseconds end = now();
-    known.took(end - start);
+    known.took(end - start, 1);
     Workers::done_alone(start, end);
     return;
   }
   const index_t parts = std::clamp<index_t>(time / kChunk, used, kParts * used);
   const bool helped = share(n, (n + parts - 1) / parts, used, body);
   const nanoseconds end = now();
-  known.took(helped ? (end - start) * (1 + used) / 2 : end - start);  // between all and none of what they can help
+  known.took(end - start, helped ? used : 1);
   workers.offered(end, helped);
 }
 

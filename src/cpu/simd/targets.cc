@@ -19,7 +19,7 @@ const char* target_name() { return hwy::TargetName(HWY_TARGET); }
 Kernels target_kernels() {
   return {.vector_bytes = HWY_TARGET == HWY_SCALAR ? 0 : static_cast<int>(HWY_MAX_BYTES),
           .planes = ORIEL_PLANES,
-          .registers = ORIEL_AVX512,
+          .registers = ORIEL_AVX2,
           .bytes = ORIEL_AVX512_BYTES};
 }
 
