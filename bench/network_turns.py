@@ -118,12 +118,27 @@ def prepared(network):
     return model, swapped, x
 
 
+def runs(model, x):
+    """Whether PyTorch itself runs the network: some view their last images as rows, which channels last are not."""
+    try:
+        with torch.inference_mode():
+            model(x)
+    except RuntimeError as error:
+        if SETTING["layout"] == "contiguous" or "view size is not compatible" not in str(error):
+            raise
+        return False
+    return True
+
+
 def measure(network, quick):
     """The results of one network, or None if it does not have the setting's layout."""
     ready = prepared(network)
     if ready is None:
         return None
     model, swapped, x = ready
+    if not runs(model, x):
+        print(f"{SETTING['name']}: {network.name} is left out: PyTorch refuses it", flush=True)
+        return None
     result = {"network": network.name, "shape": list(network.shape), "layers": len(pooling_layers(model))}
     if SETTING["training"]:
         result["pooling"] = pooling_share(model, x, 1 if quick else 5)

@@ -46,13 +46,14 @@ def main():
     parser.add_argument("--settings", nargs="+", metavar="NAME", choices=[s["name"] for s in SETTINGS], default=[s["name"] for s in SETTINGS],
                         help="these settings alone")
     options = parser.parse_args()
-    settings = [s for s in SETTINGS if s["name"] in options.settings]
-    parts = [measured(setting, options.out.with_name(f"{options.out.name}.{i}"), options) for i, setting in enumerate(settings)]
-    kept = [{**setting, **part} for setting, part in zip(settings, parts, strict=True) if part]
-    head = {key: kept[0][key] for key in ("target", "versions")}
-    for setting in kept:
-        del setting["target"], setting["versions"]
-    write_results(options.out, {"processor": processor(), **head, "settings": kept})
+    kept, head = [], {}
+    for i, setting in enumerate(s for s in SETTINGS if s["name"] in options.settings):
+        part = measured(setting, options.out.with_name(f"{options.out.name}.{i}"), options)
+        if not part:
+            continue
+        head = {key: part.pop(key) for key in ("target", "versions")}
+        kept.append({**setting, **part})
+        write_results(options.out, {"processor": processor(), **head, "settings": kept})  # each, so that nothing is lost
 
 
 if __name__ == "__main__":

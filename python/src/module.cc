@@ -364,7 +364,8 @@ void bind_functions(nb::module_& m) {
   m.def("get_threads", [] { return threads_of_this_thread; });
   m.def("default_threads", &default_threads);
   m.def("use_openmp_of", &use_openmp_of, "path"_a,
-        "Calls on PyTorch's CPU tensors run on the threads of the OpenMP runtime that this loaded library is linked with; "
+        "Calls on PyTorch's CPU tensors run on the threads of the OpenMP runtime that this loaded library is linked "
+        "with; "
         "on oneTBB's if the path is empty or no such runtime is found, which then returns False.");
   m.def("has_cuda", &has_cuda, "Whether this build pools tensors on CUDA devices.");
   m.def("supported_targets", &supported_targets);

@@ -103,7 +103,8 @@ void pick_into(const Pool& pool, const ConstTensor& x, const ConstTensor& t, con
         const ConstTensor from = rows_of(t, first, count == picked.shape[0] ? t.shape[0] : count);
         const ConstTensor seen = rows_of(x, first, from.shape[0]);
         // The values go to where the picked elements are written next.
-        forward(pool, {.x = seen, .y = to, .indices = Tensor(places.get(), to.shape), .space = IndexSpace::tensor}, how);
+        forward(pool, {.x = seen, .y = to, .indices = Tensor(places.get(), to.shape), .space = IndexSpace::tensor},
+                how);
         gather(places.get(), element_count(to.shape), from, to);
       });
 }

@@ -48,7 +48,8 @@ XlaThreads::XlaThreads(const xla_abi::Api& api, xla_abi::Context* context) : api
   std::int64_t threads = 1;
   xla_abi::CountThreads count{xla_abi::kSize<xla_abi::CountThreads>, nullptr, context, &threads};
   if (!succeeded(api.count_threads(&count))) threads = 1;
-  executor_ = {.threads = static_cast<int>(std::clamp<std::int64_t>(threads, 1, 1 << 16)), .run = &run, .context = this};
+  executor_ = {
+      .threads = static_cast<int>(std::clamp<std::int64_t>(threads, 1, 1 << 16)), .run = &run, .context = this};
 }
 
 // The caller's thread may be one of XLA's, and all the others may be busy with calls like this one, so the caller takes

@@ -108,7 +108,7 @@ HWY_INLINE void store_codes(VU code, std::uint8_t* to) {
 #else
 template <class T, class VU>
 HWY_INLINE void store_codes(VU code, std::uint8_t* to) {
-  const hn::Rebind<std::uint8_t, hn::DFromV<VU>> d8;
+  const hn::Rebind<std::uint8_t, hn::DFromV<VU> > d8;
   hn::StoreU(hn::TruncateTo(d8, code), d8, to);
 }
 #endif

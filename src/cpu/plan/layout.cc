@@ -149,8 +149,7 @@ RowLayout make_layout(const Problem& problem, const std::array<Axis, kMaxPooledA
   const Operand told_by = row.axis.in > 1 || row.axis.out <= 1 ? kX : kY;  // the gradient of one window writes many
   const bool lanes_inside =
       !dims.empty() && dims.back().pitch[kX] != 0 &&
-      ((row.axis.in <= 1 && row.axis.out <= 1) ||
-       std::abs(dims.back().pitch[told_by]) < std::abs(row.pitch[told_by]));
+      ((row.axis.in <= 1 && row.axis.out <= 1) || std::abs(dims.back().pitch[told_by]) < std::abs(row.pitch[told_by]));
   if (lanes_inside) {
     layout.lanes = take_lanes(dims);
     const LoopDim& lanes = layout.lanes;
