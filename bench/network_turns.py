@@ -54,12 +54,12 @@ def seconds(run):
 
 
 def turns(runs, quick):
-    """The median time of each of `runs`, called in turns, and the number of turns: as many as fit BUDGET, an odd number from 3 to 25."""
+    """The median time of each of `runs`, called in turns, and the number of turns: as many as fit BUDGET, an odd number from 5 to 25."""
     longest = 0.0
     for run in runs.values():
         run()
         longest = max(longest, seconds(run))
-    rounds = 1 if quick else max(3, min(25, int(BUDGET / (longest * len(runs))))) | 1
+    rounds = 1 if quick else max(5, min(25, int(BUDGET / (longest * len(runs))))) | 1
     times = {name: [] for name in runs}
     for turn in range(rounds):
         for name in list(runs) if turn % 2 else reversed(list(runs)):

@@ -181,7 +181,7 @@ class Pool:
     def vjp(self, x: Operand) -> tuple[Any, Callable[[Any], Any]]:
         """The pool of `x`, and a function that returns the gradient of `x` given that of the result (S9).
 
-        The function keeps what makes the gradient fastest, so use it rather than `backward` if you need both: for most
+        The function keeps what makes the gradient fastest, so use it rather than `backward` if you need both: for many
         maxima and minima one byte for each result, instead of `x`. Otherwise it keeps `x`, which must not change until
         then, or for sums and averages only its shape. It may be called any number of times.
 
