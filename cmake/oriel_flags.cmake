@@ -33,7 +33,10 @@ target_compile_options(oriel_flags INTERFACE "$<$<COMPILE_LANGUAGE:CXX>:${oriel_
 
 # For code in which no time is spent (options, help, tests): a release build compiles it in about two thirds of the time,
 # a build with sanitizers in half of it.
-set(oriel_quick_options "$<$<CONFIG:Release>:-O1>" "$<$<BOOL:${ORIEL_SANITIZE}>:-O0>")
+set(oriel_quick_options "$<$<CONFIG:Release>:-O1>")
+if(ORIEL_SANITIZE)
+  set(oriel_quick_options -O0)
+endif()
 add_library(oriel_quick_to_compile INTERFACE)
 target_compile_options(oriel_quick_to_compile INTERFACE "$<$<COMPILE_LANGUAGE:CXX>:${oriel_quick_options}>")
 

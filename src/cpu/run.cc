@@ -100,7 +100,8 @@ Choice choice_for(const Problem& problem) {
 // Codes of the fast kernels take 0.9 to 1.4 times the time of values alone, on small planes 1.8, and gathering by them
 // a sixth to two thirds of finding them again. Only overlapping windows on planes smaller than a vector gain nothing
 // (7x7 k3s1: 42 us for 32); codes that go by places lose (4x4 s2 on 28x28: 95 for 66). By AVX2 codes take 1.6 to 2
-// times the time of values, and windows that do not overlap gain nothing (2x2: 9.0 ms for 8.2, forward and backward).
+// times the time of values, on rows of less than two vectors 3: then windows that do not overlap gain nothing either
+// (2x2: 9.0 ms for 8.2, forward and backward), nor do short rows (14x14 k3s1: 4.4 for 4.3).
 bool codes_pay(const Problem& problem) {
   const Pool& pool = problem.pool;
   if ((pool.op != Op::max && pool.op != Op::min) || problem.has_valid_taps() || pool.nan != NanPolicy::propagate)
@@ -111,14 +112,18 @@ bool codes_pay(const Problem& problem) {
   const Tensor dx(nullptr, problem.dtype, problem.shape, in), y(nullptr, problem.dtype, problem.output_shape, out);
   std::uint8_t none = 0;  // stands for codes that are asked for
   const Tensor codes(&none, Dtype::u8, problem.output_shape, out);
-  if (!can_codes(make_job(problem, x, y, &codes, IndexSpace::window))) return false;
+  const FoldJob job = make_job(problem, x, y, &codes, IndexSpace::window);
+  if (!can_codes(job)) return false;
+  const auto pooled = std::span(problem.axis).first(static_cast<std::size_t>(problem.pooled));
+  const bool apart = std::ranges::all_of(pooled, [](const Axis& axis) { return axis.stride >= axis.kernel; });
+  if (const CodeKernel kernel = code_table().kernel(pool.op, problem.dtype); !kernel.quick) {
+    const bool is_short = job.layout.lanes.n == 1 && job.layout.axis.end()[-1].axis.in < 2 * kernel.vector;
+    if (apart || is_short) return false;
+  }
   const ConstTensor index = codes;
   const std::optional<GatherWay> way = gather_way({.problem = problem, .index = &index, .dy = y, .dx = dx});
   if (!way) return size_bytes(problem.dtype) >= 4;  // scattered in half to a quarter of the time of finding them again
-  const auto pooled = std::span(problem.axis).first(static_cast<std::size_t>(problem.pooled));
-  const bool apart = std::ranges::all_of(pooled, [](const Axis& axis) { return axis.stride >= axis.kernel; });
-  if (!code_table().kernel(pool.op, problem.dtype).quick) return !apart && way != GatherWay::whole;
-  return apart || way != GatherWay::whole;
+  return way != GatherWay::whole || apart;
 }
 
 void run(const Problem& problem, const RowReduction& reduction, const ConstTensor& x, const Tensor& y, int threads) {

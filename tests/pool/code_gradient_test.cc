@@ -43,7 +43,7 @@ Case make_case(const char* name, Dtype dtype, std::mt19937_64& random) {
           fill(dtype, element_count(p.output_shape), Data::reals, random)};
 }
 
-// What is expected of the best target for f32.
+// What is expected of AVX-512 for f32.
 struct Expected {
   const char* problem;
   std::optional<cpu::GatherWay> way;
@@ -63,9 +63,12 @@ TEST_P(CodeGradient, TakesTheWayThatIsTested) {
   const ConstTensor index = codes.view();
   const std::optional<cpu::GatherWay> way =
       cpu::gather_way({.problem = p, .index = &index, .dy = dy.view(), .dx = dx.view()});
-  if (cpu::supported_targets()[0].starts_with("AVX")) {
+  // Shorter vectors find fewer problems worth it, and shorter rows long enough.
+  if (cpu::supported_targets()[0].starts_with("AVX3")) {
     EXPECT_EQ(way, GetParam().way);
-  } else {  // shorter vectors find fewer problems worth it, and shorter rows long enough
+  } else if (cpu::supported_targets()[0] == "AVX2") {
+    EXPECT_TRUE(!way || way == GetParam().way || GetParam().way == cpu::GatherWay::whole);
+  } else {
     EXPECT_NE(way, cpu::GatherWay::woven);
   }
 }

@@ -91,10 +91,11 @@ def test_vjp_is_forward_and_backward(op, kernel, stride, padding, kind):
             np.testing.assert_array_equal(np.asarray(dx), pool.backward(dy, x))
 
 
+@pytest.mark.skipif(not oriel.active_target().startswith("AVX"), reason="codes pay with AVX2 and AVX-512 alone")
 def test_vjp_keeps_codes_instead_of_the_input():
     x = np.random.default_rng(9).standard_normal((8, 64, 56, 56)).astype(np.float32)
-    expected = oriel.max_pool_backward(np.ones((8, 64, 28, 28), np.float32), x, 2, axes=(2, 3))
-    y, gradient = oriel.Pool("max", 2, axes=(2, 3)).vjp(x)
+    expected = oriel.max_pool_backward(np.ones((8, 64, 28, 28), np.float32), x, 3, 2, 1, axes=(2, 3))
+    y, gradient = oriel.Pool("max", 3, 2, 1, axes=(2, 3)).vjp(x)
     x[:] = 0  # the gradient goes by what was kept
     np.testing.assert_array_equal(gradient(np.ones_like(y)), expected)
 

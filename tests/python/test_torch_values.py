@@ -306,7 +306,8 @@ def test_gradients_of_large_maxima_go_by_codes(arguments, channels_last):
     y, expected = ot.max_pool2d(x, *arguments), F.max_pool2d(x, *arguments)
     assert torch.equal(y, expected)
     kept = y.grad_fn.saved_tensors
-    assert len(kept) == (2 if oriel.active_target().startswith("AVX3") else 1)  # x, and codes where they pay
+    pay = oriel.active_target().startswith("AVX3") or (oriel.active_target() == "AVX2" and arguments != (2,))
+    assert len(kept) == (2 if pay else 1)  # x, and codes where they pay
     if len(kept) == 2:
         assert kept[1].dtype == torch.uint8 and kept[1].shape == y.shape
     dy = torch.randint(-99, 99, y.shape, generator=generator).float()
