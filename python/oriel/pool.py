@@ -187,6 +187,8 @@ class Pool:
 
         Examples
         --------
+        >>> import numpy as np
+        >>> import oriel
         >>> y, gradient = oriel.Pool("max", 2).vjp(np.array([1.0, 5.0, 2.0, 4.0]))
         >>> y
         array([5., 4.])
