@@ -18,7 +18,7 @@ CODED = [
     (2, 2, 0, (2, 16, 64, 64), torch.channels_last),
 ]
 RECOMPUTED = [((17, 17), 17, 0, (1, 4, 64, 64), torch.contiguous_format), ((2, 3), (2, 3), 1, (3, 8, 64, 96), torch.contiguous_format)]
-HAS_CODES = _core.active_target() not in ("SCALAR", "EMU128")
+TARGET = _core.active_target()
 
 
 def values(shape, form, dtype=torch.float32):
@@ -65,7 +65,8 @@ def test_compiled_training_steps_have_eager_bits(case, op):
     used = {"oriel.pool_with_codes.default", "oriel.pool_codes_backward.default"} & seen
     pays = operators._codes_pay(plain, *words(kernel, stride, padding, op=op))
     assert len(used) == (2 if pays else 0) and pays != bool({"oriel.pool.default", "oriel.pool_backward.default"} & seen)
-    assert pays or not HAS_CODES or case in RECOMPUTED
+    if case not in RECOMPUTED and (TARGET.startswith("AVX3") or (TARGET == "AVX2" and kernel != stride)):
+        assert pays
 
 
 def test_by_inductor():
