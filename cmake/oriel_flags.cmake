@@ -8,7 +8,8 @@ if(NOT CMAKE_CXX_COMPILER_LAUNCHER)
   if(ORIEL_CCACHE)
     # Paths count from the build folder: other clones, and the wheel's build folder beside this one, find these objects.
     set(CMAKE_CXX_COMPILER_LAUNCHER
-      ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_NOHASHDIR=true ${ORIEL_CCACHE})
+      ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_NOHASHDIR=true
+        CCACHE_SLOPPINESS=pch_defines,time_macros ${ORIEL_CCACHE})  # without, it keeps nothing that a precompiled header was used in
   endif()
 endif()
 

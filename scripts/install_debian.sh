@@ -32,6 +32,9 @@ if [ "$(id -u)" -ne 0 ]; then
 fi
 echo "Installing$missing"
 export DEBIAN_FRONTEND=noninteractive
-apt-get update -qq
+apt() { apt-get -o DPkg::Lock::Timeout=300 -o Acquire::Retries=3 "$@"; }
+# What a run that was cut off left unpacked: apt-get refuses to work until it is configured.
+dpkg --configure -a
+apt update -qq
 # shellcheck disable=SC2086
-apt-get install -y -qq --no-install-recommends $missing
+apt install -y -qq --no-install-recommends $missing
