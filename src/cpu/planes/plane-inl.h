@@ -75,12 +75,31 @@ HWY_INLINE Watch<P> across_pair(const PlaneBand& b, index_t row, typename P::Lan
   return watch;
 }
 
+// A row that is a window across by itself: watched, and where kCopy, copied to `out`.
+template <class P, bool kCopy>
+HWY_NOINLINE Watch<P> lone_row(const typename P::In* x, index_t n, typename P::Lane* HWY_RESTRICT out, Watch<P> watch) {
+  const PlaneTag<P> d;
+  cover_from(lanes_of(d), n, [&](index_t i) HWY_ATTR {
+    auto v = P::load(d, x + i);
+    watch.see(v);
+    if constexpr (kCopy) hn::StoreU(P::lift(d, v), d, out + i);
+  });
+  return watch;
+}
+
 template <class P, int K>
 HWY_NOINLINE bool across_rows(const PlaneBand& b, index_t row, index_t rows) {
   using Lane = typename P::Lane;
   const index_t pitch = b.folded_pitch, end = row + rows;
   Lane* out = static_cast<Lane*>(b.folded);
   Watch<P> watch;
+  if (b.across == 1 && b.in_elems >= lanes_of(PlaneTag<P>())) {
+    for (; row < end; ++row, out += pitch) {
+      prefetch_rows(b, row, b.ahead_bytes);
+      watch = lone_row<P, true>(static_cast<const typename P::In*>(b.taps[row]), b.in_elems, out, watch);
+    }
+    return watch.found(b);
+  }
   if constexpr (!P::kTree) {
     if (b.ascends && b.across > 1 && b.in_elems >= lanes_of(PlaneTag<P>())) {
       for (; row + 2 <= end; row += 2, out += 2 * pitch) {
@@ -199,6 +218,46 @@ HWY_INLINE bool pairs_lanes(const PlaneBand& b) {
          b.tap_pitch == b.lanes && b.begin == 0 && 2 * b.out_elems <= b.in_elems;
 }
 
+// Whether elements are folded along as they stand in x.
+template <class P>
+inline constexpr bool kFoldsInputs = false;
+template <class R, class T, bool kLooks>
+inline constexpr bool kFoldsInputs<PlainFold<R, T, LiftNone, kLooks>> = true;
+
+// Elements that are read beyond the last tap of a row, at most.
+template <class P>
+HWY_INLINE index_t reach_of() {
+  return (kMostSelected + 1) * lanes_of(PlaneTag<P>());
+}
+
+// Rows that are windows across by themselves, without padding, are folded along where they stand, if what follows them
+// can be read. Returns how many.
+template <class P, class Q>
+HWY_INLINE index_t fold_lone(const PlaneBand& b, bool& found) {
+  index_t row = 0;
+  if constexpr (kFoldsInputs<P>) {
+    using In = typename P::In;
+    const index_t last = b.begin + (b.out_elems / b.lanes - 1) * b.stride * b.lanes + (b.along - 1) * b.tap_pitch;
+    const bool whole = b.begin >= 0 && last + b.lanes <= b.in_elems && b.in_elems >= lanes_of(PlaneTag<P>());
+    if (b.across != 1 || b.x_end == nullptr || !whole) return 0;
+    Watch<P> watch;
+    PlaneBand at = b;
+    const index_t read = last + b.lanes + reach_of<P>();
+    for (; row < b.rows && static_cast<const In*>(b.x_end) - static_cast<const In*>(b.taps[row]) >= read; ++row) {
+      prefetch_rows(b, row, b.ahead_bytes);
+      if constexpr (P::kWatch) {
+        watch = lone_row<P, false>(static_cast<const In*>(b.taps[row]), b.in_elems, nullptr, watch);
+      }
+      at.folded = const_cast<void*>(b.taps[row]);
+      at.y = static_cast<typename P::Out*>(b.y) + row * b.y_pitch;
+      with_taps<P>(b.along,
+                   [&](auto k) HWY_ATTR { along_rows<typename Shared<Q>::Along, decltype(k)::value>(at, 0, 1); });
+    }
+    found |= watch.found(b);
+  }
+  return row;
+}
+
 // P folds across, Q along: the same but for where elements come from.
 template <class P, class Q>
 bool fold_plane(const PlaneBand& b) {
@@ -217,7 +276,7 @@ bool fold_plane(const PlaneBand& b) {
     with_taps<P>(b.across, [&](auto k) HWY_ATTR { found = fold_lane_pairs<P, decltype(k)::value>(b); });
     return found;
   }
-  for (index_t row = 0; row < b.rows; row += b.batch) {
+  for (index_t row = fold_lone<P, Q>(b, found); row < b.rows; row += b.batch) {
     const index_t rows = b.batch < b.rows - row ? b.batch : b.rows - row;
     with_taps<P>(b.across, [&](auto k) HWY_ATTR { found |= across_rows<Across, decltype(k)::value>(b, row, rows); });
     with_taps<P>(b.along, [&](auto k) HWY_ATTR { along_rows<Along, decltype(k)::value>(b, row, rows); });
@@ -274,7 +333,7 @@ PlaneKernel plane_kernel(std::int16_t infinity = 0) {
   k.in_bytes = sizeof(typename P::In);
   k.lane_bytes = sizeof(typename P::Lane);
   k.vector = lanes_of(d);
-  k.reach = (kMostSelected + 1) * k.vector;
+  k.reach = reach_of<P>();
   PlaneLowering b;
   b.infinity = infinity;
   const typename P::In absent = absent_of<P>(b);

@@ -14,6 +14,7 @@ namespace oriel::cpu {
 struct PlaneBand : PlaneLowering {
   // Across: tap t of row r is the row taps[r * across + t]; an absent one is a row of identities.
   const void* const* taps = nullptr;
+  const void* x_end = nullptr;  // up to here, what follows a row can be read; null: nothing can
   index_t rows = 0;
   int across = 1;           // taps of a window
   bool ascends = false;     // every row is the one before without its first tap, and with one more

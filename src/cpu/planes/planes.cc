@@ -7,6 +7,7 @@
 #include "cpu/plan/tiling.h"
 #include "cpu/plan/windows.h"
 #include "cpu/planes/plane_kernels.h"
+#include "cpu/planes/plane_taps.h"
 #include "cpu/rows/careful_rows.h"
 #include "cpu/runtime/arena.h"
 #include "cpu/runtime/parallel.h"
@@ -20,14 +21,12 @@ const PlaneTable& plane_kernels() {
 }
 namespace {
 
-constexpr index_t kTileBytes = 8 * 1024;    // of a folded row: a window of rows stays in the first cache
-constexpr index_t kFoldedBytes = 4 * 1024;  // of the rows between the two folds
-constexpr index_t kBandBytes = 64 * 1024;   // of inputs that are folded again when one of them is special
-constexpr index_t kMostBandRows = 64;
-constexpr index_t kRingBytes = 32 * 1024;            // of rows that are folded along the first of two axes across them
+constexpr index_t kTileBytes =
+    16 * 1024;  // of a folded row: 4096-wide planes in pieces of 8 KiB took 1.3 times as long
+constexpr index_t kFoldedBytes = 4 * 1024;           // of the rows between the two folds
+constexpr index_t kBandBytes = 64 * 1024;            // of inputs that are folded again when one of them is special
 constexpr index_t kSlabBytes = 256 * 1024;           // of inputs that a window of slices of a volume reads
 constexpr index_t kMostWideTaps = index_t{1} << 20;  // of i32, whose sums f64 holds
-constexpr index_t kAbsentOffset = lowest_value<index_t>();
 constexpr std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 PlaneKernel kernel_of(const Problem& problem) {
@@ -47,31 +46,6 @@ PlaneKernel kernel_of(const Problem& problem) {
 
 bool takes_axis(const Axis& axis, bool sums) {
   return !axis.adaptive && axis.spacing == 1 && axis.kernel <= kMaxFold && !(sums && has_empty_window(axis));
-}
-
-// The windows of a job across its rows.
-struct PlaneAxes {
-  explicit PlaneAxes(const RowLayout& layout);
-
-  Axis across = Axis::uniform(1, 1, 1, 0, 0);  // a lone row, when only the row axis is pooled
-  Pitches across_pitch{};
-  Axis depth;  // of volumes: folded before `across`
-  Pitches depth_pitch{};
-  bool deep = false;
-};
-
-PlaneAxes::PlaneAxes(const RowLayout& layout) {
-  for (int a = 0; a < layout.pooled(); ++a) {
-    if (a == layout.row_axis) continue;
-    if (layout.pooled() == 3 && !deep) {
-      deep = true;
-      depth = layout.axis[at(a)].axis;
-      depth_pitch = layout.axis[at(a)].pitch;
-      continue;
-    }
-    across = layout.axis[at(a)].axis;
-    across_pitch = layout.axis[at(a)].pitch;
-  }
 }
 
 // What averages divide by.
@@ -134,133 +108,20 @@ void PlaneDivisors::count_along(const RowTile& tile) {
   std::fill_n(each + axis.out * tile.lanes, kernel_.vector, T{1});
 }
 
-// Of volumes: rows that are folded along the depth, in a ring by number, so that windows across find them again.
-class DepthRing {
- public:
-  DepthRing(const PlaneAxes& axes, const PlaneKernel& kernel) : axes_(axes), kernel_(kernel) {}
-  void make(const Tiling& tiling, const std::byte* absent, Arena& arena);
-
-  // Rows of outputs whose taps fit the ring together.
-  index_t rows_at_once() const { return chunk_; }
-  void begin_slice() { end_ = 0; }
-  // Folds the rows of a slice of outputs that are not there yet; `elems` of each. True when a special value was met.
-  bool fold(const std::byte* x, index_t slice, Range rows, index_t elems);
-  // Where a row is; -1: one that changes nothing.
-  const std::byte* row(index_t number) const {
-    return rows_ + (number < 0 ? count_ : number % count_) * band_.folded_pitch * kernel_.lane_bytes;
-  }
-
- private:
-  const PlaneAxes& axes_;
-  const PlaneKernel& kernel_;
-  PlaneBand band_;
-  const std::byte* absent_ = nullptr;  // a row of elements that change nothing
-  const void** taps_ = nullptr;
-  std::byte* rows_ = nullptr;
-  index_t count_ = 0;
-  index_t end_ = 0;  // rows before it are there
-  index_t chunk_ = kMostBandRows;
-};
-
-void DepthRing::make(const Tiling& tiling, const std::byte* absent, Arena& arena) {
-  const Axis& across = axes_.across;
-  const index_t pitch = tiling.in_elems / kernel_.vector * kernel_.vector + kernel_.vector;
-  const index_t fit = kRingBytes / (pitch * kernel_.lane_bytes);
-  chunk_ = std::clamp<index_t>((fit - across.extent()) / across.stride + 1, 1, kMostBandRows);
-  count_ = std::max<index_t>(1, std::min(across.in, (chunk_ - 1) * across.stride + across.extent()));
-  rows_ = arena.take((count_ + 1) * pitch * kernel_.lane_bytes);
-  fill_copies(rows_ + count_ * pitch * kernel_.lane_bytes, kernel_.identity.data(), kernel_.lane_bytes, pitch);
-  absent_ = absent;
-  taps_ = arena.take_array<const void*>(kMostBandRows * axes_.depth.kernel);
-  band_.infinity = kernel_.infinity;
-  band_.taps = taps_;
-  band_.across = static_cast<int>(axes_.depth.kernel);
-  band_.ahead_taps = static_cast<int>(std::min(axes_.depth.stride, axes_.depth.kernel));
-  band_.folded_pitch = pitch;
+// Where x ends if its dimensions, in any order, make one run of memory; else null.
+const std::byte* end_of_run(const FoldJob& job, index_t elem_bytes) {
+  index_t count = 1, last = 0;
+  bool ascends = true;
+  const auto add = [&](index_t n, index_t pitch) {
+    count *= n;
+    last += (n - 1) * pitch;
+    ascends = ascends && (n == 1 || pitch > 0);
+  };
+  for (const LoopDim& d : job.layout.planes) add(d.n, d.pitch[kX]);
+  for (const PooledAxis& a : job.layout.axis) add(a.axis.in, a.pitch[kX]);
+  add(job.layout.lanes.n, job.layout.lanes.pitch[kX]);
+  return ascends && last + 1 == count ? static_cast<const std::byte*>(job.x) + count * elem_bytes : nullptr;
 }
-
-bool DepthRing::fold(const std::byte* x, index_t slice, Range rows, index_t elems) {
-  const Axis& depth = axes_.depth;
-  band_.in_elems = elems;
-  band_.ahead_bytes = elems * kernel_.in_bytes;
-  bool special = false;
-  for (index_t r = std::max(end_, rows.begin); r < rows.end;) {
-    const index_t slot = r % count_, count = std::min({rows.end - r, count_ - slot, kMostBandRows});
-    for (index_t t = 0; t < depth.kernel; ++t) {
-      const index_t input = depth.input_at(depth.at(slice, t));
-      const index_t pitch = input < 0 ? 0 : axes_.across_pitch[kX] * kernel_.in_bytes;
-      const std::byte* row = input < 0 ? absent_ : x + input * axes_.depth_pitch[kX] * kernel_.in_bytes + r * pitch;
-      for (index_t i = 0; i < count; ++i) taps_[i * depth.kernel + t] = row + i * pitch;
-    }
-    band_.rows = count;
-    band_.folded = rows_ + slot * band_.folded_pitch * kernel_.lane_bytes;
-    special |= kernel_.fold_across(band_);
-    r += count;
-  }
-  end_ = std::max(end_, rows.end);
-  return special;
-}
-
-// The rows that the windows across of a band read: of x, or of volumes those in the ring.
-class BandTaps {
- public:
-  BandTaps(const PlaneAxes& axes, const PlaneKernel& kernel, const DepthRing& ring, Arena& arena)
-      : axes_(axes),
-        kernel_(kernel),
-        ring_(ring),
-        taps_(arena.take_array<const void*>(kMostBandRows * axes.across.kernel)),
-        offset_(arena.take_array<index_t>(kMostBandRows * axes.across.kernel)) {}
-  void set_absent(const std::byte* row) { absent_ = row; }
-
-  // Lists the rows of outputs from rows.begin on that count alike, none from rows.end on. Returns which they are.
-  // goes_on(r) tells whether row r counts like the first.
-  template <class GoesOn>
-  Range list(const std::byte* x, Range rows, const GoesOn& goes_on) {
-    if (listed_.begin == rows.begin && most_ == rows.end) {
-      move(x);
-      return listed_;
-    }
-    listed_ = {rows.begin, rows.begin};
-    most_ = rows.end;
-    do {
-      add(x, listed_.end++);
-    } while (listed_.end < rows.end && goes_on(listed_.end));
-    return listed_;
-  }
-  const void* const* taps() const { return taps_; }
-
- private:
-  void add(const std::byte* x, index_t row) {
-    const Axis& axis = axes_.across;
-    const index_t pitch = axes_.across_pitch[kX] * kernel_.in_bytes, start = axis.start(row);
-    const index_t kernel = axis.kernel, dilation = axis.dilation;
-    const bool deep = axes_.deep;
-    const void** taps = taps_ + (row - listed_.begin) * kernel;
-    index_t* offsets = offset_ + (row - listed_.begin) * kernel;
-    const std::byte* const absent = absent_;
-    for (index_t t = 0; t < kernel; ++t) {
-      const index_t input = axis.input_at(start + t * dilation);
-      taps[t] = input < 0 ? absent : x + input * pitch;
-      offsets[t] = input < 0 ? kAbsentOffset : input * pitch;
-      if (deep) taps[t] = ring_.row(input);
-    }
-  }
-  // The same rows of another plane, or of another tile.
-  void move(const std::byte* x) {
-    if (axes_.deep) return;  // they stand in the ring
-    const index_t taps = listed_.size() * axes_.across.kernel;
-    for (index_t i = 0; i < taps; ++i) taps_[i] = offset_[i] == kAbsentOffset ? absent_ : x + offset_[i];
-  }
-
-  const PlaneAxes& axes_;
-  const PlaneKernel& kernel_;
-  const DepthRing& ring_;
-  const std::byte* absent_ = nullptr;  // a row of elements that change nothing
-  const void** const taps_;
-  index_t* const offset_;    // of every tap, from the beginning of a plane
-  Range listed_ = {-1, -1};  // the rows whose taps are there
-  index_t most_ = -1;        // where they might have ended
-};
 
 // One thread's folds of parts of planes.
 class PlaneFolder {
@@ -340,6 +201,7 @@ void PlaneFolder::make_band(Arena& arena) {
   band_.select = select;
   band_.infinity = kernel_.infinity;
   band_.taps = taps_.taps();
+  if (axes_.across.kernel == 1 && !axes_.deep) band_.x_end = end_of_run(job_, kernel_.in_bytes);
   band_.across = static_cast<int>(axes_.across.kernel);
   band_.ascends = axes_.across.stride == 1 && axes_.across.dilation == 1;
   band_.tap_pitch = along.dilation * lanes;
@@ -466,8 +328,12 @@ bool planes_pay(const FoldJob& job) {
 
 void run_planes(const FoldJob& given, int threads) {
   FoldJob job = given;
-  if (job.layout.pooled() == 1) stand_rows_below_each_other(job.layout);
-  const Tiling tiling(job.layout, job.plain, threads > 0 ? threads : default_threads(), kTileBytes);
+  const auto cut = [&] { return Tiling(job.layout, job.plain, threads > 0 ? threads : default_threads(), kTileBytes); };
+  Tiling tiling = cut();
+  if (job.layout.pooled() == 1 && tiling.tiles == 1) {
+    stand_rows_below_each_other(job.layout);
+    tiling = cut();
+  }
   const PlaneKernel kernel = kernel_of(*job.problem);
   parallel_for(tiling.task_count(), tiling.task_bytes, threads,
                [&](index_t begin, index_t end) { fold_tasks(job, kernel, tiling, begin, end); });
