@@ -6,11 +6,12 @@ import operator
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, SupportsIndex
+from typing import Any, Literal, NamedTuple, SupportsIndex, get_args
 
 import numpy as np
 
 from oriel import _core
+from oriel.array_types import Op
 from oriel.coordinates import placed
 from oriel.execution import get_threads
 from oriel.pool import check_nan_policy
@@ -154,7 +155,10 @@ def image_name(store: Any) -> str:
 
 
 def _extents(argument: str, values: Any, rank: int) -> tuple[int, ...]:
-    extents = tuple(operator.index(v) for v in ([values] * rank if np.ndim(values) == 0 else values))
+    try:
+        extents = tuple(operator.index(v) for v in ([values] * rank if np.ndim(values) == 0 else values))
+    except TypeError:
+        raise TypeError(f"pyramid: {argument} must be ints, but is {values!r}") from None
     if len(extents) != rank or min(extents, default=1) < 1:
         raise ValueError(f"pyramid: {argument} must be 1 int >= 1 or {rank}, one for each axis, but is {values!r}")
     return extents
@@ -184,11 +188,27 @@ def _tuple(values: Any, count: int, argument: str, fill: float, space: Sequence[
     """One number for the axes of space, or one for each axis."""
     if values is None:
         return (fill,) * count
-    if np.ndim(values) == 0:
-        return tuple(float(values) if is_space else fill for is_space in space)
-    if len(values) != count:
-        raise ValueError(f"pyramid: {argument} must have 1 value or {count}, one for each axis, but has {len(values)}")
-    return tuple(float(value) for value in values)
+    numbers = np.asarray(values)
+    if numbers.dtype.kind not in "iuf" or numbers.ndim > 1:
+        raise TypeError(f"pyramid: {argument} must be a number or one for each axis, but is {values!r}")
+    if not np.isfinite(numbers).all():
+        raise ValueError(f"pyramid: {argument} must be finite, but is {values!r}")
+    if numbers.ndim == 0:
+        return tuple(float(numbers) if is_space else fill for is_space in space)
+    if len(numbers) != count:
+        raise ValueError(f"pyramid: {argument} must have 1 value or {count}, one for each axis, but has {len(numbers)}")
+    return tuple(float(number) for number in numbers)
+
+
+def _method(method: Any, labels: bool, dtype: str) -> str:
+    if method is None:
+        return "mode" if labels else "any" if dtype == "bool" else "mean"
+    known = ("mean", *(op for op in get_args(Op) if op != "avg"))
+    if method not in known:
+        raise ValueError(f"pyramid: method must be {_either(known)}, but is {method!r}")
+    if labels and method != "mode":
+        raise ValueError(f"pyramid: method must be 'mode' for labels, but is {method!r}")
+    return str(method)
 
 
 def _factors(factors: Any, levels: int | None, shape: Any, spacing: Any, pooled: list[int], chunks: Any) -> list[Any]:
@@ -298,12 +318,14 @@ def describe(x: Any, factors: Any, *, levels: Any, method: Any, labels: bool, ax
     if len(names) != rank:
         raise ValueError(f"pyramid: axes must have a letter for each of {rank} axes, but is {names!r}")
     space = [_TYPES.get(name) == "space" for name in names]
-    chunk = tuple(int(chunks) if is_space else 1 for is_space in space) if np.ndim(chunks) == 0 else tuple(chunks)
+    chunk = _extents("chunks", chunks, rank)
+    if np.ndim(chunks) == 0:
+        chunk = tuple(c if is_space else 1 for c, is_space in zip(chunk, space))
     scale = _tuple(spacing, rank, "spacing", 1.0, space)
+    if 0 in scale:
+        raise ValueError(f"pyramid: spacing must not be 0, but is {spacing!r}")
     shift = _tuple(translation, rank, "translation", 0.0, space)
-    chosen = method or ("mode" if labels else "mean")
-    if labels and chosen != "mode":
-        raise ValueError(f"pyramid: method must be 'mode' for labels, but is {chosen!r}")
+    chosen = _method(method, labels, dtype)
     if labels and np.dtype(dtype).kind == "f":
         raise ValueError(f"pyramid: labels must be integers, but x is of {dtype}")
     for argument, value, allowed in (("edge", edge, _EDGES), ("source", source, (None, "base", "previous"))):
@@ -359,7 +381,8 @@ def pyramid(
     levels : int, optional
         Levels above `x`.
     method : str, optional
-        "mean" (the default), "max", "min", "mode" (of labels), "median", "first", "sum", "any", "all", "var", "std".
+        "mean" (the default), "max", "min", "mode" (the default of labels), "median", "first", "sum", "any" (the default of
+        booleans), "all", "var", "std", or the name of another pool.
     labels : bool
         Whether elements are numbers of segments: their mode is taken.
     axes : str, optional
@@ -394,7 +417,9 @@ def pyramid(
     Raises
     ------
     ValueError
-        For factors, axes or options that do not fit, and for coordinates of space that are not regular.
+        For factors, axes, spacings, methods or options that do not fit, and for coordinates of space that are not regular.
+    TypeError
+        For levels, factors, chunks, spacings and translations that are no numbers.
 
     Examples
     --------

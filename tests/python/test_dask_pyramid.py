@@ -310,7 +310,7 @@ def test_memory_bounds_what_a_task_takes():
 @pytest.mark.parametrize(("arguments", "text"), [
     ({"factors": 2, "levels": 1, "edge": "no"}, "pyramid: edge must be 'partial', 'trim' or 'exact', but is 'no'"),
     ({"factors": 2, "levels": 1, "source": "no"}, "pyramid: source must be None, 'base' or 'previous', but is 'no'"),
-    ({"factors": 2, "levels": 1, "chunks": 0}, "pyramid: chunks must be 1 int >= 1 or 3, one for each axis, but is (0, 0, 0)"),
+    ({"factors": 2, "levels": 1, "chunks": 0}, "pyramid: chunks must be 1 int >= 1 or 3, one for each axis, but is 0"),
     ({"factors": 2, "levels": 1, "chunks": 8, "shards": 12}, "pyramid: shards must be multiples of chunks, (8, 8, 8), but are (12, 12, 12)"),
     ({"factors": 2, "levels": 1, "shards": (64, 64)}, "pyramid: shards must be 1 int >= 1 or 3, one for each axis, but is (64, 64)"),
     ({"factors": 2, "levels": 3, "memory": 100}, "memory must be at least 1024 bytes, so that a task can take 8x8x8 elements, a window of level 3, but is 100"),

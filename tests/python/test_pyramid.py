@@ -147,8 +147,34 @@ def test_what_a_source_raises_reaches_the_caller():
     ({"factors": 2, "levels": 1, "out": []}, "out must have 1 arrays, one for each level, but has 0"),
     ({"factors": 2, "levels": 1, "out": [np.empty((2, 2, 2), "u2")]}, "out of level 1 must have shape (19, 21, 25), but has (2, 2, 2)"),
     ({"factors": 2, "levels": 1, "memory": 10}, "memory must be at least"),
+    ({"factors": 2, "levels": 1, "method": "avg"}, "method must be 'mean', 'max'"),
+    ({"factors": 2, "levels": 1, "method": 3}, "'soft', but is 3"),
+    ({"chunks": 0}, "chunks must be 1 int >= 1 or 3, one for each axis, but is 0"),
+    ({"chunks": (8,)}, "chunks must be 1 int >= 1 or 3, one for each axis, but is (8,)"),
+    ({"spacing": 0}, "spacing must not be 0, but is 0"),
+    ({"spacing": (1, 2, float("nan"))}, "spacing must be finite, but is (1, 2, nan)"),
+    ({"translation": float("inf")}, "translation must be finite, but is inf"),
 ])  # fmt: skip
 def test_wrong_arguments(arguments, text):
     with pytest.raises(ValueError, match="pyramid: ") as raised:
         oriel.pyramid(X, **arguments)
     assert text in str(raised.value)
+
+
+@pytest.mark.parametrize(("arguments", "text"), [
+    ({"chunks": 2.5}, "chunks must be ints, but is 2.5"),
+    ({"chunks": "8"}, "chunks must be ints, but is '8'"),
+    ({"spacing": "2"}, "spacing must be a number or one for each axis, but is '2'"),
+    ({"translation": ("1", "2", "3")}, "translation must be a number or one for each axis, but is ('1', '2', '3')"),
+])  # fmt: skip
+def test_arguments_that_are_no_numbers(arguments, text):
+    with pytest.raises(TypeError, match="pyramid: ") as raised:
+        oriel.pyramid(X, **arguments)
+    assert text in str(raised.value)
+
+
+def test_booleans_are_pooled_by_any():
+    x = X > np.median(X)
+    made = oriel.pyramid(x, 2, levels=1)
+    assert made.method == "any"
+    np.testing.assert_array_equal(made[1].array, oriel.any_pool(x, 2, ceil_mode=True))
