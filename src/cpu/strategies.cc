@@ -17,6 +17,7 @@
 #include "cpu/disjoint/split_window.h"
 #include "cpu/gathered/gathered.h"
 #include "cpu/histogram/histogram.h"
+#include "cpu/indexed/found_indices.h"
 #include "cpu/indexed/scatter.h"
 #include "cpu/long/axes.h"
 #include "cpu/long/search.h"
@@ -74,6 +75,9 @@ constexpr Strategy<FoldJob> kArgmaxFolds[] = {
      "floats by AVX-512, 2 or 3 taps along rows, or vectors of lanes: 3x3 s2 1.3 copies, in boxes 2.3"},
     {"boxes", &can_places, &always, &run_places, "at most 8 taps along each of up to 3 axes"},
     {"search", &can_seek, &seeking_pays, &run_seek, "64 taps or more beside each other: each window is searched"},
+    {"found", &can_find_indices, &finding_indices_pays, &run_found_indices,
+     "windows that share no input, or change in size: values first, then each is looked for; rows took two to three "
+     "times as long"},
     {"axes", &always, &axes_pay, &run_axes,
      "more than 64 taps across rows, which share partial results: tap by tap took time n k"},
     {"rows", &always, &always, &run_rows, "any layout and window"},
