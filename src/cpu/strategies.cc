@@ -73,11 +73,13 @@ constexpr Strategy<FoldJob> kFolds[] = {
 constexpr Strategy<FoldJob> kArgmaxFolds[] = {
     {"registers", &can_codes, &always, &run_codes,
      "floats by AVX-512, 2 or 3 taps along rows, or vectors of lanes: 3x3 s2 1.3 copies, in boxes 2.3"},
-    {"boxes", &can_places, &always, &run_places, "at most 8 taps along each of up to 3 axes"},
     {"search", &can_seek, &seeking_pays, &run_seek, "64 taps or more beside each other: each window is searched"},
+    {"found", &can_find_indices, &finding_indices_pays_first, &run_found_indices,
+     "windows that share no input, or change in size, of many taps: values first, then each is looked for; 7x7 planes "
+     "took three times as long in boxes"},
+    {"boxes", &can_places, &always, &run_places, "at most 8 taps along each of up to 3 axes"},
     {"found", &can_find_indices, &finding_indices_pays, &run_found_indices,
-     "windows that share no input, or change in size: values first, then each is looked for; rows took two to three "
-     "times as long"},
+     "other windows that share no input, or change in size: 10x10 took twice as long as rows"},
     {"axes", &always, &axes_pay, &run_axes,
      "more than 64 taps across rows, which share partial results: tap by tap took time n k"},
     {"rows", &always, &always, &run_rows, "any layout and window"},
@@ -101,6 +103,8 @@ constexpr Strategy<Gradient> kExtremumGradients[] = {
      "large tensors, 2 or 3 taps: codes are computed a few planes at a time, then used"},
     {"disjoint", &can_disjoint, &disjoint_fills_vectors, &run_disjoint,
      "windows that share no input, over dense rows or 8 lanes or more: dx is written once"},
+    {"indices", &always, &finding_pays_in_gradient, &run_by_indices,
+     "windows of more than 255 taps that share no input: of 20x20 half the time of planes side by side"},
     {"transposed", &can_turn, &turning_pays, &run_turned_gradient,
      "many small planes with short rows: planes are put side by side meanwhile"},
     {"boxes", &can_gather, &always, &run_gather,

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <span>
 
 #include "cpu/plan/engine.h"
 #include "cpu/recipe/recipe.h"
@@ -15,6 +16,7 @@ namespace {
 
 constexpr index_t kManyLanes = 16;  // which fill vectors by themselves
 constexpr index_t kFewTaps = 12;    // a guess at where to stop looking costs as much as so many
+constexpr index_t kVectorTaps = 8;
 constexpr std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 using Coords = std::array<index_t, kMaxPooledAxes>;
@@ -127,11 +129,19 @@ class Finder {
     }
     for (index_t r = 0; r < count_; ++r) {
       const T* row = first + tap_rows_[r].x;
+      if (step == 1 && span.count >= kVectorTaps && !has(row, span.count, best)) continue;
       for (index_t t = 0; t < span.count; ++t) {
         if (static_cast<Compared>(row[t * step]) == best) return name(r, t, span, origin);
       }
     }
     return kNoTap<Index>;
+  }
+
+  // A loop without an end in between, for vectors.
+  static bool has(const T* row, index_t count, Compared best) {
+    unsigned found = 0;
+    for (index_t t = 0; t < count; ++t) found |= static_cast<unsigned>(static_cast<Compared>(row[t]) == best);
+    return found != 0;
   }
 
   Index name(index_t row, index_t tap, const Span& span, index_t origin) const {
@@ -151,6 +161,8 @@ class Finder {
   index_t count_ = 0;
 };
 
+bool shares_no_input(const Axis& axis) { return !axis.adaptive && axis.dilation == 1 && axis.stride >= axis.kernel; }
+
 }  // namespace
 
 bool can_find_indices(const FoldJob& job) {
@@ -163,10 +175,22 @@ bool can_find_indices(const FoldJob& job) {
 }
 
 bool finding_indices_pays(const FoldJob& job) {
-  return job.layout.lanes.n < kManyLanes &&
-         std::all_of(job.layout.axis.begin(), job.layout.axis.end(), [](const PooledAxis& a) {
-           return a.axis.adaptive || (a.axis.dilation == 1 && a.axis.stride >= a.axis.kernel);
-         });
+  const auto ends = [](const PooledAxis& a) { return a.axis.adaptive || shares_no_input(a.axis); };
+  return job.layout.lanes.n < kManyLanes && std::all_of(job.layout.axis.begin(), job.layout.axis.end(), ends);
+}
+
+bool finding_indices_pays_first(const FoldJob& job) {
+  constexpr index_t kLeastTaps = 9, kLeastTapsOf2 = 25, kLeastTapsOf4 = 49;
+  const index_t bytes = size_bytes(job.problem->dtype), taps = job.problem->taps();
+  return finding_indices_pays(job) && taps >= (bytes == 1 ? kLeastTaps : bytes == 2 ? kLeastTapsOf2 : kLeastTapsOf4);
+}
+
+bool finding_pays_in_gradient(const Gradient& gradient) {
+  constexpr index_t kLeastTaps = 256;  // which no codes of one byte tell apart
+  const Problem& problem = gradient.problem;
+  const auto pooled = std::span(problem.axis).first(at(problem.pooled));
+  return problem.taps() >= kLeastTaps && std::ranges::all_of(pooled, shares_no_input) &&
+         gradient.layout().lanes.n < kManyLanes;
 }
 
 void run_found_indices(const FoldJob& job, int threads) {
