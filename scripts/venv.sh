@@ -31,7 +31,8 @@ for name in "$@"; do
     "$python" -m venv --clear $folder
   fi
   echo "Installing the Python packages of $list"
-  $folder/bin/python -m pip install -qq --disable-pip-version-check -r "$list"
-  [ -z "$alone" ] || $folder/bin/python -m pip install -qq --disable-pip-version-check --no-deps -r "$alone"
+  # --no-compile: what is imported is compiled then; most of it never is.
+  $folder/bin/python -m pip install -qq --disable-pip-version-check --no-compile -r "$list"
+  [ -z "$alone" ] || $folder/bin/python -m pip install -qq --disable-pip-version-check --no-compile --no-deps -r "$alone"
   echo "$hash" > "$stamp"
 done
