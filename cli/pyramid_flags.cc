@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include "cli/names.h"
+#include "cli/pyramid_options.h"
 #include "cli/quantities.h"
 #include "cli/window_options.h"
+#include "io/levels.h"
 #include "quoted.h"
 
 namespace oriel::cli {
@@ -157,11 +159,14 @@ void check_given(const PyramidTyped& t) {
   if (!c.check && is_given(t, "--sample")) throw Error("--sample: is for --check only");
   if (c.in_place && is_given(t, "--ome"))
     throw Error("--ome: cannot be combined with --in-place; IN keeps its version");
+  if (const io::LevelsFormat* format = pyramid_format(c.out); is_given(t, "--ome") && format && !format->versions) {
+    throw Error(fmt::format("--ome: is for OUT.zarr only, but OUT is {}", detail::quoted(c.out)));
+  }
   if (!c.check) return;
   for (const char* option :
-       {"--method",      "--labels", "--factor", "--levels",    "--edge",  "--source", "--origin",
-        "--ignore",      "--ties",   "--fill",   "--min-count", "--nan",   "--axes",   "--spacing",
-        "--translation", "--unit",   "--chunk",  "--shard",     "--codec", "--ome",    "--dtype"}) {
+       {"--method", "--labels", "--factor",    "--levels", "--edge",  "--source",  "--origin",      "--ignore",
+        "--ties",   "--fill",   "--min-count", "--nan",    "--axes",  "--spacing", "--translation", "--unit",
+        "--chunk",  "--shard",  "--codec",     "--ome",    "--dtype", "--threads", "--memory",      "--deadline"}) {
     if (is_given(t, option)) {
       throw Error(
           fmt::format("{}: cannot be combined with --check, which finds out how levels were made; allowed: "

@@ -37,6 +37,7 @@ struct LevelsFormat {
   index_t whole_channels = 0;  ///< the most channels that a chunk has all of unless other extents are asked for
   index_t plane_chunk = 0;     ///< if not 0: chunks are planes with such sides unless other extents are asked for
   bool planes_only = false;    ///< whether levels have the same planes, so that only y and x become smaller
+  bool versions = false;       ///< whether it has those of OME-Zarr
   bool global_grid = false;    ///< whether windows must begin at multiples of the factors from coordinate 0
   /// Whether a path is of this format, by its ending.
   bool (*is)(const std::string& path);

@@ -17,6 +17,7 @@ constexpr index_t kTiffTile = 512;
 constexpr index_t kPictureChannels = 4;  // more are stored one after the other
 
 constexpr std::array<LevelsFormat, 4> kFormats{{{.ending = ".zarr",
+                                                 .versions = true,
                                                  .is = &ome::is_levels_path,
                                                  .make_output = &ome::make_levels_output,
                                                  .create = &ome::create_levels,

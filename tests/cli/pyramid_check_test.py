@@ -252,6 +252,11 @@ def test_samples_that_fit_several_methods_may_lie_where_any_of_these_puts_them(o
     [
         (["--check", "y.zarr", "--method", "max"], "--method: cannot be combined with --check"),
         (["--check", "y.zarr", "--ome", "0.5"], "--ome: cannot be combined with --check"),
+        (["--check", "y.zarr", "--memory", "1GiB"], "--memory: cannot be combined with --check"),
+        (["--check", "y.zarr", "--threads", "2"], "--threads: cannot be combined with --check"),
+        (["--check", "y.zarr", "--deadline", "9s"], "--deadline: cannot be combined with --check"),
+        (["x.npy", "z.h5", "--ome", "0.5"], "--ome: is for OUT.zarr only, but OUT is 'z.h5'"),
+        (["x.npy", "z.ome.tif", "--ome", "0.4"], "--ome: is for OUT.zarr only"),
         (["--check", "y.zarr", "--min-count", "0"], "--min-count: cannot be combined with --check"),
         (["--check", "y.zarr", "--nodata", "300"], "--nodata: 300 is not a value of u8, the dtype of level 0"),
         (["x.npy", "z.zarr", "--sample", "9"], "--sample: is for --check only"),
