@@ -26,7 +26,9 @@ run_tests() {  # preset, further words for ctest
 
 configure_and_build release || { echo "make test: the release build failed"; exit 1; }
 if configure_and_build asan-ubsan; then
-  run_tests asan-ubsan -L fast -LE 'project|docs' -E TheOracle  # which runs the reference alone
+  # The oracle runs the reference alone. All cases of types whose code is that of others up to the sizes of elements are
+  # for the release build.
+  run_tests asan-ubsan -L fast -LE 'project|docs' -E 'TheOracle|AllCases/([iu]16|u32|u64|bool)'
 else
   failed="$failed build:asan-ubsan"
 fi
