@@ -29,7 +29,6 @@ portrait-models: deps ## Install OpenVINO into .venv, build oriel-portrait with 
 	@build/bin/oriel-portrait models get selfie --python .venv/bin/python
 
 test: packages ## Install what is missing, build, and run every test
-	@scripts/venv.sh test demo site portrait
 	@scripts/test.sh
 
 check: packages venv ## Build and run the tests of the release build only; L=fast picks a label

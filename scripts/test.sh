@@ -1,6 +1,7 @@
 #!/bin/sh
-# Builds and runs every test: the sanitizer builds on the fast tests, brief fuzzing, then everything on the release
-# build. Goes on after a failure and says at the end what failed. `make check` runs the release build's tests alone.
+# Installs the Python packages, builds and runs every test: the sanitizer builds on the fast tests, brief fuzzing, then
+# everything on the release build. Goes on after a failure and says at the end what failed. `make check` runs the release
+# build's tests alone.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 jobs=${JOBS:-$(nproc)}
@@ -24,6 +25,19 @@ run_tests() {  # preset, further words for ctest
     --output-junit results.xml "$@" || failed="$failed $preset"
 }
 
+packages="test demo site portrait"
+if [ -x .venv/bin/python ]; then
+  # shellcheck disable=SC2086
+  scripts/venv.sh $packages || exit 1
+else
+  # Installing takes one processor and minutes; the library does not need Python, so it is compiled meanwhile.
+  step "installing Python packages, building the library and the command"
+  # shellcheck disable=SC2086
+  scripts/venv.sh $packages &
+  installing=$!
+  cmake --preset programs >/dev/null && cmake --build build --target oriel_programs -j"$jobs"
+  wait "$installing" || { echo "make test: Python packages are missing"; exit 1; }
+fi
 configure_and_build release || { echo "make test: the release build failed"; exit 1; }
 if configure_and_build asan-ubsan; then
   # The oracle runs the reference alone. All cases of types whose code is that of others up to the sizes of elements are
