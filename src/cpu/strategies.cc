@@ -79,7 +79,7 @@ constexpr Strategy<FoldJob> kArgmaxFolds[] = {
      "took three times as long in boxes"},
     {"boxes", &can_places, &always, &run_places, "at most 8 taps along each of up to 3 axes"},
     {"found", &can_find_indices, &finding_indices_pays, &run_found_indices,
-     "other windows that share no input, or change in size: 10x10 took twice as long as rows"},
+     "other windows that share no input, or change in size: 9x9 took twice as long as rows"},
     {"axes", &always, &axes_pay, &run_axes,
      "more than 64 taps across rows, which share partial results: tap by tap took time n k"},
     {"rows", &always, &always, &run_rows, "any layout and window"},

@@ -6,6 +6,7 @@
 #include <span>
 
 #include "cpu/plan/engine.h"
+#include "cpu/plan/windows.h"
 #include "cpu/recipe/recipe.h"
 #include "cpu/runtime/arena.h"
 #include "cpu/runtime/index_types.h"
@@ -160,8 +161,6 @@ class Finder {
   TapRow* tap_rows_;
   index_t count_ = 0;
 };
-
-bool shares_no_input(const Axis& axis) { return !axis.adaptive && axis.dilation == 1 && axis.stride >= axis.kernel; }
 
 }  // namespace
 

@@ -21,6 +21,11 @@ inline bool has_empty_window(const Axis& axis) {
   return false;
 }
 
+/// Whether uniform windows of taps beside each other share no input.
+inline bool shares_no_input(const Axis& axis) {
+  return !axis.adaptive && axis.dilation == 1 && axis.stride >= axis.kernel;
+}
+
 /// Whether windows are so long, and overlap so much, that tap by tap costs more than folding at every place by
 /// doubling.
 inline bool slides(const Axis& axis) {
