@@ -32,12 +32,8 @@ set(oriel_options
   $<$<BOOL:${ORIEL_WERROR}>:-Werror>)
 target_compile_options(oriel_flags INTERFACE "$<$<COMPILE_LANGUAGE:CXX>:${oriel_options}>")
 
-# For code in which no time is spent (options, help, tests): a release build compiles it in about two thirds of the time,
-# a build with sanitizers in half of it.
+# For code in which no time is spent (options, help, tests): a release build compiles it in about two thirds of the time.
 set(oriel_quick_options "$<$<CONFIG:Release>:-O1>")
-if(ORIEL_SANITIZE)
-  set(oriel_quick_options -O0)
-endif()
 add_library(oriel_quick_to_compile INTERFACE)
 target_compile_options(oriel_quick_to_compile INTERFACE "$<$<COMPILE_LANGUAGE:CXX>:${oriel_quick_options}>")
 
@@ -45,8 +41,10 @@ if(ORIEL_BASELINE_TARGET_ONLY)
   target_compile_definitions(oriel_flags INTERFACE HWY_COMPILE_ONLY_STATIC)
 endif()
 if(ORIEL_SANITIZE)
-  # Everything, not only our targets, so that no object is left out; a finding ends the program.
-  add_compile_options(-fsanitize=${ORIEL_SANITIZE} -fno-sanitize-recover=all)
+  # Everything, not only our targets, so that no object is left out; a finding ends the program. What is left out of
+  # `undefined` is a third of the time that compiling takes, and a null pointer that is used is a finding without it.
+  add_compile_options(-fsanitize=${ORIEL_SANITIZE} -fno-sanitize=null,object-size,pointer-overflow,vptr
+    -fno-sanitize-recover=all)
   add_link_options(-fsanitize=${ORIEL_SANITIZE})
   if(ORIEL_SANITIZE STREQUAL "thread" AND CMAKE_CXX_COMPILER_ID MATCHES "Clang")
     add_compile_options(-fsanitize-ignorelist=${CMAKE_CURRENT_LIST_DIR}/tsan_ignorelist.txt)
