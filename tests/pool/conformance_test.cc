@@ -43,9 +43,15 @@ TEST_P(Conformance, S1_S10_AllCases) {
   for (const std::string& name : read_cases()) {
     const Problem p = with_dtype(name, GetParam());
     const Data by_turns = kAllData[++cases % 4];
+#ifdef ORIEL_SANITIZED  // which takes many times as long: every case with some of the types, while release tests see all
+    const bool skipped = (cases + static_cast<unsigned>(GetParam())) % 4 != 0;
+#else
+    constexpr bool skipped = false;
+#endif
     for (Data data : kAllData) {
       std::mt19937_64 random(++number);
-#ifdef ORIEL_SANITIZED  // which takes several times as long: the release build's tests see all
+      if (skipped) continue;
+#ifdef ORIEL_SANITIZED
       if (data != Data::specials && data != by_turns) continue;
 #else
       (void)by_turns;
