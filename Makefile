@@ -6,7 +6,7 @@ BUILD = cmake --build --preset
 # As if it had been configured for it: .venv's OpenVINO is found, and the rest of build/ stays.
 PORTRAIT = -D ORIEL_BUILD_NN=ON -D ORIEL_BUILD_PORTRAIT=ON
 
-.PHONY: help deps demo portrait-models test check build python bindings model bench portable wasm wheels fuzz lint format docs site install packages venv clean
+.PHONY: help deps demo portrait-models test check sanitize build python bindings model bench portable wasm wheels fuzz lint format docs site install packages venv clean
 .DEFAULT_GOAL := help
 
 help: ## List what can be made
@@ -28,7 +28,7 @@ portrait-models: deps ## Install OpenVINO into .venv, build oriel-portrait with 
 	@cmake --build build --target oriel_portrait -j$(JOBS)
 	@build/bin/oriel-portrait models get selfie --python .venv/bin/python
 
-test: packages ## Install what is missing, build, and run every test
+test: packages ## Install what is missing, build, and run every test: 50 minutes on two processors
 	@scripts/test.sh
 
 check: packages venv ## Build and run the tests of the release build only; L=fast picks a label
@@ -69,6 +69,9 @@ portable: ## Build for Arm and IBM Z and run the fast tests in emulation; compil
 wasm: ## Build the module for browsers and node (WebAssembly) and test it in node; needs root; 30 minutes
 	@test -x $(or $(ORIEL),build/bin/oriel) || $(MAKE) build
 	@scripts/wasm.sh
+
+sanitize: packages venv ## Run the quick tests with the sanitizers for addresses, undefined behaviour and threads; fuzz briefly: 60 minutes
+	@scripts/sanitize.sh $(or $(SECONDS_EACH),5)
 
 fuzz: packages ## Fuzz every target for 60 s each; SECONDS_EACH=n changes that
 	@scripts/fuzz.sh $(or $(SECONDS_EACH),60)

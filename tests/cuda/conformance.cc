@@ -5,6 +5,7 @@
 
 #include "cuda/device_case.h"
 #include "cuda/run.h"
+#include "every_case.h"
 #include "pool/fill.h"
 #include "pool/random_problem.h"
 
@@ -26,6 +27,11 @@ std::vector<std::string> read_cases(const char* path) {
 
 class Run {
  public:
+  // In the emulator a case takes some 20 ms: f32 sees all, and the other types share them out.
+  static bool skips(unsigned number, Dtype dtype) {
+    const bool emulated = watch.begin != nullptr;
+    return emulated && !every_case() && dtype != Dtype::f32 && (number + static_cast<unsigned>(dtype)) % 4 != 0;
+  }
   // Two kinds of data, one in a dense layout and one in another: by turns every kind meets every layout.
   void check(const Problem& p) {
     ++number_;
@@ -74,7 +80,9 @@ int run(int count, char** words) {
   }
   Run run;
   for (const Dtype dtype : dtypes) {
+    unsigned number = 0;
     for (const std::string& name : read_cases(words[1])) {
+      if (Run::skips(++number, dtype)) continue;
       Problem p = parse_problem(name);
       p.dtype = p.result = dtype;
       run.check(p);
@@ -82,6 +90,7 @@ int run(int count, char** words) {
     std::mt19937_64 random(17);
     for (int i = 0; i < 100; ++i) {
       Problem p = random_problem(random, 300);
+      if (Run::skips(++number, dtype)) continue;
       p.dtype = p.result = dtype;
       run.check(p);
     }

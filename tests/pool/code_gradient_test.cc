@@ -157,7 +157,8 @@ TEST_P(CodeGradient, S9_CodesOfNoTapAreRefused) {
         rest /= p.output_shape[d];
       }
       std::vector<std::uint8_t> codes = codes_of(c);
-      const index_t step = i < kWithAllCodes ? 1 : 51;  // of codes beyond all taps: most outputs see some of them, 255 among them
+      // Of codes beyond all taps: most outputs see some of them, 255 among them.
+      const index_t step = i < kWithAllCodes ? 1 : 51;
       for (index_t code = 0; code < 256; code += code <= p.taps() ? 1 : std::clamp<index_t>(255 - code, 1, step)) {
         bool exists = code < p.taps() || code == 255;
         for (index_t a = p.pooled - 1, digits = code; a >= 0 && code < p.taps(); --a) {

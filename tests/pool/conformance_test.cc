@@ -43,7 +43,7 @@ TEST_P(Conformance, S1_S10_AllCases) {
   for (const std::string& name : read_cases()) {
     const Problem p = with_dtype(name, GetParam());
     const Data by_turns = kAllData[++cases % 4];
-#ifdef ORIEL_SANITIZED  // which takes many times as long: every case with some of the types, while release tests see all
+#ifdef ORIEL_SANITIZED  // which takes many times as long: every case with some of the types
     const bool skipped = (cases + static_cast<unsigned>(GetParam())) % 4 != 0;
 #else
     constexpr bool skipped = false;

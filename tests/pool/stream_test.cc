@@ -9,6 +9,7 @@
 #include <random>
 
 #include "cpu/simd/stream.h"
+#include "cpu/simd/targets.h"
 #include "oriel/pool.h"
 #include "pool/fill.h"
 
@@ -48,14 +49,19 @@ class Lines {
 
 class Stream : public testing::TestWithParam<const char*> {
  protected:
-  ~Stream() override { cpu::stream_bytes = before_; }
+  ~Stream() override {
+    cpu::stream_bytes = before_;
+    cpu::set_target("");
+  }
+  // With the instruction set in use.
+  static void writes_the_same_bits();
   static void all(bool past_caches) { cpu::stream_bytes = past_caches ? 1 : index_t{1} << 60; }
 
  private:
   index_t before_ = cpu::stream_bytes;
 };
 
-TEST_P(Stream, WritesTheSameBits) {
+void Stream::writes_the_same_bits() {
   std::mt19937_64 random(3);
   for (Dtype dtype : {Dtype::f32, Dtype::f64, Dtype::bf16}) {
     Problem p = parse_problem(GetParam());
@@ -84,6 +90,14 @@ TEST_P(Stream, WritesTheSameBits) {
       backward(p, {.dy = dy.view(), .indices = codes.view(), .space = IndexSpace::window, .dx = dx3.view()}, options);
       EXPECT_TRUE(dx == dx3) << GetParam() << " " << name(dtype) << " by codes";
     }
+  }
+}
+
+TEST_P(Stream, WritesTheSameBits) {
+  for (const std::string& target : cpu::supported_targets()) {
+    SCOPED_TRACE(target);
+    cpu::set_target(target);
+    writes_the_same_bits();
   }
 }
 

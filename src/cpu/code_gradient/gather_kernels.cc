@@ -64,7 +64,7 @@ HWY_INLINE void store(D d, hn::Vec<D> sum, bool stream, T* dx) {
   const hn::Rebind<E, D> de;
   const auto rounded = rounded_to<T>(d, sum);
   if (stream) {
-    hn::Stream(rounded, de, reinterpret_cast<E*>(dx));
+    stream_rounded(rounded, de, reinterpret_cast<E*>(dx));
   } else {
     hn::StoreU(rounded, de, reinterpret_cast<E*>(dx));
   }

@@ -213,7 +213,7 @@ HWY_INLINE void spread_positions_of(const ApartTap* rows, int count, int step, c
           E* dx = gradient_at<E>(rows[r], run, times, w * step * lanes + i);
           for (int t = 0; t < step; ++t, dx += lanes) {
             if constexpr (kStream)
-              hn::Stream(share, de, dx);
+              stream_rounded(share, de, dx);
             else
               hn::StoreU(share, de, dx);
           }

@@ -43,6 +43,18 @@ HWY_INLINE auto rounded_to(D d, hn::Vec<D> v) {
   }
 }
 
+// Writes what rounded_to() gives to `to`, which lies on a multiple of the vector's size, past the caches. Highway
+// streams 16 bytes at least: for vectors of fewer, which 16-bit elements have on SSE4, these would be more bytes than
+// there are results.
+template <class D>
+HWY_INLINE void stream_rounded(hn::Vec<D> v, D d, hn::TFromD<D>* to) {
+  if constexpr (hn::MaxLanes(D()) * sizeof(hn::TFromD<D>) < 16) {
+    hn::StoreU(v, d, to);
+  } else {
+    hn::Stream(v, d, to);
+  }
+}
+
 // Highway 1.0 makes 0 to 255 of 32768 to 33023.
 template <class T, class D>
 HWY_INLINE hn::Vec<hn::Rebind<T, D>> saturated(D d, hn::Vec<D> v) {
