@@ -1,7 +1,7 @@
 #!/bin/sh
 # Installs the Python packages, builds everything and runs every test of the release build. The sanitizers and fuzzing are
 # scripts/sanitize.sh (`make sanitize`), other processors scripts/portable.sh (`make portable`). `make check` runs the
-# tests without installing anything. ORIEL_EVERY_CASE=1: tests that share cases out among element types run all for each.
+# tests without installing anything. ORIEL_EVERY_CASE=1: tests that share cases out among types and kinds of data run all.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 jobs=${JOBS:-$(nproc)}
@@ -15,11 +15,11 @@ if [ -x .venv/bin/python ]; then
   scripts/venv.sh $packages || exit 1
 else
   # Installing takes one processor and minutes; the library does not need Python, so it is compiled meanwhile.
-  step "installing Python packages, building the library and the command"
+  step "installing Python packages, building the libraries"
   # shellcheck disable=SC2086
   scripts/venv.sh $packages &
   installing=$!
-  cmake --preset programs >/dev/null && cmake --build build --target oriel_programs -j"$jobs"
+  cmake --preset programs >/dev/null && cmake --build build --target oriel oriel_tile -j"$jobs"
   wait "$installing" || { echo "make test: Python packages are missing"; exit 1; }
 fi
 step "building"

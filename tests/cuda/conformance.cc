@@ -30,7 +30,7 @@ class Run {
   // In the emulator a case takes some 20 ms: f32 sees all, and the other types share them out.
   static bool skips(unsigned number, Dtype dtype) {
     const bool emulated = watch.begin != nullptr;
-    return emulated && !every_case() && dtype != Dtype::f32 && (number + static_cast<unsigned>(dtype)) % 4 != 0;
+    return emulated && !every_case() && dtype != Dtype::f32 && (number + static_cast<unsigned>(dtype)) % 8 != 0;
   }
   // Two kinds of data, one in a dense layout and one in another: by turns every kind meets every layout.
   void check(const Problem& p) {

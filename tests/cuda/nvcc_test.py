@@ -16,8 +16,8 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent.parent
 NVCC = os.environ.get("ORIEL_NVCC") or shutil.which("nvcc") or shutil.which("nvcc", path="/usr/local/cuda/bin")
 FLAGS = ["-std=c++20", "-O3", "--fmad=false", "--expt-relaxed-constexpr", f"-I{ROOT}/src", f"-I{ROOT}/include"]
-# Ptxas takes 40 s for one: the oldest and the newest, and at night all.
-ARCHITECTURES = ["80", "89", "90", "100", "120"] if os.environ.get("ORIEL_EVERY_CASE") else ["80", "120"]
+# Ptxas takes 40 s or more for one: the oldest, and at night all.
+ARCHITECTURES = ["80", "89", "90", "100", "120"] if os.environ.get("ORIEL_EVERY_CASE") else ["80"]
 # Windows of any rank need arrays that are indexed; the others keep everything in registers.
 IN_MEMORY = ["gather_extremum"]
 VECTORS = ["strip", "strip_codes", "lanes", "apart", "overlap_extremum", "lane_gradients"]
