@@ -21,10 +21,17 @@ $python bench/science.py build/science.json
 $python bench/frameworks.py build/frameworks.json
 $python bench/networks.py build/networks.json
 $python bench/pyramids.py build/bin/oriel --json build/pyramids.json
+part='' machine=avx512
+if grep -q '"target": "AVX2"' build/compare.json; then part="--part measured-avx2" machine=avx2; fi
 # shellcheck disable=SC2086  # names without blanks
-$python scripts/compare_page.py $runs
+$python scripts/compare_page.py $part $runs
 $python scripts/science_page.py build/science.json
 $python scripts/frameworks_page.py build/frameworks.json
 $python scripts/networks_page.py build/networks.json
 $python scripts/pyramids_page.py build/pyramids.json
-echo "docs/performance.md, README.md and docs/images have what was measured"
+mkdir -p bench/results
+for file in $runs build/science.json build/frameworks.json build/networks.json build/pyramids.json; do
+  name=$(basename "$file" .json)
+  cp "$file" "bench/results/$name-$machine.json"
+done
+echo "docs/performance.md, README.md and docs/images have what was measured, bench/results the files that they were made of"

@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
-"""Writes what bench/compare.py measured into docs/performance.md and docs/performance-tables.md and draws plots. Usage: compare_page.py RESULTS.json...
+"""Writes what bench/compare.py measured into docs/performance.md and docs/performance-tables.md and draws plots. Usage: compare_page.py [--part NAME] RESULTS.json...
 
-Of several runs the pages have the medians, and beside them what each run says by itself."""
+Of several runs the pages have the medians, and beside them what each run says by itself. --part: only the totals and what is
+slower than a peer, between the lines of that name in docs/performance.md, as for AVX2 beside AVX-512."""
 
+import argparse
 import json
 import re
 import sys
@@ -405,8 +407,16 @@ def draw_copy(whole, theme):
 
 
 def main():
-    runs = [json.loads(Path(name).read_text()) for name in sys.argv[1:]]
+    parser = argparse.ArgumentParser(allow_abbrev=False)
+    parser.add_argument("--part", metavar="NAME")
+    parser.add_argument("results", nargs="+", type=Path, metavar="RESULTS.json")
+    arguments = parser.parse_args()
+    runs = [json.loads(path.read_text()) for path in arguments.results]
     whole = merged(runs)
+    if arguments.part:
+        title = f"\n### With {whole['target']}\n\n"
+        write_marked_parts(PAGE, {arguments.part: [title, *head(whole, runs)]})
+        return
     write_marked_parts(PAGE, {"measured": overview(whole, runs)})
     write_marked_parts(TABLES, {"tables": tables(whole)})
     IMAGES.mkdir(exist_ok=True)

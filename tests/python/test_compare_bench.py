@@ -92,6 +92,13 @@ def test_measures_summarises_and_writes_the_page(bench):
     assert set(drawn) == {f"{name}-{theme}.svg" for name in ("windows", "copy") for theme in ("light", "dark")}
     assert all("</svg>" in svg for svg in drawn.values()) and len(set(drawn.values())) == 4
 
+    done = run(bench, "scripts/compare_page.py", "--part", "measured-avx2", "out.json")
+    assert done.returncode == 0, done.stderr
+    mark = "<!-- measured-avx2: begin -->"
+    beside = (bench / "docs" / "performance.md").read_text()
+    assert beside.split(mark)[0] == text.split(mark)[0]
+    assert beside.split(mark)[1].startswith(f"\n\n### With {measured['target']}\n\n{measured['processor']}, target ")
+
 
 def test_parts_can_be_measured(bench):
     done = compare(bench, "--peers", "", "--threads", "1", "--groups", "networks,backward", "--only", "k3x3s2")
