@@ -4,6 +4,7 @@ set(oriel_precompiled
   <algorithm> <array> <atomic> <chrono> <cmath> <cstring> <filesystem> <fstream> <functional> <limits> <map> <memory>
   <mutex> <numeric> <optional> <set> <span> <string> <string_view> <thread> <tuple> <utility> <vector> <fmt/format.h>)
 
+# oriel_precompile(TARGET): a library that is no part of the Python package.
 function(oriel_precompile target)
   if(ORIEL_BUILD_TESTS)
     target_precompile_headers(${target} PRIVATE ${oriel_precompiled})
