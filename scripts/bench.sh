@@ -1,7 +1,7 @@
 #!/bin/sh
 # Times the problems of bench/suite.txt and bench/science.txt with Oriel and other libraries, what calls cost, whole networks, and pyramids; writes
 # build/compare.json, build/science.json, build/frameworks.json, build/networks.json and build/pyramids.json, and from them tables and plots of
-# docs/performance.md and README.md. RUNS=3 times the suite so often, and its tables have the medians of the runs. Options go to
+# README.md and docs/performance*.md. RUNS=3 times the suite so often, and its tables have the medians of the runs. Options go to
 # bench/compare.py; with any, the documentation stays as it is.
 set -eu
 cd "$(dirname "$0")/.."
@@ -22,7 +22,7 @@ $python bench/frameworks.py build/frameworks.json
 $python bench/networks.py build/networks.json
 $python bench/pyramids.py build/bin/oriel --json build/pyramids.json
 part='' machine=avx512
-if grep -q '"target": "AVX2"' build/compare.json; then part="--part measured-avx2" machine=avx2; fi
+if grep -q '"target": "AVX2"' build/compare.json; then part="--beside avx2" machine=avx2; fi
 # shellcheck disable=SC2086  # names without blanks
 $python scripts/compare_page.py $part $runs
 $python scripts/science_page.py build/science.json
@@ -34,4 +34,4 @@ for file in $runs build/science.json build/frameworks.json build/networks.json b
   name=$(basename "$file" .json)
   cp "$file" "bench/results/$name-$machine.json"
 done
-echo "docs/performance.md, README.md and docs/images have what was measured, bench/results the files that they were made of"
+echo "docs/performance*.md, README.md and docs/images have what was measured, bench/results the files that they were made of"

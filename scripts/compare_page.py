@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Writes what bench/compare.py measured into docs/performance.md and docs/performance-tables.md and draws plots. Usage: compare_page.py [--part NAME] RESULTS.json...
+"""Writes what bench/compare.py measured into docs/performance.md and docs/performance-tables.md and draws plots. Usage: compare_page.py [--beside NAME] RESULTS.json...
 
-Of several runs the pages have the medians, and beside them what each run says by itself. --part: only the totals and what is
-slower than a peer, between the lines of that name in docs/performance.md, as for AVX2 beside AVX-512."""
+Of several runs the pages have the medians, and beside them what each run says by itself. --beside: only the totals, and what is
+slower than a peer, between the lines measured-NAME and totals-NAME, as for AVX2 beside AVX-512."""
 
 import argparse
 import json
@@ -36,6 +36,7 @@ TITLES = {
     "codes": "Maxima with codes of one byte",
     "backward": "Gradients",
 }
+INSTRUCTION_SETS = {"AVX3": "AVX-512"}  # where users know another name than Highway's
 CURVES = {
     "max, f32": r"max:f32:1080x1920:k(\d+)s1",
     "average, f32": r"avg:f32:1080x1920:k(\d+)s1",
@@ -85,18 +86,6 @@ THEMES = {
 }
 
 
-PICTURE = """<picture>
-  <source media="(prefers-color-scheme: dark)" srcset="images/{0}-dark.svg">
-  <img alt="{1}" src="images/{0}-light.svg">
-</picture>
-
-"""
-PICTURES = {
-    "windows": "Milliseconds of a maximum and an average over windows of growing size, for Oriel, a copy and other libraries",
-    "copy": "The time of every problem in times of a copy of the same bytes, for Oriel and PyTorch, group by group",
-}
-
-
 def number(value):
     return (
         ""
@@ -143,15 +132,39 @@ def slower_in(runs, problem, threads):
     )
 
 
-def head(whole, runs):
-    versions = ", ".join(
-        f"{name} {version}" for name, version in whole["versions"].items() if version
-    )
-    missing = ", ".join(
-        name for name, version in whole["versions"].items() if not version
-    )
-    yield f"{whole['processor']}, target {whole['target']}; {versions}.{f' Not there: {missing}.' if missing else ''}\n\n"
-    summary = summarise(whole)
+def conditions(whole):
+    """The machine, the commit and the versions of all libraries."""
+    there = ", ".join(f"{name} {version}" for name, version in whole["versions"].items() if version)
+    missing = ", ".join(name for name, version in whole["versions"].items() if not version)
+    at = f" at commit {whole['commit']}" if whole.get("commit") else ""
+    return f"{whole['processor']}, target {whole['target']}{at}; {there}.{f' Not there: {missing}.' if missing else ''}"
+
+
+def instruction_set(whole):
+    return INSTRUCTION_SETS.get(whole["target"], whole["target"])
+
+
+def peers_of(sections):
+    return list(dict.fromkeys(peer for section in sections for peer in section["means"]))
+
+
+def mean_and_count(means, peer):
+    """How many times as fast, and of how many problems."""
+    return f"{number(means[peer][0])} ({means[peer][1]})" if peer in means else ""
+
+
+def short(whole):
+    """For users: the machine, and a row for each peer."""
+    sections = sorted(summarise(whole)["sections"], key=lambda section: (section["direction"] == "backward", section["threads"]))
+    yield f"\n### With {instruction_set(whole)}\n\n{conditions(whole)} Geometric means (number of problems that the library has):\n\n"
+    yield "| times as fast as | " + " | ".join(f"{s['direction']}, {s['threads']} thread{'s' if s['threads'] > 1 else ''}" for s in sections)
+    yield " |\n|---|" + "--:|" * len(sections) + "\n"
+    for peer in peers_of(sections):
+        yield f"| {peer} | " + " | ".join(mean_and_count(section["means"], peer) for section in sections) + " |\n"
+    yield "\n"
+
+
+def worst(summary):
     yield "| problems | threads | number | times a copy: mean | worst | times the fastest peer: worst |\n|---|--:|--:|--:|--:|--:|\n"
     for section in summary["sections"]:
         peer = section.get("peer_worst")
@@ -160,42 +173,21 @@ def head(whole, runs):
             f"| {section['direction']} | {section['threads']} | {section['cases']} | {number(section['copy_mean'])} | "
             f"{number(section['copy_worst'][0])} (`{section['copy_worst'][1]}`) | {beside} |\n"
         )
-    peers = list(
-        dict.fromkeys(
-            peer for section in summary["sections"] for peer in section["means"]
-        )
-    )
+
+
+def times_each_peer(summary):
+    peers = peers_of(summary["sections"])
     yield "\nHow many times as fast as each peer Oriel is, geometric means (number of problems that the peer has):\n\n"
-    yield (
-        "| problems | threads | "
-        + " | ".join(peers)
-        + " |\n|---|--:|"
-        + "--:|" * len(peers)
-        + "\n"
-    )
+    yield "| problems | threads | " + " | ".join(peers) + " |\n|---|--:|" + "--:|" * len(peers) + "\n"
     for section in summary["sections"]:
-        cells = [
-            f"{number(section['means'][p][0])} ({section['means'][p][1]})"
-            if p in section["means"]
-            else ""
-            for p in peers
-        ]
-        yield (
-            f"| {section['direction']} | {section['threads']} | "
-            + " | ".join(cells)
-            + " |\n"
-        )
+        kinds = [(section["direction"], section["means"])]
         if "recomputed" in section:
-            again = section["recomputed"]
-            cells = [
-                f"{number(again[p][0])} ({again[p][1]})" if p in again else ""
-                for p in peers
-            ]
-            yield (
-                f"| {section['direction']}, maxima recomputed | {section['threads']} | "
-                + " | ".join(cells)
-                + " |\n"
-            )
+            kinds.append((f"{section['direction']}, maxima recomputed", section["recomputed"]))
+        for kind, means in kinds:
+            yield f"| {kind} | {section['threads']} | " + " | ".join(mean_and_count(means, peer) for peer in peers) + " |\n"
+
+
+def steps_and_bounds(summary):
     for section in summary["sections"]:
         mean, count = section.get("training", (None, 0))
         if count:
@@ -211,22 +203,30 @@ def head(whole, runs):
                 f"{number(section['bound_beside_torch'])} times as fast as PyTorch, 1 thread"
                 f"{f'; {number(again)} times if maxima are recomputed' if again else ''}.\n"
             )
-    if len(runs) > 1:
-        yield from each_run(runs)
-    slower = summary["slower"]
-    yield f"\n{len(slower)} of {len(whole['results'])} measurements are slower than the fastest peer of the same layout"
+
+
+def slower_table(whole, runs, slower):
     several = len(runs) > 1
-    yield (
-        ".\n"
-        if not slower
-        else (
-            f":\n\n| problem | threads | times the peer | peer |{' in runs |' if several else ''}\n"
-            f"|---|--:|--:|---|{'--:|' if several else ''}\n"
-        )
-    )
+    yield f"\n{len(slower)} of {len(whole['results'])} measurements are slower than the fastest peer of the same layout"
+    if not slower:
+        yield ".\n"
+        return
+    yield f":\n\n| problem | threads | times the peer | peer |{' in runs |' if several else ''}\n|---|--:|--:|---|{'--:|' if several else ''}\n"
     for times, problem, threads, peer, _ in slower:
         runs_slower = f" {slower_in(runs, problem, threads)} |" if several else ""
         yield f"| `{problem}` | {threads} | {number(times)} | {peer} |{runs_slower}\n"
+
+
+def totals(whole, runs):
+    """For the page of tables: everything that is said of all problems together."""
+    summary = summarise(whole)
+    yield f"\n### All problems with {instruction_set(whole)}\n\n{conditions(whole)}\n\n"
+    yield from worst(summary)
+    yield from times_each_peer(summary)
+    yield from steps_and_bounds(summary)
+    if len(runs) > 1:
+        yield from each_run(runs)
+    yield from slower_table(whole, runs, summary["slower"])
 
 
 def group_table(group, results):
@@ -258,11 +258,6 @@ def group_table(group, results):
             f"| `{problem}` | {1e3 * times['Oriel']['seconds']:.3f} |{by_codes} {number(ratio(result, 'copy'))} | {peer or ''} | "
             f"{number(1 / ratio(result, peer)) if peer else ''} | {torch} | {two} |\n"
         )
-
-
-def overview(whole, runs):
-    yield from head(whole, runs)
-    yield "\n" + "".join(PICTURE.format(*words) for words in PICTURES.items()).rstrip() + "\n"
 
 
 def tables(whole):
@@ -408,17 +403,16 @@ def draw_copy(whole, theme):
 
 def main():
     parser = argparse.ArgumentParser(allow_abbrev=False)
-    parser.add_argument("--part", metavar="NAME")
+    parser.add_argument("--beside", metavar="NAME")
     parser.add_argument("results", nargs="+", type=Path, metavar="RESULTS.json")
     arguments = parser.parse_args()
     runs = [json.loads(path.read_text()) for path in arguments.results]
     whole = merged(runs)
-    if arguments.part:
-        title = f"\n### With {whole['target']}\n\n"
-        write_marked_parts(PAGE, {arguments.part: [title, *head(whole, runs)]})
+    name = f"-{arguments.beside}" if arguments.beside else ""
+    write_marked_parts(PAGE, {f"measured{name}": short(whole)})
+    write_marked_parts(TABLES, {f"totals{name}": totals(whole, runs)} | ({} if name else {"tables": tables(whole)}))
+    if name:
         return
-    write_marked_parts(PAGE, {"measured": overview(whole, runs)})
-    write_marked_parts(TABLES, {"tables": tables(whole)})
     IMAGES.mkdir(exist_ok=True)
     for theme in THEMES:
         draw_windows(whole, theme)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes what bench/frameworks.py measured into docs/performance.md and draws its two plots. Usage: frameworks_page.py RESULTS.json"""
+"""Writes what bench/frameworks.py measured into docs/performance-networks.md and draws its two plots. Usage: frameworks_page.py RESULTS.json"""
 
 import json
 import sys
@@ -13,7 +13,7 @@ import matplotlib.pyplot as plt  # noqa: E402
 from marked_part import write_marked_parts, write_whole  # noqa: E402
 
 ROOT = Path(__file__).resolve().parents[1]
-PAGE = ROOT / "docs" / "performance.md"
+PAGE = ROOT / "docs" / "performance-networks.md"
 IMAGES = ROOT / "docs" / "images"
 
 COLUMNS = [
@@ -44,7 +44,8 @@ def tables(results):
     versions = ", ".join(
         f"{name} {version}" for name, version in results["versions"].items()
     )
-    yield f"{results['processor']}, one processor, target {results['target']}; {versions}.\n\n"
+    at = f" at commit {results['commit']}" if results.get("commit") else ""
+    yield f"{results['processor']}, one processor, target {results['target']}{at}; {versions}.\n\n"
     yield "A call on a 1x1x8x8 array:\n\n| call | µs |\n|---|--:|\n"
     for name, seconds in results["overhead"].items():
         yield f"| {name} | {1e6 * seconds:.2f} |\n"

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes what bench/networks.py measured into docs/performance.md and README.md, and draws it. Usage: networks_page.py RESULTS.json"""
+"""Writes what bench/networks.py measured into docs/performance-networks.md, docs/performance.md and README.md, and draws it. Usage: networks_page.py RESULTS.json"""
 
 import json
 import math
@@ -41,7 +41,8 @@ def pair(result, of):
 
 def conditions(found):
     versions = ", ".join(f"{name} {version.split('+')[0]}" for name, version in found["versions"].items())
-    return f"{found['processor']}, target {found['target']}; {versions}; medians of turns."
+    at = f" at commit {found['commit']}" if found.get("commit") else ""
+    return f"{found['processor']}, target {found['target']}{at}; {versions}; medians of turns."
 
 
 def main_table(setting):
@@ -73,12 +74,22 @@ def picture(folder):
 
 
 def section(found):
-    """For docs/performance.md."""
+    """For docs/performance-networks.md: every network and setting."""
     main, *others = found["settings"]
     yield f"{conditions(found)} Times in milliseconds, one thread.\n\n"
     yield from main_table(main)
-    yield "\n" + picture("images") + "\n"
+    yield "\n"
     yield from settings_table([main, *others])
+
+
+def summary(found):
+    """For docs/performance.md: geometric means of every setting, and the plot."""
+    main = found["settings"][0]["networks"]
+    yield f"{conditions(found)} Geometric means:\n\n| setting | networks | times as fast |\n|---|--:|--:|\n"
+    for setting in found["settings"]:
+        yield f"| inference, {setting['name']} | {len(setting['networks'])} | {mean(setting['networks'], 'inference'):.2f} |\n"
+    yield f"| training step, {found['settings'][0]['name']} | {len(main)} | {mean(main, 'training'):.2f} |\n\n"
+    yield picture("images")
 
 
 def short_table(found):
@@ -118,7 +129,8 @@ def main():
     if len(sys.argv) != 2:
         sys.exit(__doc__)
     found = json.loads(Path(sys.argv[1]).read_text())
-    write_marked_parts(ROOT / "docs" / "performance.md", {"networks": section(found)})
+    write_marked_parts(ROOT / "docs" / "performance-networks.md", {"networks": section(found)})
+    write_marked_parts(ROOT / "docs" / "performance.md", {"networks": summary(found)})
     write_marked_parts(ROOT / "README.md", {"networks": short_table(found)})
     IMAGES.mkdir(parents=True, exist_ok=True)
     for theme in THEMES:

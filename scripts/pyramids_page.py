@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes what bench/pyramids.py measured into docs/performance.md. Usage: pyramids_page.py RESULTS.json"""
+"""Writes what bench/pyramids.py measured into docs/performance-science.md. Usage: pyramids_page.py RESULTS.json"""
 
 import json
 import math
@@ -11,7 +11,7 @@ import numpy as np
 from marked_part import write_marked_parts
 
 ROOT = Path(__file__).resolve().parents[1]
-PAGE = ROOT / "docs" / "performance.md"
+PAGE = ROOT / "docs" / "performance-science.md"
 WAYS = {
     "raw": "means, uncompressed",
     "zstd:1": "means, zstd of level 1",

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes what bench/science.py measured into docs/performance.md and docs/performance-tables.md. Usage: science_page.py RESULTS.json"""
+"""Writes what bench/science.py measured into docs/performance-science.md. Usage: science_page.py RESULTS.json"""
 
 import json
 import sys
@@ -8,7 +8,7 @@ from pathlib import Path
 from marked_part import write_marked_parts
 
 ROOT = Path(__file__).resolve().parents[1]
-PAGE, TABLES = ROOT / "docs" / "performance.md", ROOT / "docs" / "performance-tables.md"
+PAGE = ROOT / "docs" / "performance-science.md"
 TITLES = {
     "medians": "Medians and percentiles of images",
     "blocks": "Blocks of volumes",
@@ -165,8 +165,7 @@ def summary(whole):
 
 def main():
     whole = json.loads(Path(sys.argv[1]).read_text())
-    write_marked_parts(TABLES, {"science": tables(whole)})
-    write_marked_parts(PAGE, {"science": summary(whole)})
+    write_marked_parts(PAGE, {"goals": summary(whole), "science": tables(whole)})
 
 
 if __name__ == "__main__":

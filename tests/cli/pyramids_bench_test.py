@@ -23,7 +23,7 @@ def bench(tmp_path):
         "bench/report.py",
         "scripts/pyramids_page.py",
         "scripts/marked_part.py",
-        "docs/performance.md",
+        "docs/performance-science.md",
     ):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         shutil.copy(ROOT / name, tmp_path / name)
@@ -67,10 +67,10 @@ def test_measures_verifies_and_writes_the_page(bench):
         whole["goals"][goal]["ratio"] = ratio
     whole["load"], whole["memory"]["raw"] = [0.0, 9.0], 300 << 20
     (bench / "out.json").write_text(json.dumps(whole))
-    before = (bench / "docs" / "performance.md").read_text()
+    before = (bench / "docs" / "performance-science.md").read_text()
     done = run(bench, "scripts/pyramids_page.py", "out.json")
     assert done.returncode == 0, done.stderr
-    page = (bench / "docs" / "performance.md").read_text()
+    page = (bench / "docs" / "performance-science.md").read_text()
     assert page.split(MARKS[0])[0] == before.split(MARKS[0])[0] and page.split(MARKS[1])[1] == before.split(MARKS[1])[1]
     table = page.split(MARKS[0])[1].split(MARKS[1])[0]
     assert "| means, uncompressed | 50 | TensorStore | 100 | 0.50 | 0.6 |" in table

@@ -87,17 +87,19 @@ def test_measures_summarises_and_writes_the_page(bench):
         assert text.split(mark)[side] == before.split(mark)[side]
     tables = (bench / "docs" / "performance-tables.md").read_text()
     assert all(f"| `{name}` |" in tables for name in names)
-    assert "Each run by itself" in text and all(f"\n| {number} | backward | 2 |" in text for number in (1, 2))
+    assert "Each run by itself" in tables and all(f"\n| {number} | backward | 2 |" in tables for number in (1, 2))
+    assert "\n| times as fast as | forward, 1 thread | forward, 2 threads | backward, 1 thread | backward, 2 threads |\n" in text
     drawn = {path.name: path.read_text() for path in (bench / "docs" / "images").iterdir()}
     assert set(drawn) == {f"{name}-{theme}.svg" for name in ("windows", "copy") for theme in ("light", "dark")}
     assert all("</svg>" in svg for svg in drawn.values()) and len(set(drawn.values())) == 4
 
-    done = run(bench, "scripts/compare_page.py", "--part", "measured-avx2", "out.json")
+    done = run(bench, "scripts/compare_page.py", "--beside", "avx2", "out.json")
     assert done.returncode == 0, done.stderr
-    mark = "<!-- measured-avx2: begin -->"
-    beside = (bench / "docs" / "performance.md").read_text()
-    assert beside.split(mark)[0] == text.split(mark)[0]
-    assert beside.split(mark)[1].startswith(f"\n\n### With {measured['target']}\n\n{measured['processor']}, target ")
+    for name, mark, was in (("performance.md", "measured-avx2", text), ("performance-tables.md", "totals-avx2", tables)):
+        begin = f"<!-- {mark}: begin -->"
+        beside = (bench / "docs" / name).read_text()
+        assert beside.split(begin)[0] == was.split(begin)[0]
+        assert f"{measured['processor']}, target {measured['target']}" in beside.split(begin)[1]
 
 
 def test_parts_can_be_measured(bench):

@@ -31,7 +31,7 @@ def test_measures_and_draws(tmp_path):
     (tmp_path / "docs").mkdir()
     shutil.copy(ROOT / "scripts" / "marked_part.py", tmp_path / "scripts")
     script = shutil.copy(ROOT / "scripts" / "frameworks_page.py", tmp_path / "scripts")
-    page = Path(shutil.copy(ROOT / "docs" / "performance.md", tmp_path / "docs"))
+    page = Path(shutil.copy(ROOT / "docs" / "performance-networks.md", tmp_path / "docs"))
     before = page.read_text()
     done = subprocess.run([sys.executable, script, results], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr

@@ -22,7 +22,7 @@ def measure(script, out, folder, *names):
 
 def scripts_and_pages(folder):
     """A copy of the script and of the pages that it writes."""
-    for part in ("scripts/networks_page.py", "scripts/marked_part.py", "docs/performance.md", "README.md"):
+    for part in ("scripts/networks_page.py", "scripts/marked_part.py", "docs/performance.md", "docs/performance-networks.md", "README.md"):
         (folder / part).parent.mkdir(exist_ok=True)
         shutil.copy(ROOT / part, folder / part)
     return folder / "scripts" / "networks_page.py"
@@ -54,9 +54,10 @@ def test_measures_and_writes(tmp_path):
     results.write_text(json.dumps(measured))
     done = subprocess.run([sys.executable, script, results], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    page = (tmp_path / "docs" / "performance.md").read_text()
+    page = (tmp_path / "docs" / "performance-networks.md").read_text()
     assert f"| {SPEAKS_OF} | 8x512x20x20 | 1 |" in page
     assert "| network, inference: times as fast | " + " | ".join(names) + " |" in page and f"| {SPEAKS_OF} | 2.00 | " in page
+    assert "| training step, one thread | 1 | 1.50 |" in (tmp_path / "docs" / "performance.md").read_text()
     readme = (tmp_path / "README.md").read_text()
     assert "| 500.0 ms | 250.0 ms | 2.00 |" in readme
     assert "Geometric means of 1 networks: inference 2.00 times as fast, training steps 1.50 times." in readme

@@ -33,7 +33,7 @@ min:u8:256x256:k9s1p4             as:white_tophat SciPy<=1000
 def bench(tmp_path):
     """The scripts with pages beside them, and a suite of few problems."""
     shutil.copytree(ROOT / "bench", tmp_path / "bench", ignore=shutil.ignore_patterns("__pycache__"))
-    for folder, name in (("scripts", "science_page.py"), ("scripts", "marked_part.py"), ("docs", "performance.md"), ("docs", "performance-tables.md")):
+    for folder, name in (("scripts", "science_page.py"), ("scripts", "marked_part.py"), ("docs", "performance-science.md")):
         (tmp_path / folder).mkdir(exist_ok=True)
         shutil.copy(ROOT / folder / name, tmp_path / folder)
     (tmp_path / "suite.txt").write_text(SUITE)
@@ -91,17 +91,17 @@ def test_measures_judges_and_writes_the_pages(bench):
     assert len(targets) == 1 or f"{len(targets) * 10} goals" not in done.stdout  # none for all together
     assert "median:f32:1024x1024:k5s1p2: NO PEER FOR THE GOAL nobody<=1" in done.stderr
 
-    before = {name: (bench / "docs" / name).read_text() for name in ("performance.md", "performance-tables.md")}
+    before = (bench / "docs" / "performance-science.md").read_text()
     done = run(bench, "scripts/science_page.py", "out.json")
     assert done.returncode == 0, done.stderr
-    text = {name: (bench / "docs" / name).read_text() for name in before}
-    for name, page in text.items():
-        for side, mark in enumerate(("<!-- science: begin -->", "<!-- science: end -->")):
-            assert page.split(mark)[side * -1] == before[name].split(mark)[side * -1]
-    assert all(f"| `{result['problem']}` |" in text["performance-tables.md"] for result in measured["results"])
-    assert "Small arrays: these numbers say that the benchmark works" in text["performance-tables.md"]
-    assert "mirrored border instead of fewer elements" in text["performance-tables.md"]
-    reasons = text["performance.md"].partition("<!-- science: begin -->")[2].partition("<!-- science: end -->")[0]
+    page = (bench / "docs" / "performance-science.md").read_text()
+    for side, mark in enumerate(("<!-- goals: begin -->", "<!-- science: end -->")):
+        assert page.split(mark)[side * -1] == before.split(mark)[side * -1]
+    tables = page.partition("<!-- science: begin -->")[2]
+    assert all(f"| `{result['problem']}` |" in tables for result in measured["results"])
+    assert "Small arrays: these numbers say that the benchmark works" in tables
+    assert "mirrored border instead of fewer elements" in tables
+    reasons = page.partition("<!-- goals: begin -->")[2].partition("<!-- goals: end -->")[0]
     assert f"- {targets[0]}: 10 of 12 goals met, 1 without a peer that could be measured." in reasons
     assert "(no one is so fast): `median:f32:1024x1024:k5s1p2` fastest peer 1/1000000: **" in reasons
     assert f"nobody 1: {', '.join(['no peer'] * len(targets))}" in reasons and "slow" not in reasons
