@@ -8,10 +8,13 @@
 #endif
 
 #include <atomic>
+#include <bit>
+#include <type_traits>
 
 #include "cpu/disjoint/global_kernels.h"
 #include "cpu/element/fold-inl.h"
 #include "cpu/element/load-inl.h"
+#include "instruction_set.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace oriel::cpu {
@@ -19,6 +22,9 @@ namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 constexpr int kMostBits = kGlobalBits - 3;  // of a number of eights
+// Vectors that are summed side by side: of a tree of eight rows registers hold four of each.
+constexpr int kSideBySide = HWY_ARCH_X86 && !ORIEL_AVX512 ? 3 : 4;
+
 // The hardware stops at the end of a page.
 template <class X>
 HWY_INLINE void prefetch_ahead(const X* x, index_t n) {
@@ -26,6 +32,21 @@ HWY_INLINE void prefetch_ahead(const X* x, index_t n) {
   const char* soon = reinterpret_cast<const char*>(x) + kAhead;
   for (index_t i = 0; i < n * static_cast<index_t>(sizeof(X)); i += kLine) __builtin_prefetch(soon + i);
 }
+
+// GCC adds where a sum is used, the last of a tree's sums, and keeps what it is of on the stack until then.
+template <class V>
+HWY_INLINE V add_now(V a, V b) {
+  V sum = hn::Add(a, b);
+#if HWY_ARCH_X86 && HWY_TARGET != HWY_SCALAR && HWY_COMPILER_GCC_ACTUAL
+  auto raw = sum.raw;
+  asm("" : "+v"(raw));
+  sum = V{raw};
+#endif
+  return sum;
+}
+
+// The highest bit of n / 8.
+HWY_INLINE int top_unit(index_t n) { return static_cast<int>(std::bit_width(static_cast<std::uint64_t>(n / 8))) - 1; }
 
 // Vectors of columns that are summed together, so that rows are read as they lie.
 template <class D, int kVectors>
@@ -35,7 +56,7 @@ struct Columns {
   HWY_INLINE Columns() {}  // the one that g++ makes by itself is no code for Arm's vectors
 
   HWY_INLINE void add(const Columns& other) {
-    for (int j = 0; j < kVectors; ++j) v[j] = hn::Add(v[j], other.v[j]);
+    for (int j = 0; j < kVectors; ++j) v[j] = add_now(v[j], other.v[j]);
   }
 };
 
@@ -44,6 +65,7 @@ template <class X, class D, int kVectors>
 struct ColumnSum {
   using Sums = Columns<D, kVectors>;
   const GlobalPlane& plane;
+  index_t pitch;  // of level 1: read once, where the plane would be read again for each row
   index_t at[kVectors];
 
   HWY_INLINE Sums value(const X* x) const {
@@ -61,7 +83,7 @@ struct ColumnSum {
     } else {
       constexpr int kM = kN == floor_power_of_two(kN) ? kN / 2 : floor_power_of_two(kN);
       Sums s = few<kM>(x);
-      add_rest<kN - kM>(x + kM * plane.pitch[0], s);
+      add_rest<kN - kM>(x + kM * pitch, s);
       return s;
     }
   }
@@ -70,7 +92,7 @@ struct ColumnSum {
   HWY_INLINE void add_rest(const X* x, Sums& s) const {
     constexpr int kM = floor_power_of_two(kN);
     s.add(few<kM>(x));
-    if constexpr (kN > kM) add_rest<kN - kM>(x + kM * plane.pitch[0], s);
+    if constexpr (kN > kM) add_rest<kN - kM>(x + kM * pitch, s);
   }
 
   // Values that are folds themselves are added in memory, in one code for all numbers of them.
@@ -125,15 +147,16 @@ struct ColumnSum {
   // Sums of eight values are joined as the bits of their number say: sum[i] is that of 8 << i.
   template <int kLevel>
   HWY_NOINLINE void fold_many(const X* x, index_t n, Sums& s) const {
-    const index_t pitch = plane.pitch[kLevel - 1];
+    const index_t eight = 8 * plane.pitch[kLevel - 1];
+    const ColumnSum here = *this;  // in registers
     Sums sum[kMostBits];
-    for (index_t unit = 0; unit < n / 8; ++unit, x += 8 * pitch) {
-      if constexpr (kLevel == 1) prefetch_ahead(x + at[0], 8 * pitch);
+    for (index_t unit = 0; unit < n / 8; ++unit, x += eight) {
+      if constexpr (kLevel == 1) prefetch_ahead(x + here.at[0], eight);
       Sums next;
       if constexpr (kLevel > 1)
         fold_folds<kLevel>(x, 8, next);
       else
-        next = few<8>(x);
+        next = here.template few<8>(x);
       int bit = 0;
       for (; (unit >> bit) & 1; ++bit) {
         Sums low = sum[bit];
@@ -142,22 +165,50 @@ struct ColumnSum {
       }
       sum[bit] = next;
     }
-    bool first = true;
-    for (int bit = kMostBits - 1; bit >= 0; --bit) {
-      if (((n >> (bit + 3)) & 1) == 0) continue;
-      if (first)
-        s = sum[bit];
-      else
-        s.add(sum[bit]);
-      first = false;
+    int bit = top_unit(n);
+    s = sum[bit];
+    while (--bit >= 0) {
+      if ((n >> (bit + 3)) & 1) s.add(sum[bit]);
     }
+    add_last<kLevel>(x, n, s);
+  }
+
+  // The last n % 8 of n values.
+  template <int kLevel>
+  HWY_INLINE void add_last(const X* x, index_t n, Sums& s) const {
     for (index_t m = 4; m >= 1; m /= 2) {
       if ((n & m) == 0) continue;
       Sums more;
       fold_few<kLevel>(x, m, more);
       s.add(more);
-      x += m * pitch;
+      x += m * plane.pitch[kLevel - 1];
     }
+  }
+
+  // The same as fold_many<1> in two steps, for planes of more columns than are summed together: all columns of eight
+  // rows before those of the next eight, so that memory is read as it lies. sums[i] is then a row in memory.
+  using A = hn::TFromD<D>;
+  HWY_INLINE void add_unit(const X* x, index_t unit, A* sums, index_t row) const {
+    const D d;
+    const Sums eight = few<8>(x);
+    hn::Vec<D> next[kVectors];
+    for (int j = 0; j < kVectors; ++j) next[j] = eight.v[j];
+    for (; unit & 1; unit /= 2, sums += row) {
+      for (int j = 0; j < kVectors; ++j) next[j] = hn::Add(hn::LoadU(d, sums + at[j]), next[j]);
+    }
+    for (int j = 0; j < kVectors; ++j) hn::StoreU(next[j], d, sums + at[j]);
+  }
+
+  // Joins the sums of n / 8 units, and the rows behind them, which begin at x.
+  HWY_NOINLINE void join_units(const X* x, index_t n, const A* sums, index_t row, Sums& s) const {
+    const D d;
+    int bit = top_unit(n);
+    for (int j = 0; j < kVectors; ++j) s.v[j] = hn::LoadU(d, sums + bit * row + at[j]);
+    while (--bit >= 0) {
+      if (((n >> (bit + 3)) & 1) == 0) continue;
+      for (int j = 0; j < kVectors; ++j) s.v[j] = hn::Add(s.v[j], hn::LoadU(d, sums + bit * row + at[j]));
+    }
+    add_last<1>(x, n, s);
   }
 
   template <int kLevel>
@@ -168,28 +219,68 @@ struct ColumnSum {
   }
 };
 
-template <class X, int kLevels, int kVectors, class D>
-HWY_INLINE void sum_vectors(D d, const X* x, const GlobalPlane& plane, index_t begin, hn::TFromD<D>* sums) {
+// The columns that are summed together, from `begin` on.
+template <class X, int kVectors, class D>
+HWY_INLINE ColumnSum<X, D, kVectors> columns_at(D d, const GlobalPlane& plane, index_t begin) {
   const index_t lanes = static_cast<index_t>(hn::Lanes(d));
-  ColumnSum<X, D, kVectors> column{plane, {}};
+  ColumnSum<X, D, kVectors> column{plane, plane.pitch[0], {}};
   for (int j = 0; j < kVectors; ++j) {  // the last vector ends with the row
     column.at[j] = HWY_MAX(0, HWY_MIN(begin + j * lanes, plane.columns - lanes));
   }
-  Columns<D, kVectors> s;
-  if constexpr (kLevels == 0)
-    s = column.value(x);
-  else
-    column.template fold_apart<kLevels>(x, s);
-  for (int j = 0; j < kVectors; ++j) hn::StoreU(s.v[j], d, sums + column.at[j]);
+  return column;
+}
+
+// Calls f for all columns, with some vectors of them at a time.
+template <class X, class D, class F>
+HWY_INLINE void for_columns(D d, const GlobalPlane& plane, const F& f) {
+  const index_t lanes = static_cast<index_t>(hn::Lanes(d));
+  if (plane.columns <= lanes) return f(columns_at<X, 1>(d, plane, 0));
+  for (index_t i = 0, left; (left = plane.columns - i) > 0;) {
+    const bool two = left <= 2 * lanes || (kSideBySide == 3 && left > 3 * lanes && left <= 4 * lanes);
+    if (two)
+      f(columns_at<X, 2>(d, plane, i));
+    else
+      f(columns_at<X, kSideBySide>(d, plane, i));
+    i += (two ? 2 : kSideBySide) * lanes;
+  }
+}
+
+template <class D, int kVectors, class A>
+HWY_INLINE void store_columns(D d, const Columns<D, kVectors>& s, const index_t* at, A* sums) {
+  for (int j = 0; j < kVectors; ++j) hn::StoreU(s.v[j], d, sums + at[j]);
+}
+
+// Sums of planes with more columns than are summed together. `sums` has room for rows of units behind a row of results.
+template <class X, class D>
+HWY_NOINLINE void sum_unit_by_unit(D d, const X* x, const GlobalPlane& plane, hn::TFromD<D>* sums) {
+  const index_t n = plane.count[0], pitch = plane.pitch[0], row = plane.columns;
+  hn::TFromD<D>* units = sums + row;
+  for (index_t unit = 0; unit < n / 8; ++unit, x += 8 * pitch) {
+    prefetch_ahead(x, 8 * pitch);
+    for_columns<X>(d, plane, [&](const auto& column) HWY_ATTR { column.add_unit(x, unit, units, row); });
+  }
+  for_columns<X>(d, plane, [&](const auto& column) HWY_ATTR {
+    typename std::remove_cvref_t<decltype(column)>::Sums s;
+    column.join_units(x, n, units, row, s);
+    store_columns(d, s, column.at, sums);
+  });
 }
 
 template <class X, int kLevels, class D>
 HWY_INLINE void sum_columns(D d, const X* x, const GlobalPlane& plane, hn::TFromD<D>* sums) {
-  const index_t lanes = static_cast<index_t>(hn::Lanes(d));
-  if (plane.columns <= lanes) return sum_vectors<X, kLevels, 1>(d, x, plane, 0, sums);
-  index_t i = 0;
-  for (; i + 2 * lanes < plane.columns; i += 4 * lanes) sum_vectors<X, kLevels, 4>(d, x, plane, i, sums);
-  if (i < plane.columns) sum_vectors<X, kLevels, 2>(d, x, plane, i, sums);
+  if constexpr (kLevels == 1) {
+    const index_t lanes = static_cast<index_t>(hn::Lanes(d));
+    const bool large = plane.columns > kSideBySide * lanes && plane.elems * sizeof(X) >= 8192;
+    if (large && unit_rows(plane) > 0) return sum_unit_by_unit(d, x, plane, sums);
+  }
+  for_columns<X>(d, plane, [&](const auto& column) HWY_ATTR {
+    typename std::remove_cvref_t<decltype(column)>::Sums s;
+    if constexpr (kLevels == 0)
+      s = column.value(x);
+    else
+      column.template fold_apart<kLevels>(x, s);
+    store_columns(d, s, column.at, sums);
+  });
 }
 
 }  // namespace HWY_NAMESPACE

@@ -46,6 +46,7 @@ A power_along(const A* s, index_t m) {
   const hn::ScalableTag<A> d;
   const index_t lanes = static_cast<index_t>(hn::Lanes(d));
   if (m == lanes) return sum_of_lanes(d, hn::LoadU(d, s));
+  if (m == 2 * lanes) return sum_of_lanes(d, hn::LoadU(d, s)) + sum_of_lanes(d, hn::LoadU(d, s + lanes));
   if (m == 8) return sum_of<8>(s);
   if (m == 4) return sum_of<4>(s);
   if (m == 2) return sum_of<2>(s);
