@@ -390,8 +390,9 @@ HWY_NOINLINE bool fold_rows_apart(const LaneRows& b) {
   return watch.found(b);
 }
 
-// Bytes of lanes whose columns are kept in registers; of more lanes a position is read at once.
-inline constexpr index_t kMostShared = ORIEL_AVX512 ? 512 : 128;
+// Bytes of lanes whose columns are kept in registers; of more lanes a position is read at once: as memory lies, while
+// some lanes of all positions, and then others, took twice as long with AVX2.
+inline constexpr index_t kMostShared = ORIEL_AVX512 ? 512 : 64;
 template <class P>
 HWY_INLINE bool shares_in_registers(const LaneRows& b) {
   return b.lanes <= kMostShared / static_cast<index_t>(sizeof(typename P::In));

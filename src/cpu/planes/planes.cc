@@ -321,9 +321,11 @@ bool planes_pay(const FoldJob& job) {
   // time of "rows".
   constexpr index_t kAvx512Bytes = 64;
   const bool avx512 = kernel.vector * kernel.lane_bytes == kAvx512Bytes;
-  const bool dealt = beside && (along.stride == 3 || along.stride == 4 || (along.stride == 8 && along.kernel == 8));
+  const bool patches = beside && along.stride == 8 && along.kernel == 8;
+  const bool dealt = patches || (beside && (along.stride == 3 || along.stride == 4));
   if (picks && !dealt && (kernel.lane_bytes == 1 || !avx512)) return false;
-  return avx512 || std::min(along.in, along.out) * layout.lanes.n >= kernel.vector;
+  const index_t fewest = patches ? kernel.vector / 2 : kernel.vector;
+  return avx512 || std::min(along.in, along.out) * layout.lanes.n >= fewest;
 }
 
 void run_planes(const FoldJob& given, int threads) {
