@@ -167,6 +167,26 @@ HWY_INLINE void along_selected(const PlaneBand& b, const typename P::Lane* x, ty
 #endif
 }
 
+#if HWY_TARGET != HWY_SCALAR
+// Any step: 16 bytes of windows at every place, of which the results that the step leaves over are moved side by side;
+// lowered afterwards.
+template <class P, int K>
+HWY_INLINE void along_compacted(const PlaneBand& b, const typename P::Lane* x, index_t positions,
+                                typename P::Out* HWY_RESTRICT y) {
+  using Lane = typename P::Lane;
+  const hn::FixedTag<Lane, 16 / sizeof(Lane)> d;
+  const hn::Repartition<std::uint8_t, decltype(d)> bytes;
+  const auto select = hn::LoadU(bytes, static_cast<const std::uint8_t*>(b.select));
+  const index_t results = positions * b.lanes;
+  Lane* compact = static_cast<Lane*>(b.compact);
+  for (index_t j = 0; j < b.out_elems; j += results, x += b.stride * results) {
+    const auto v = fold_taps<P, K>(d, b.along, [&](int t) HWY_ATTR { return hn::LoadU(d, x + t * b.tap_pitch); });
+    hn::StoreU(hn::BitCast(d, hn::TableLookupBytes(hn::BitCast(bytes, v), select)), d, compact + j);
+  }
+  along_dense<P, P::kTree ? 1 : 0>(b, compact, 0, 1, y);
+}
+#endif
+
 // Any step and lanes, one result after the other; lowered afterwards.
 template <class P, int K>
 HWY_INLINE void along_each(const PlaneBand& b, const typename P::Lane* x, typename P::Out* HWY_RESTRICT y) {
@@ -220,10 +240,20 @@ HWY_NOINLINE void along_rows(const PlaneBand& b, index_t row, index_t rows) {
       }
     }
 #endif
-    if (kSelects<P> && b.stride <= kMostSelected && b.lanes <= lanes_of(PlaneTag<P>()))
+    if (kSelects<P> && b.stride <= kMostSelected && b.lanes <= lanes_of(PlaneTag<P>())) {
       along_selected<P, K>(b, x, y);
-    else
-      along_each<P, K>(b, x, y);
+      continue;
+    }
+#if HWY_TARGET != HWY_SCALAR
+    if constexpr (!kSelects<P>) {
+      const index_t positions = positions_in_16_bytes(b.stride, b.lanes, sizeof(Lane));
+      if (positions * b.lanes > 1) {
+        along_compacted<P, K>(b, x, positions, y);
+        continue;
+      }
+    }
+#endif
+    along_each<P, K>(b, x, y);
   }
 }
 

@@ -294,14 +294,23 @@ bool fold_across(const PlaneBand& b) {
   return found;
 }
 
-// Vector c of the tables says which lanes come from vector c of the windows. Of pairs two more follow: where in two
-// vectors the first taps are, and the second.
+// Without permutations of whole vectors: which bytes of 16 are results. Else vector c of the tables says which lanes
+// come from vector c of the windows. Of pairs two more follow: where in two vectors the first taps are, and the second.
 template <class P>
 void prepare_select(index_t stride, index_t lanes, void* select) {
   const PlaneTag<P> d;
   using U = hn::TFromD<hn::RebindToUnsigned<decltype(d)>>;
   const index_t n = lanes_of(d);
-  if (!kSelects<P> || stride > kMostSelected) return;
+  if constexpr (!kSelects<P>) {
+    std::uint8_t* bytes = static_cast<std::uint8_t*>(select);
+    const index_t size = sizeof(U), results = positions_in_16_bytes(stride, lanes, size) * lanes;
+    for (index_t i = 0; i < 16; ++i) {
+      const index_t lane = i / size, from = lane / lanes * stride * lanes + lane % lanes;
+      bytes[i] = static_cast<std::uint8_t>(lane < results ? from * size + i % size : 0);
+    }
+    return;
+  }
+  if (stride > kMostSelected) return;
   U* table = static_cast<U*>(select);
   for (index_t c = 0; c < stride; ++c) {
     for (index_t i = 0; i < n; ++i) {

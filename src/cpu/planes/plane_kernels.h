@@ -38,6 +38,12 @@ struct PlaneBand : PlaneLowering {
   const void* select = nullptr;  // what PlaneKernel::prepare has written
 };
 
+/// Positions of `lanes` elements, `stride` of them apart, that lie in a vector of 16 bytes.
+constexpr index_t positions_in_16_bytes(index_t stride, index_t lanes, index_t lane_bytes) {
+  const index_t vector = 16 / lane_bytes;
+  return lanes > vector ? 0 : (vector - lanes) / (stride * lanes) + 1;
+}
+
 /// Most bytes that PlaneKernel::prepare writes.
 inline constexpr index_t kPlaneSelectBytes = 8 * 64;
 

@@ -316,14 +316,16 @@ bool planes_pay(const FoldJob& job) {
   const Axis& along = layout.axis[at(layout.row_axis)].axis;
   const bool beside = layout.lanes.n == 1 && along.dilation == 1;  // taps of a window
   const bool picks = along.stride > 1 && !(along.stride == 2 && beside);
-  // Without masks and permutations of whole vectors, "rows" does better where rows are shorter than vectors, or where a
-  // stride leaves elements over; but steps of 3 and 4, and patches of 8, are dealt out into vectors in a third of the
-  // time of "rows".
-  constexpr index_t kAvx512Bytes = 64;
-  const bool avx512 = kernel.vector * kernel.lane_bytes == kAvx512Bytes;
+  // Without masks and permutations of whole vectors, "rows" does better where rows are shorter than vectors. What a
+  // stride leaves over must be dealt out into vectors, or lie in 16 bytes together: "rows" takes three times as long
+  // then.
+  constexpr index_t kAvx512Bytes = 64, kLanesOfRows = 8;  // which "rows" folds side by side
+  const index_t lanes = layout.lanes.n, bytes = kernel.lane_bytes;
+  const bool avx512 = kernel.vector * bytes == kAvx512Bytes;
   const bool patches = beside && along.stride == 8 && along.kernel == 8;
   const bool dealt = patches || (beside && (along.stride == 3 || along.stride == 4));
-  if (picks && !dealt && (kernel.lane_bytes == 1 || !avx512)) return false;
+  const bool together = lanes < kLanesOfRows && positions_in_16_bytes(along.stride, lanes, bytes) * lanes > 1;
+  if (picks && !dealt && !together && (!avx512 || bytes == 1)) return false;
   const index_t fewest = patches ? kernel.vector / 2 : kernel.vector;
   return avx512 || std::min(along.in, along.out) * layout.lanes.n >= fewest;
 }
