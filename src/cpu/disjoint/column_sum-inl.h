@@ -185,32 +185,6 @@ struct ColumnSum {
     }
   }
 
-  // The same as fold_many<1> in two steps, for planes of more columns than are summed together: all columns of eight
-  // rows before those of the next eight, so that memory is read as it lies. sums[i] is then a row in memory.
-  using A = hn::TFromD<D>;
-  HWY_INLINE void add_unit(const X* x, index_t unit, A* sums, index_t row) const {
-    const D d;
-    const Sums eight = few<8>(x);
-    hn::Vec<D> next[kVectors];
-    for (int j = 0; j < kVectors; ++j) next[j] = eight.v[j];
-    for (; unit & 1; unit /= 2, sums += row) {
-      for (int j = 0; j < kVectors; ++j) next[j] = hn::Add(hn::LoadU(d, sums + at[j]), next[j]);
-    }
-    for (int j = 0; j < kVectors; ++j) hn::StoreU(next[j], d, sums + at[j]);
-  }
-
-  // Joins the sums of n / 8 units, and the rows behind them, which begin at x.
-  HWY_NOINLINE void join_units(const X* x, index_t n, const A* sums, index_t row, Sums& s) const {
-    const D d;
-    int bit = top_unit(n);
-    for (int j = 0; j < kVectors; ++j) s.v[j] = hn::LoadU(d, sums + bit * row + at[j]);
-    while (--bit >= 0) {
-      if (((n >> (bit + 3)) & 1) == 0) continue;
-      for (int j = 0; j < kVectors; ++j) s.v[j] = hn::Add(s.v[j], hn::LoadU(d, sums + bit * row + at[j]));
-    }
-    add_last<1>(x, n, s);
-  }
-
   template <int kLevel>
   HWY_NOINLINE void fold_apart(const X* x, Sums& s) const {
     const index_t n = plane.count[kLevel - 1];
@@ -250,28 +224,40 @@ HWY_INLINE void store_columns(D d, const Columns<D, kVectors>& s, const index_t*
   for (int j = 0; j < kVectors; ++j) hn::StoreU(s.v[j], d, sums + at[j]);
 }
 
-// Sums of planes with more columns than are summed together. `sums` has room for rows of units behind a row of results.
+// The same for planes that are read as they lie: two rows at a time, joined with the rows of sums before them as the
+// bits of their number say. `sums` has room for rows of pairs behind a row of results.
 template <class X, class D>
-HWY_NOINLINE void sum_unit_by_unit(D d, const X* x, const GlobalPlane& plane, hn::TFromD<D>* sums) {
+HWY_NOINLINE void sum_pair_by_pair(D d, const X* x, const GlobalPlane& plane, hn::TFromD<D>* HWY_RESTRICT sums) {
   const index_t n = plane.count[0], pitch = plane.pitch[0], row = plane.columns;
-  hn::TFromD<D>* units = sums + row;
-  for (index_t unit = 0; unit < n / 8; ++unit, x += 8 * pitch) {
-    prefetch_ahead(x, 8 * pitch);
-    for_columns<X>(d, plane, [&](const auto& column) HWY_ATTR { column.add_unit(x, unit, units, row); });
+  const index_t lanes = static_cast<index_t>(hn::Lanes(d));
+  hn::TFromD<D>* HWY_RESTRICT pairs = sums + row;  // row i: of 2 << i rows
+  const auto vectors = [&](const auto& f) HWY_ATTR {
+    for (index_t i = 0; i < row; i += lanes) f(HWY_MIN(i, row - lanes));  // the last vector ends with the row
+  };
+  for (index_t pair = 0; pair < n / 2; ++pair, x += 2 * pitch) {
+    prefetch_ahead(x, 2 * pitch);
+    const int joined = std::countr_one(static_cast<std::uint64_t>(pair));
+    vectors([&](index_t i) HWY_ATTR {
+      auto v = hn::Add(AsIs::load(d, x + i), AsIs::load(d, x + pitch + i));
+      for (int bit = 0; bit < joined; ++bit) v = hn::Add(hn::LoadU(d, pairs + bit * row + i), v);
+      hn::StoreU(v, d, pairs + joined * row + i);
+    });
   }
-  for_columns<X>(d, plane, [&](const auto& column) HWY_ATTR {
-    typename std::remove_cvref_t<decltype(column)>::Sums s;
-    column.join_units(x, n, units, row, s);
-    store_columns(d, s, column.at, sums);
+  const index_t top = std::bit_width(static_cast<std::uint64_t>(n / 2)) - 1;
+  vectors([&](index_t i) HWY_ATTR {
+    auto v = hn::LoadU(d, pairs + top * row + i);
+    for (index_t bit = top - 1; bit >= 0; --bit) {
+      if ((n >> (bit + 1)) & 1) v = hn::Add(v, hn::LoadU(d, pairs + bit * row + i));
+    }
+    if (n & 1) v = hn::Add(v, AsIs::load(d, x + i));
+    hn::StoreU(v, d, sums + i);
   });
 }
 
 template <class X, int kLevels, class D>
 HWY_INLINE void sum_columns(D d, const X* x, const GlobalPlane& plane, hn::TFromD<D>* sums) {
   if constexpr (kLevels == 1) {
-    const index_t lanes = static_cast<index_t>(hn::Lanes(d));
-    const bool large = plane.columns > kSideBySide * lanes && plane.elems * sizeof(X) >= 8192;
-    if (large && unit_rows(plane) > 0) return sum_unit_by_unit(d, x, plane, sums);
+    if (pair_rows(plane, sizeof(X)) > 0) return sum_pair_by_pair(d, x, plane, sums);
   }
   for_columns<X>(d, plane, [&](const auto& column) HWY_ATTR {
     typename std::remove_cvref_t<decltype(column)>::Sums s;

@@ -23,19 +23,20 @@ struct GlobalPlane {
 inline constexpr int kGlobalBits = 24;
 inline constexpr index_t kMostGlobalRows = (index_t{1} << kGlobalBits) - 1;
 
-/// Rows of sums, each as long as the plane's rows, that a sum of eights of rows keeps in memory; 0 if they are not
-/// kept.
-constexpr index_t unit_rows(const GlobalPlane& plane) {
-  constexpr index_t kMostSums = 4096;  // stay in the first cache
-  if (plane.levels != 1 || plane.count[0] < 16) return 0;
-  const index_t rows = std::bit_width(static_cast<std::uint64_t>(plane.count[0] / 8));
+/// Rows of sums, each as long as the plane's rows, that a sum by pairs of rows keeps; 0 if pairs are not summed: of
+/// planes in the first cache some columns at a time are.
+constexpr index_t pair_rows(const GlobalPlane& plane, std::size_t elem_bytes) {
+  constexpr index_t kFewestBytes = 8192, kFewestColumns = 32, kMostSums = index_t{1} << 15;
+  const bool large = plane.elems * static_cast<index_t>(elem_bytes) >= kFewestBytes && plane.columns > kFewestColumns;
+  if (plane.levels != 1 || plane.count[0] < 2 || !large) return 0;
+  const index_t rows = std::bit_width(static_cast<std::uint64_t>(plane.count[0] / 2));
   return rows * plane.columns <= kMostSums ? rows : 0;
 }
 
 /// The kernel of one reduction and element type; without `fold` there is none.
 struct GlobalKernel {
   /// Folds planes that lie one behind the other into a dense row of results: elements, or the accumulators of sums.
-  /// Reads `vector` elements from the begin of every row. `sums` has room for the accumulators of a row, of unit_rows
+  /// Reads `vector` elements from the begin of every row. `sums` has room for the accumulators of a row, of pair_rows
   /// more of them, and of a vector.
   void (*fold)(const void* x, const GlobalPlane& plane, index_t planes, void* sums, void* out) = nullptr;
   index_t vector = 1;
