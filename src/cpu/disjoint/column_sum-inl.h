@@ -25,12 +25,17 @@ constexpr int kMostBits = kGlobalBits - 3;  // of a number of eights
 // Vectors that are summed side by side: of a tree of eight rows registers hold four of each.
 constexpr int kSideBySide = HWY_ARCH_X86 && !ORIEL_AVX512 ? 3 : 4;
 
+template <class X>
+HWY_INLINE void prefetch(const X* x, index_t n) {
+  constexpr index_t kLine = 64;
+  const char* from = reinterpret_cast<const char*>(x);
+  for (index_t i = 0; i < n * static_cast<index_t>(sizeof(X)); i += kLine) __builtin_prefetch(from + i);
+}
+
 // The hardware stops at the end of a page.
 template <class X>
 HWY_INLINE void prefetch_ahead(const X* x, index_t n) {
-  constexpr index_t kAhead = 4096, kLine = 64;
-  const char* soon = reinterpret_cast<const char*>(x) + kAhead;
-  for (index_t i = 0; i < n * static_cast<index_t>(sizeof(X)); i += kLine) __builtin_prefetch(soon + i);
+  prefetch(x + 4096 / sizeof(X), n);
 }
 
 // GCC adds where a sum is used, the last of a tree's sums, and keeps what it is of on the stack until then.
@@ -224,40 +229,89 @@ HWY_INLINE void store_columns(D d, const Columns<D, kVectors>& s, const index_t*
   for (int j = 0; j < kVectors; ++j) hn::StoreU(s.v[j], d, sums + at[j]);
 }
 
-// The same for planes that are read as they lie: two rows at a time, joined with the rows of sums before them as the
-// bits of their number say. `sums` has room for rows of pairs behind a row of results.
-template <class X, class D>
-HWY_NOINLINE void sum_pair_by_pair(D d, const X* x, const GlobalPlane& plane, hn::TFromD<D>* HWY_RESTRICT sums) {
-  const index_t n = plane.count[0], pitch = plane.pitch[0], row = plane.columns;
+// Calls f with where each vector of a row begins; the last ends with the row.
+template <class D, class F>
+HWY_INLINE void for_vectors(D d, index_t row, const F& f) {
   const index_t lanes = static_cast<index_t>(hn::Lanes(d));
-  hn::TFromD<D>* HWY_RESTRICT pairs = sums + row;  // row i: of 2 << i rows
-  const auto vectors = [&](const auto& f) HWY_ATTR {
-    for (index_t i = 0; i < row; i += lanes) f(HWY_MIN(i, row - lanes));  // the last vector ends with the row
-  };
-  for (index_t pair = 0; pair < n / 2; ++pair, x += 2 * pitch) {
-    prefetch_ahead(x, 2 * pitch);
-    const int joined = std::countr_one(static_cast<std::uint64_t>(pair));
-    vectors([&](index_t i) HWY_ATTR {
-      auto v = hn::Add(AsIs::load(d, x + i), AsIs::load(d, x + pitch + i));
-      for (int bit = 0; bit < joined; ++bit) v = hn::Add(hn::LoadU(d, pairs + bit * row + i), v);
-      hn::StoreU(v, d, pairs + joined * row + i);
-    });
-  }
+  for (index_t i = 0; i < row; i += lanes) f(HWY_MAX(0, HWY_MIN(i, row - lanes)));
+}
+
+// How far apart rows of accumulators lie, so that the vectors of one do not reach the next.
+template <class D>
+HWY_INLINE index_t sums_apart(D d, index_t row) {
+  return HWY_MAX(row, static_cast<index_t>(hn::Lanes(d)));
+}
+
+// Two rows, before which there were `pair` times two, joined with the sums of those as the bits of their number say:
+// row i of `kept` is of 2 << i rows.
+template <class X, class D>
+HWY_INLINE void add_two_rows(D d, const X* x, index_t pitch, index_t pair, index_t row,
+                             hn::TFromD<D>* HWY_RESTRICT kept) {
+  const index_t apart = sums_apart(d, row);
+  const int joined = std::countr_one(static_cast<std::uint64_t>(pair));
+  for_vectors(d, row, [&](index_t i) HWY_ATTR {
+    auto v = hn::Add(AsIs::load(d, x + i), AsIs::load(d, x + pitch + i));
+    for (int bit = 0; bit < joined; ++bit) v = hn::Add(hn::LoadU(d, kept + bit * apart + i), v);
+    hn::StoreU(v, d, kept + joined * apart + i);
+  });
+}
+
+// The sum of n rows, of which add_two_rows had all but the last of an odd number.
+template <class X, class D>
+HWY_INLINE void join_rows(D d, index_t n, const X* last, index_t row, const hn::TFromD<D>* kept,
+                          hn::TFromD<D>* HWY_RESTRICT sums) {
+  const index_t apart = sums_apart(d, row);
   const index_t top = std::bit_width(static_cast<std::uint64_t>(n / 2)) - 1;
-  vectors([&](index_t i) HWY_ATTR {
-    auto v = hn::LoadU(d, pairs + top * row + i);
+  for_vectors(d, row, [&](index_t i) HWY_ATTR {
+    auto v = n == 1 ? AsIs::load(d, last + i) : hn::LoadU(d, kept + top * apart + i);
     for (index_t bit = top - 1; bit >= 0; --bit) {
-      if ((n >> (bit + 1)) & 1) v = hn::Add(v, hn::LoadU(d, pairs + bit * row + i));
+      if ((n >> (bit + 1)) & 1) v = hn::Add(v, hn::LoadU(d, kept + bit * apart + i));
     }
-    if (n & 1) v = hn::Add(v, AsIs::load(d, x + i));
+    if (n > 1 && (n & 1)) v = hn::Add(v, AsIs::load(d, last + i));
     hn::StoreU(v, d, sums + i);
   });
 }
 
+// The sum of rows, two of them at a time as they lie.
+template <class X, class D>
+HWY_NOINLINE void sum_rows(D d, const X* x, index_t n, index_t pitch, index_t row, hn::TFromD<D>* kept,
+                           hn::TFromD<D>* sums) {
+  for (index_t pair = 0; pair < n / 2; ++pair, x += 2 * pitch) {
+    if (pitch == row) {
+      prefetch_ahead(x, 2 * pitch);
+    } else {
+      prefetch(x + 2 * pitch, row);
+      prefetch(x + 3 * pitch, row);
+    }
+    add_two_rows(d, x, pitch, pair, row, kept);
+  }
+  join_rows(d, n, x, row, kept, sums);
+}
+
+// Of volumes the sums over the first axis, some rows at a time, are rows that are summed in turn.
+template <class X, class D>
+HWY_NOINLINE void sum_volume(D d, const X* x, const GlobalPlane& plane, hn::TFromD<D>* sums) {
+  const index_t rows = plane.count[1], columns = plane.columns, most = slab_rows(plane);
+  hn::TFromD<D>* kept = sums + sums_apart(d, columns);
+  hn::TFromD<D>* slab = kept + pairs_bits(rows) * sums_apart(d, columns);
+  hn::TFromD<D>* slab_kept = slab + sums_apart(d, most * columns);
+  const hn::TFromD<D>* last = slab;
+  for (index_t row = 0, pair = 0; row < rows; row += most) {
+    const index_t some = HWY_MIN(most, rows - row);
+    sum_rows(d, x + row * columns, plane.count[0], plane.pitch[0], some * columns, slab_kept, slab);
+    for (index_t t = 0; t + 1 < some; t += 2, ++pair) add_two_rows(d, slab + t * columns, columns, pair, columns, kept);
+    last = slab + (some - 1) * columns;
+  }
+  join_rows(d, rows, last, columns, kept, sums);
+}
+
 template <class X, int kLevels, class D>
 HWY_INLINE void sum_columns(D d, const X* x, const GlobalPlane& plane, hn::TFromD<D>* sums) {
-  if constexpr (kLevels == 1) {
-    if (pair_rows(plane, sizeof(X)) > 0) return sum_pair_by_pair(d, x, plane, sums);
+  if (sums_by_rows(plane, sizeof(X))) {
+    if constexpr (kLevels == 1) {
+      return sum_rows(d, x, plane.count[0], plane.pitch[0], plane.columns, sums + sums_apart(d, plane.columns), sums);
+    }
+    if constexpr (kLevels == 2) return sum_volume(d, x, plane, sums);
   }
   for_columns<X>(d, plane, [&](const auto& column) HWY_ATTR {
     typename std::remove_cvref_t<decltype(column)>::Sums s;

@@ -39,9 +39,8 @@ class GlobalFolder {
  public:
   GlobalFolder(const FoldJob& job, const GlobalKernel& kernel, Arena& arena)
       : job_(job), kernel_(kernel), plane_(plane_of(job.layout)), planes_(job.layout.plane_count()) {
-    sums_ = arena.take(
-        ((1 + pair_rows(plane_, static_cast<std::size_t>(job.plain.in_bytes))) * plane_.columns + kernel.vector) *
-        index_t{sizeof(double)});
+    const std::size_t bytes = static_cast<std::size_t>(job.plain.in_bytes);
+    sums_ = arena.take(room_for_sums(plane_, bytes, kernel.vector) * index_t{sizeof(double)});
     results_ = arena.take(kPlanes * index_t{sizeof(double)});
     if (plane_.columns < kernel.vector) last_ = arena.take((plane_.elems + kernel.vector) * job.plain.in_bytes);
     run_.divisor = run_.taps = 1;

@@ -1,8 +1,10 @@
 // One window over all of a plane that is one run of memory, whose elements are folded as they come.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <bit>
+#include <cstddef>
 #include <cstdint>
 
 #include "oriel/problem.h"
@@ -23,21 +25,38 @@ struct GlobalPlane {
 inline constexpr int kGlobalBits = 24;
 inline constexpr index_t kMostGlobalRows = (index_t{1} << kGlobalBits) - 1;
 
-/// Rows of sums, each as long as the plane's rows, that a sum by pairs of rows keeps; 0 if pairs are not summed: of
-/// planes in the first cache some columns at a time are.
-constexpr index_t pair_rows(const GlobalPlane& plane, std::size_t elem_bytes) {
-  constexpr index_t kFewestBytes = 8192, kFewestColumns = 32, kMostSums = index_t{1} << 15;
-  const bool large = plane.elems * static_cast<index_t>(elem_bytes) >= kFewestBytes && plane.columns > kFewestColumns;
-  if (plane.levels != 1 || plane.count[0] < 2 || !large) return 0;
-  const index_t rows = std::bit_width(static_cast<std::uint64_t>(plane.count[0] / 2));
-  return rows * plane.columns <= kMostSums ? rows : 0;
+/// Rows of sums that a sum of n rows keeps: of two of them, of four, and so on.
+constexpr index_t pairs_bits(index_t n) { return std::bit_width(static_cast<std::uint64_t>(n / 2)); }
+
+/// Rows of a volume whose sums over its first axis are made together: an even number of them that the first cache has
+/// room for.
+constexpr index_t slab_rows(const GlobalPlane& plane) {
+  constexpr index_t kMostSums = 2048;
+  index_t rows = 2;
+  while (2 * rows * plane.columns <= kMostSums) rows *= 2;
+  return rows;
+}
+
+/// Whether sums read a plane row by row, as it lies. Of one in the first cache some columns are summed at a time.
+constexpr bool sums_by_rows(const GlobalPlane& plane, std::size_t elem_bytes) {
+  constexpr index_t kFewestBytes = 8192, kFewestColumns = 32;
+  if (plane.levels == 0 || plane.elems * static_cast<index_t>(elem_bytes) < kFewestBytes) return false;
+  return plane.levels > 1 || plane.columns > kFewestColumns;
+}
+
+/// Accumulators that sums of a plane need room for, if a vector has so many.
+constexpr index_t room_for_sums(const GlobalPlane& plane, std::size_t elem_bytes, index_t vector) {
+  const index_t row = std::max(plane.columns, vector);
+  if (!sums_by_rows(plane, elem_bytes)) return row + vector;
+  const index_t rows = 1 + pairs_bits(plane.count[static_cast<std::size_t>(plane.levels - 1)]);
+  if (plane.levels == 1) return rows * row + vector;
+  return rows * row + (1 + pairs_bits(plane.count[0])) * std::max(slab_rows(plane) * plane.columns, vector) + vector;
 }
 
 /// The kernel of one reduction and element type; without `fold` there is none.
 struct GlobalKernel {
   /// Folds planes that lie one behind the other into a dense row of results: elements, or the accumulators of sums.
-  /// Reads `vector` elements from the begin of every row. `sums` has room for the accumulators of a row, of pair_rows
-  /// more of them, and of a vector.
+  /// Reads `vector` elements from the begin of every row. `sums` has room_for_sums.
   void (*fold)(const void* x, const GlobalPlane& plane, index_t planes, void* sums, void* out) = nullptr;
   index_t vector = 1;
   index_t result_bytes = 0;
