@@ -324,6 +324,12 @@ HWY_INLINE Watch<P> fold_lanes_kept(const LaneRows& b, index_t row, Watch<P> wat
     if (kStride > 1 && b.far) {  // what the next window reads first; steps of one are foreseen by the hardware
       for (int t = 0; t < kStride; ++t) column.prefetch_position(first + kAlong + t, b.lanes);
     }
+    const typename P::In* from[kStride][kAcross];
+    bool inside[kStride];
+    for (int t = 0; t < kStride; ++t) {
+      column.find(first + kKept + t, from[t]);
+      inside[t] = is_inside(b, first + kKept + t);
+    }
     for (index_t k = 0; k < b.lanes; k += size) {
       const index_t i = k < last ? k : last;
       typename Parts::V even[kAlong], odd[kAlong];
@@ -332,7 +338,8 @@ HWY_INLINE Watch<P> fold_lanes_kept(const LaneRows& b, index_t row, Watch<P> wat
         if constexpr (t < kKept) {
           v = Parts::of_folded(kept[t] + k);
         } else {
-          v = load(first + t, i, t);
+          constexpr int kNew = t - kKept;
+          v = HWY_LIKELY(inside[kNew]) ? column.template fold<t>(from[kNew], i, watch) : Parts::absent(b);
         }
         if constexpr (t == kAlong - 1) v.store_folded(kept[0] + k);  // in the place of the oldest
         even[t] = v.even;

@@ -233,7 +233,9 @@ HWY_INLINE void store_columns(D d, const Columns<D, kVectors>& s, const index_t*
 template <class D, class F>
 HWY_INLINE void for_vectors(D d, index_t row, const F& f) {
   const index_t lanes = static_cast<index_t>(hn::Lanes(d));
-  for (index_t i = 0; i < row; i += lanes) f(HWY_MAX(0, HWY_MIN(i, row - lanes)));
+  index_t i = 0;
+  for (; i + lanes <= row; i += lanes) f(i);
+  if (i < row) f(HWY_MAX(0, row - lanes));
 }
 
 // How far apart rows of accumulators lie, so that the vectors of one do not reach the next.
@@ -249,9 +251,13 @@ HWY_INLINE void add_two_rows(D d, const X* x, index_t pitch, index_t pair, index
                              hn::TFromD<D>* HWY_RESTRICT kept) {
   const index_t apart = sums_apart(d, row);
   const int joined = std::countr_one(static_cast<std::uint64_t>(pair));
+  const auto two = [&](index_t i) HWY_ATTR { return hn::Add(AsIs::load(d, x + i), AsIs::load(d, x + pitch + i)); };
+  if (joined == 0) {  // every other time
+    return for_vectors(d, row, [&](index_t i) HWY_ATTR { hn::StoreU(two(i), d, kept + i); });
+  }
   for_vectors(d, row, [&](index_t i) HWY_ATTR {
-    auto v = hn::Add(AsIs::load(d, x + i), AsIs::load(d, x + pitch + i));
-    for (int bit = 0; bit < joined; ++bit) v = hn::Add(hn::LoadU(d, kept + bit * apart + i), v);
+    auto v = hn::Add(hn::LoadU(d, kept + i), two(i));
+    for (int bit = 1; bit < joined; ++bit) v = hn::Add(hn::LoadU(d, kept + bit * apart + i), v);
     hn::StoreU(v, d, kept + joined * apart + i);
   });
 }
