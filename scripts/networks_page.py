@@ -78,8 +78,9 @@ def section(found):
     main, *others = found["settings"]
     yield f"{conditions(found)} Times in milliseconds, one thread.\n\n"
     yield from main_table(main)
-    yield "\n"
-    yield from settings_table([main, *others])
+    if others:
+        yield "\n"
+        yield from settings_table([main, *others])
 
 
 def summary(found):
