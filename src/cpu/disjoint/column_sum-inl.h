@@ -42,7 +42,7 @@ HWY_INLINE void prefetch_ahead(const X* x, index_t n) {
 template <class V>
 HWY_INLINE V add_now(V a, V b) {
   V sum = hn::Add(a, b);
-#if HWY_ARCH_X86 && HWY_TARGET <= HWY_SSE2 && HWY_COMPILER_GCC_ACTUAL
+#if HWY_ARCH_X86 && HWY_TARGET <= HWY_SSE4 && HWY_COMPILER_GCC_ACTUAL
   auto raw = sum.raw;
   asm("" : "+v"(raw));
   sum = V{raw};
