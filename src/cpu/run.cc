@@ -99,7 +99,7 @@ Choice choice_for(const Problem& problem) {
 
 // Codes of the fast kernels take 0.9 to 1.4 times the time of values alone, on small planes 1.8, and gathering by them
 // a sixth to two thirds of finding them again. Only overlapping windows on planes smaller than a vector gain nothing
-// (7x7 k3s1: 42 us for 32); codes that go by places lose (4x4 s2 on 28x28: 95 for 66). By AVX2 codes take 1.6 to 2
+// (7x7 k3s1: 42 us for 32). By AVX2 codes take 1.6 to 2
 // times the time of values, on rows of less than two vectors 3: then windows that do not overlap gain nothing either
 // (2x2: 9.0 ms for 8.2, forward and backward), nor do short rows (14x14 k3s1: 4.4 for 4.3).
 bool codes_pay(const Problem& problem) {

@@ -72,7 +72,7 @@ constexpr Strategy<FoldJob> kFolds[] = {
 
 constexpr Strategy<FoldJob> kArgmaxFolds[] = {
     {"registers", &can_codes, &always, &run_codes,
-     "floats by AVX-512, 2 or 3 taps along rows, or vectors of lanes: 3x3 s2 1.3 copies, in boxes 2.3"},
+     "floats, 2 or 3 taps along rows, f32 to 5, or vectors of lanes: 3x3 s2 1.3 copies, in boxes 2.3"},
     {"search", &can_seek, &seeking_pays, &run_seek, "64 taps or more beside each other: each window is searched"},
     {"found", &can_find_indices, &finding_indices_pays_first, &run_found_indices,
      "windows that share no input, or change in size, of many taps: values first, then each is looked for; 7x7 planes "
@@ -100,7 +100,7 @@ constexpr Strategy<Gradient> kSumGradients[] = {
 
 constexpr Strategy<Gradient> kExtremumGradients[] = {
     {"recomputed", &can_recompute, &recomputing_pays_first, &run_recomputed,
-     "large tensors, 2 or 3 taps: codes are computed a few planes at a time, then used"},
+     "large tensors, 2 to 5 taps: codes are computed a few planes at a time, then used"},
     {"disjoint", &can_disjoint, &disjoint_fills_vectors, &run_disjoint,
      "windows that share no input, over dense rows or 8 lanes or more: dx is written once"},
     {"indices", &always, &finding_pays_in_gradient, &run_by_indices,

@@ -18,6 +18,7 @@ CodeKernel kernel_of(const Problem& problem) { return code_table().kernel(proble
 // Whether kernels of planes write int64 indices themselves: where a lane holds what the last tap adds to one.
 bool writes_indices(const FoldJob& job) {
   if (job.index_dtype != Dtype::i64 || job.layout.lanes.n > 1) return false;
+  if (job.layout.axis.end()[-1].axis.kernel > kMostAlongIndexed) return false;
   const PlaceCoords step = IndexRule{job.layout, job.space}.steps();
   index_t most = 0;
   for (int a = 0; a < job.layout.pooled(); ++a) {
@@ -295,8 +296,8 @@ bool can_codes(const FoldJob& job) {
   if (k.planes == nullptr || taps > most) return false;
   const PooledAxis& row = layout.axis[at(layout.pooled() - 1)];
   if (by_lanes(layout)) return layout.lanes.n >= k.vector && layout.lanes.pitch[kX] == 1 && layout.lanes.pitch[kY] == 1;
-  return has_code_planes(row.axis.kernel, row.axis.stride) && row.axis.dilation == 1 && layout.row_axis >= 0 &&
-         (row.axis.in == 1 || row.pitch[kX] == 1) && (row.axis.out == 1 || row.pitch[kY] == 1);
+  return has_code_planes(row.axis.kernel, row.axis.stride, k.most_along) && row.axis.dilation == 1 &&
+         layout.row_axis >= 0 && (row.axis.in == 1 || row.pitch[kX] == 1) && (row.axis.out == 1 || row.pitch[kY] == 1);
 }
 
 void run_codes(const FoldJob& job, int threads) {

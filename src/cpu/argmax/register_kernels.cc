@@ -65,6 +65,10 @@ struct Codes {
   }
 };
 
+// Taps along rows that codes have kernels for: others than f32 cost more time to compile than they are worth.
+template <class O>
+constexpr int kMostAlong = std::is_same_v<typename O::Lane, float> ? 5 : 3;
+
 // A vector of outputs of every row of a band: the same columns, row after row. K taps along by steps of S; kRing:
 // windows that ascend by S rows of K. kEdge: some taps do not exist, or there are fewer outputs.
 // kIndex: with indices instead of codes.
@@ -110,7 +114,7 @@ class CodeColumn {
     T* y = static_cast<T*>(b_.y) + column_;
     VU tap[K];
     for (int t = 1; t < K; ++t) tap[t] = hn::Set(DU(), static_cast<hn::TFromD<DU>>(t * b_.tap_step));
-    Best ring[3];
+    Best ring[K];
     for (index_t r = 0; r < b_.rows; ++r, row += b_.across, y += b_.y_pitch) {
       Best best;
       if constexpr (kRing) {
@@ -279,7 +283,7 @@ HWY_NOINLINE bool fold(const CodeBand& b) {
   Special<O> special;
   // Inputs of an inner vector of outputs: all there.
   constexpr index_t kSpan = (kLanes - 1) * S + (S == 1 ? K : (K + 1) / 2 * 2);
-  constexpr bool kLastIsEdge = S == 2 && K == 3;  // whose last taps nobody else looks at
+  constexpr bool kLastIsEdge = S < K && S == 2;  // whose last taps nobody else looks at
   for (index_t j = 0; j < b.out; j += kLanes) {
     if (j > 0 && b.out - j < kLanes && !(kIndex && b.stream)) j = b.out - kLanes;
     const index_t from = b.first + j * S;
@@ -298,10 +302,18 @@ bool fold_rows(const CodeBand& b) {
   return fold<O, K, S, false, kIndex>(b);
 }
 
+template <class O, int K, bool kIndex>
+bool planes_along(const CodeBand& b, int stride) {
+  return stride == 1 ? fold_rows<O, K, 1, kIndex>(b) : fold_rows<O, K, 2, kIndex>(b);
+}
+
 template <class O, bool kIndex>
 bool planes(const CodeBand& b, int along, int stride) {
-  if (along == 2) return stride == 1 ? fold_rows<O, 2, 1, kIndex>(b) : fold_rows<O, 2, 2, kIndex>(b);
-  return stride == 1 ? fold_rows<O, 3, 1, kIndex>(b) : fold_rows<O, 3, 2, kIndex>(b);
+  if constexpr (!kIndex && kMostAlong<O> == 5) {
+    if (along == 4) return planes_along<O, 4, kIndex>(b, stride);
+    if (along == 5) return planes_along<O, 5, kIndex>(b, stride);
+  }
+  return along == 2 ? planes_along<O, 2, kIndex>(b, stride) : planes_along<O, 3, kIndex>(b, stride);
 }
 
 // Windows whose elements are vectors of lanes.
@@ -430,6 +442,7 @@ CodeKernel kernel_of() {
   k.lanes = &LaneCodes<O>::lanes;
   k.places = &write_places;
   k.vector = Codes<O>::kLanes;
+  k.most_along = kMostAlong<O>;
   k.quick = ORIEL_AVX512;
   return k;
 }

@@ -84,13 +84,16 @@ struct CodeKernel {
   bool (*indexed)(const CodeBand& band, int along, int stride) = nullptr;
   bool (*lanes)(const CodeLanes& lanes) = nullptr;
   void (*places)(const std::uint8_t* code, index_t n, const CodePlaces& to, std::int64_t* index) = nullptr;
-  index_t vector = 1;  // lanes of a vector
-  bool quick = false;  // codes take little more time than values alone: by AVX-512
+  index_t vector = 1;      // lanes of a vector
+  index_t most_along = 3;  // taps along rows that `planes` takes
+  bool quick = false;      // codes take little more time than values alone: by AVX-512
 };
 
-/// Windows along rows that `planes` takes.
-constexpr bool has_code_planes(index_t along, index_t stride) {
-  return (along == 2 || along == 3) && (stride == 1 || stride == 2);
+/// Windows along rows that `indexed` takes.
+inline constexpr index_t kMostAlongIndexed = 3;
+/// Windows along rows of at most so many taps that kernels take.
+constexpr bool has_code_planes(index_t along, index_t stride, index_t most_along) {
+  return along >= 2 && along <= most_along && (stride == 1 || stride == 2);
 }
 
 /// The kernels of one instruction set.
