@@ -59,7 +59,7 @@ model: python ## Train the portrait demo model again on drawn people: hours on t
 	@.venv/bin/python apps/portrait/training/card.py
 	@.venv/bin/python apps/portrait/training/pictures.py apps/portrait/model/portrait_demo.safetensors docs/images
 
-bench: packages ## Time the problems of bench/suite.txt and bench/science.txt with Oriel and other libraries, in an hour; tables in docs/performance*.md
+bench: packages ## Time the problems of bench/suite.txt and bench/science.txt with Oriel and other libraries, in two hours; tables in docs/performance*.md
 	@scripts/bench.sh
 
 portable: ## Build for Arm and IBM Z and run the fast tests in emulation; compile against newer Highways: 20 minutes

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Oriel beside a copy of the same bytes and beside other libraries' pools, on the problems of bench/suite.txt.
 
-Usage: compare.py OUT.json [--groups G,…] [--only TEXT] [--peers P,…] [--threads 1,2] [--quick]
+Usage: compare.py OUT.json [--groups G,…] [--only TEXT] [--peers P,…] [--threads 1,2] [--target AVX2] [--quick]
 
 One process for each number of threads measures all contenders of a problem in turns, after every result was compared
 with Oriel's and Oriel's with loops over some windows. All arrays begin with lines of the caches. Contenders that give
@@ -22,6 +22,17 @@ from pathlib import Path
 from report import processor, write_results
 
 TOO_LONG = 2.0  # seconds: a peer whose call would take longer is left out, loudly
+# What keeps libraries to an older instruction set: those of OpenVINO and onnxruntime that pool without oneDNN stay as they are.
+HELD = {
+    "AVX2": {
+        "ORIEL_TARGET": "AVX2",
+        "ATEN_CPU_CAPABILITY": "avx2",
+        "ONEDNN_MAX_CPU_ISA": "AVX2",
+        "DNNL_MAX_CPU_ISA": "AVX2",
+        "XLA_FLAGS": "--xla_cpu_max_isa=AVX2",
+        "OPENCV_CPU_DISABLE": "AVX512_SKX,AVX512_CNL,AVX512_CLX,AVX512_ICL",
+    }
+}
 # Taps per second of libraries that visit every tap of every window: with many channels side by side, and without.
 TAPS = {
     "torch": (1e9, 0.25e9),
@@ -41,6 +52,7 @@ def arguments_of(words):
     parser.add_argument("--only", default="", help="only problems whose names contain this text")
     parser.add_argument("--peers", help="only these peers; empty: none")
     parser.add_argument("--threads", default="1,2", help="numbers of threads, each in a process of its own")
+    parser.add_argument("--target", choices=HELD, help="an older instruction set of this processor, for Oriel and its peers")
     parser.add_argument("--seconds", type=float, default=0.25, help="measure a problem for at least so long")
     parser.add_argument("--rounds", type=int, default=5, help="and at least so many rounds")
     parser.add_argument(
@@ -61,12 +73,13 @@ def say(text):
     print(text, file=sys.stderr, flush=True)
 
 
-def keep_to_processors(threads):
-    """Frameworks count the processors that they may use when they are loaded."""
+def keep_to(threads, target):
+    """Frameworks look at the processors and instructions that they may use when they are loaded."""
     os.sched_setaffinity(0, set(sorted(os.sched_getaffinity(0))[-threads:]))
     os.environ.update(
         JAX_PLATFORMS="cpu", TF_CPP_MIN_LOG_LEVEL="3", OMP_NUM_THREADS=str(threads), CUDA_VISIBLE_DEVICES=""
     )
+    os.environ.update(HELD.get(target, {}))
 
 
 def load_peers(wanted, threads):
@@ -272,7 +285,7 @@ def row(result):
 
 def child(arguments):
     """Measures with one number of threads and stores that."""
-    keep_to_processors(arguments.child)
+    keep_to(arguments.child, arguments.target)
     peers, versions = load_peers(arguments.peers, arguments.child)
     import oriel
 
