@@ -95,22 +95,30 @@ nb::object forward_indices(const PythonPool& p, nb::handle x_object, nb::handle 
   return nb::make_tuple(y.finish(), indices.finish());
 }
 
-// The pool of x, and the codes that its gradient goes by, or None if recomputing the extrema is faster.
-nb::object forward_codes(const PythonPool& p, nb::handle x_object) {
-  const Array x = read_array(p.function(), "x", x_object);
+// The pool of x, and the codes that its gradient goes by, or None if recomputing the extrema is faster, or takes no
+// time that counts beside that of a call.
+std::pair<nb::object, nb::object> values_and_codes(const PythonPool& p, const Array& x) {
+  constexpr index_t kFewInputs = 1024;
   p.check_rank(x.view.shape);
+  const auto values_alone = [&] { return std::pair(forward_array(p, x, nb::none()), nb::object(nb::none())); };
+  const bool finds = p.pool.op == Op::max || p.pool.op == Op::min;
+  if (!finds || x.view.device != Device::cpu || element_count(x.view.shape) < kFewInputs) return values_alone();
   Problem problem = make_problem(p.pool, x.view.dtype, x.view.shape);
   problem.order = memory_order(x.view.pitch);
-  if (x.view.device != Device::cpu || x.view.pitch != dense_pitch(x.view.shape, problem.order) || !codes_pay(problem)) {
-    return nb::make_tuple(forward_array(p, x, nb::none()), nb::none());
-  }
+  if (x.view.pitch != dense_pitch(x.view.shape, problem.order) || !codes_pay(problem)) return values_alone();
   NewArray y(x, problem.dtype, problem.output_shape), codes(x, Dtype::u8, problem.output_shape);
   const Options how = options(x);
   {
     const nb::gil_scoped_release release;
     forward(problem, {.x = x.view, .y = y.view(), .indices = codes.view(), .space = IndexSpace::window}, how);
   }
-  return nb::make_tuple(y.finish(), codes.finish());
+  nb::object values = y.finish();
+  return {std::move(values), codes.finish()};
+}
+
+nb::object forward_codes(const PythonPool& p, nb::handle x) {
+  auto [y, codes] = values_and_codes(p, read_array(p.function(), "x", x));
+  return nb::make_tuple(std::move(y), std::move(codes));
 }
 
 bool codes_pay_for(const std::vector<index_t>& words, nb::handle shape, nb::handle dtype) {
@@ -195,23 +203,28 @@ class EagerPool {
  public:
   // `types`: the exact types of ordinary tensors. `watchers`: functions without arguments that all give None, False or
   // 0 when nothing watches. `scope`, `level`: a module's dictionary and the name of an int in it that is negative then.
-  // `threads`: gives the number of threads to use.
-  EagerPool(nb::tuple types, nb::tuple watchers, nb::dict scope, nb::str level, nb::object threads)
+  // `threads`: gives the number of threads to use; `records`: whether gradients are recorded.
+  EagerPool(nb::tuple types, nb::tuple watchers, nb::dict scope, nb::str level, nb::object threads, nb::object records)
       : types_(std::move(types)),
         watchers_(std::move(watchers)),
         scope_(std::move(scope)),
         level_(std::move(level)),
-        threads_(std::move(threads)) {}
+        threads_(std::move(threads)),
+        records_(std::move(records)) {}
 
-  // Whether nothing watches, x is ordinary, and no gradient can be wanted.
-  bool may_act_on(nb::handle x) const { return is_ordinary(x) && !is_watched() && !is_true(x, requires_grad_); }
+  // Whether nothing watches, and x is ordinary.
+  bool may_act_on(nb::handle x) const { return is_ordinary(x) && !is_watched(); }
+  bool wants_gradient(nb::handle x) const { return is_true(x, requires_grad_) && records_().is(nb::bool_(true)); }
 
-  nb::object act(const Array& array, const PythonPool& pool) const {
+  // The pool of the array, or where its gradient is wanted a tuple of it, codes or None, and `pool`.
+  nb::object act(const Array& array, const PythonPool& pool, bool gradient) const {
     const int before = threads_of_this_thread;
     const index_t asked = read_int("threads", "n", nb::object(threads_()));
     const Restore restore{before};
     if (asked < (before > 0 ? before : default_threads())) threads_of_this_thread = static_cast<int>(asked);
-    return forward_array(pool, array, nb::none());
+    if (!gradient) return forward_array(pool, array, nb::none());
+    auto [y, codes] = values_and_codes(pool, array);
+    return nb::make_tuple(std::move(y), std::move(codes), pool);
   }
 
  private:
@@ -249,7 +262,7 @@ class EagerPool {
   nb::tuple types_, watchers_;
   nb::dict scope_;
   nb::str level_;
-  nb::object threads_;
+  nb::object threads_, records_;
 };
 
 bool equal(const PythonPool& p, nb::handle other) {
@@ -376,8 +389,8 @@ void bind_functions(nb::module_& m) {
 
 void bind_eager(nb::module_& m) {
   nb::class_<EagerPool> eager(m, "EagerPool", "Pools ordinary tensors without a framework's dispatcher.");
-  eager.def(nb::init<nb::tuple, nb::tuple, nb::dict, nb::str, nb::object>(), "types"_a, "watchers"_a, "scope"_a,
-            "level"_a, "threads"_a);
+  eager.def(nb::init<nb::tuple, nb::tuple, nb::dict, nb::str, nb::object, nb::object>(), "types"_a, "watchers"_a,
+            "scope"_a, "level"_a, "threads"_a, "records"_a);
   eager.def(
       "__call__",
       [](const EagerPool& self, nb::handle x, nb::handle op, nb::handle kernel_size, nb::handle stride,
@@ -388,13 +401,14 @@ void bind_eager(nb::module_& m) {
         if (!array || array->view.device != Device::cpu) return nb::borrow(Py_NotImplemented);
         const PythonPool pool = read_pool(op, kernel_size, stride, padding, dilation, output_size, axes, ceil_mode,
                                           count_include_pad, divisor, norm, omit_nan, ndim);
-        return self.act(*array, pool.beside_channels(array->view.shape.size()));
+        return self.act(*array, pool.beside_channels(array->view.shape.size()), self.wants_gradient(x));
       },
       "x"_a.none(), "op"_a, "kernel_size"_a.none(), "stride"_a.none(), "padding"_a.none(), "dilation"_a.none(),
       "output_size"_a.none(), "axes"_a.none(), "ceil_mode"_a.none(), "count_include_pad"_a.none(), "divisor"_a.none(),
       "norm"_a.none(), "omit_nan"_a, "ndim"_a,
-      "The pool of x, or NotImplemented if something intercepts calls, x is not ordinary, or a gradient may be "
-      "needed.");
+      "The pool of x; a tuple of it, codes of what its gradient goes by or None, and the Pool, if a gradient is "
+      "recorded; "
+      "or NotImplemented if something intercepts calls, or x is not ordinary.");
 }
 
 void bind_errors() {

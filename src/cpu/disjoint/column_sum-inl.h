@@ -25,17 +25,12 @@ constexpr int kMostBits = kGlobalBits - 3;  // of a number of eights
 // Vectors that are summed side by side: of a tree of eight rows registers hold four of each.
 constexpr int kSideBySide = HWY_ARCH_X86 && !ORIEL_AVX512 ? 3 : 4;
 
-template <class X>
-HWY_INLINE void prefetch(const X* x, index_t n) {
-  constexpr index_t kLine = 64;
-  const char* from = reinterpret_cast<const char*>(x);
-  for (index_t i = 0; i < n * static_cast<index_t>(sizeof(X)); i += kLine) __builtin_prefetch(from + i);
-}
-
 // The hardware stops at the end of a page.
 template <class X>
 HWY_INLINE void prefetch_ahead(const X* x, index_t n) {
-  prefetch(x + 4096 / sizeof(X), n);
+  constexpr index_t kAhead = 4096, kLine = 64;  // bytes
+  const char* from = reinterpret_cast<const char*>(x) + kAhead;
+  for (index_t i = 0; i < n * static_cast<index_t>(sizeof(X)); i += kLine) __builtin_prefetch(from + i);
 }
 
 // GCC adds where a sum is used, the last of a tree's sums, and keeps what it is of on the stack until then.
@@ -245,13 +240,19 @@ HWY_INLINE index_t sums_apart(D d, index_t row) {
 }
 
 // Two rows, before which there were `pair` times two, joined with the sums of those as the bits of their number say:
-// row i of `kept` is of 2 << i rows.
-template <class X, class D>
+// row i of `kept` is of 2 << i rows. kAhead: rows lie apart, and the next two are asked for meanwhile.
+template <bool kAhead, class X, class D>
 HWY_INLINE void add_two_rows(D d, const X* x, index_t pitch, index_t pair, index_t row,
                              hn::TFromD<D>* HWY_RESTRICT kept) {
   const index_t apart = sums_apart(d, row);
   const int joined = std::countr_one(static_cast<std::uint64_t>(pair));
-  const auto two = [&](index_t i) HWY_ATTR { return hn::Add(AsIs::load(d, x + i), AsIs::load(d, x + pitch + i)); };
+  const auto two = [&](index_t i) HWY_ATTR {
+    if constexpr (kAhead) {
+      __builtin_prefetch(x + 2 * pitch + i);
+      __builtin_prefetch(x + 3 * pitch + i);
+    }
+    return hn::Add(AsIs::load(d, x + i), AsIs::load(d, x + pitch + i));
+  };
   if (joined == 0) {  // every other time
     return for_vectors(d, row, [&](index_t i) HWY_ATTR { hn::StoreU(two(i), d, kept + i); });
   }
@@ -285,11 +286,10 @@ HWY_NOINLINE void sum_rows(D d, const X* x, index_t n, index_t pitch, index_t ro
   for (index_t pair = 0; pair < n / 2; ++pair, x += 2 * pitch) {
     if (pitch == row) {
       prefetch_ahead(x, 2 * pitch);
+      add_two_rows<false>(d, x, pitch, pair, row, kept);
     } else {
-      prefetch(x + 2 * pitch, row);
-      prefetch(x + 3 * pitch, row);
+      add_two_rows<true>(d, x, pitch, pair, row, kept);
     }
-    add_two_rows(d, x, pitch, pair, row, kept);
   }
   join_rows(d, n, x, row, kept, sums);
 }
@@ -305,7 +305,8 @@ HWY_NOINLINE void sum_volume(D d, const X* x, const GlobalPlane& plane, hn::TFro
   for (index_t row = 0, pair = 0; row < rows; row += most) {
     const index_t some = HWY_MIN(most, rows - row);
     sum_rows(d, x + row * columns, plane.count[0], plane.pitch[0], some * columns, slab_kept, slab);
-    for (index_t t = 0; t + 1 < some; t += 2, ++pair) add_two_rows(d, slab + t * columns, columns, pair, columns, kept);
+    for (index_t t = 0; t + 1 < some; t += 2, ++pair)
+      add_two_rows<false>(d, slab + t * columns, columns, pair, columns, kept);
     last = slab + (some - 1) * columns;
   }
   join_rows(d, rows, last, columns, kept, sums);

@@ -29,11 +29,12 @@ inline constexpr index_t kMostGlobalRows = (index_t{1} << kGlobalBits) - 1;
 constexpr index_t pairs_bits(index_t n) { return std::bit_width(static_cast<std::uint64_t>(n / 2)); }
 
 /// Rows of a volume whose sums over its first axis are made together: an even number of them that the first cache has
-/// room for.
+/// room for, or of volumes beyond the caches more, so that longer runs are read.
 constexpr index_t slab_rows(const GlobalPlane& plane) {
-  constexpr index_t kMostSums = 2048;
+  constexpr index_t kLarge = index_t{4} << 20;
+  const index_t most = plane.elems < kLarge ? 1024 : 8192;
   index_t rows = 2;
-  while (2 * rows * plane.columns <= kMostSums) rows *= 2;
+  while (2 * rows * plane.columns <= most) rows *= 2;
   return rows;
 }
 
