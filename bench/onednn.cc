@@ -34,9 +34,12 @@ memory::dims dims(const long* values, int count) { return {values, values + coun
 
 memory::format_tag tag(const Wish& w) {
   using T = memory::format_tag;
-  constexpr T tags[3][3] = {
-      {T::ncw, T::nwc, T::nCw16c}, {T::nchw, T::nhwc, T::nChw16c}, {T::ncdhw, T::ndhwc, T::nCdhw16c}};
-  return tags[w.axes - 1][w.layout];
+  constexpr T tags[3][4] = {{T::ncw, T::nwc, T::nCw16c, T::nCw8c},
+                            {T::nchw, T::nhwc, T::nChw16c, T::nChw8c},
+                            {T::ncdhw, T::ndhwc, T::nCdhw16c, T::nCdhw8c}};
+  constexpr int kBlocked = 2;
+  static const bool avx512 = dnnl::get_effective_cpu_isa() >= dnnl::cpu_isa::avx512_core;
+  return tags[w.axes - 1][w.layout == kBlocked && !avx512 ? w.layout + 1 : w.layout];
 }
 
 // The caller's layout.
