@@ -239,84 +239,105 @@ HWY_INLINE index_t sums_apart(D d, index_t row) {
   return HWY_MAX(row, static_cast<index_t>(hn::Lanes(d)));
 }
 
-// Two rows, before which there were `pair` times two, joined with the sums of those as the bits of their number say:
-// row i of `kept` is of 2 << i rows. kAhead: rows lie apart, and the next two are asked for meanwhile.
-template <bool kAhead, class X, class D>
-HWY_INLINE void add_two_rows(D d, const X* x, index_t pitch, index_t pair, index_t row,
-                             hn::TFromD<D>* HWY_RESTRICT kept) {
+// The tree over kRows rows, at column i.
+template <int kRows, class X, class D>
+HWY_INLINE hn::Vec<D> tree_of_rows(D d, const X* x, index_t pitch, index_t i) {
+  hn::Vec<D> v[kRows];
+  for (int t = 0; t < kRows; ++t) v[t] = AsIs::load(d, x + t * pitch + i);
+  return fold_tree<Sum, kRows>(v);
+}
+
+// kRows rows, before which there were `unit` times as many, joined with the sums of those as the bits of their number
+// say: row i of `kept` is of kRows << i rows. kAhead: rows lie apart, and the next ones are asked for meanwhile.
+template <int kRows, bool kAhead, class X, class D>
+HWY_INLINE void add_rows(D d, const X* x, index_t pitch, index_t unit, index_t row, hn::TFromD<D>* HWY_RESTRICT kept) {
   const index_t apart = sums_apart(d, row);
-  const int joined = std::countr_one(static_cast<std::uint64_t>(pair));
-  const auto two = [&](index_t i) HWY_ATTR {
-    if constexpr (kAhead) {
-      __builtin_prefetch(x + 2 * pitch + i);
-      __builtin_prefetch(x + 3 * pitch + i);
-    }
-    return hn::Add(AsIs::load(d, x + i), AsIs::load(d, x + pitch + i));
+  const int joined = std::countr_one(static_cast<std::uint64_t>(unit));
+  const auto tree = [&](index_t i) HWY_ATTR {
+    for (int t = kRows; kAhead && t < 2 * kRows; ++t) __builtin_prefetch(x + t * pitch + i);
+    return tree_of_rows<kRows>(d, x, pitch, i);
   };
   if (joined == 0) {  // every other time
-    return for_vectors(d, row, [&](index_t i) HWY_ATTR { hn::StoreU(two(i), d, kept + i); });
+    return for_vectors(d, row, [&](index_t i) HWY_ATTR { hn::StoreU(tree(i), d, kept + i); });
   }
   for_vectors(d, row, [&](index_t i) HWY_ATTR {
-    auto v = hn::Add(hn::LoadU(d, kept + i), two(i));
+    auto v = hn::Add(hn::LoadU(d, kept + i), tree(i));
     for (int bit = 1; bit < joined; ++bit) v = hn::Add(hn::LoadU(d, kept + bit * apart + i), v);
     hn::StoreU(v, d, kept + joined * apart + i);
   });
 }
 
-// The sum of n rows, of which add_two_rows had all but the last of an odd number.
-template <class X, class D>
-HWY_INLINE void join_rows(D d, index_t n, const X* last, index_t row, const hn::TFromD<D>* kept,
+// The sum of n rows, of which add_rows had all but the last n % kRows: those begin at `rest`.
+template <int kRows, class X, class D>
+HWY_INLINE void join_rows(D d, index_t n, const X* rest, index_t pitch, index_t row, const hn::TFromD<D>* kept,
                           hn::TFromD<D>* HWY_RESTRICT sums) {
-  const index_t apart = sums_apart(d, row);
-  const index_t top = std::bit_width(static_cast<std::uint64_t>(n / 2)) - 1;
+  const index_t apart = sums_apart(d, row), units = n / kRows;
+  const index_t top = std::bit_width(static_cast<std::uint64_t>(units)) - 1;
   for_vectors(d, row, [&](index_t i) HWY_ATTR {
-    auto v = n == 1 ? AsIs::load(d, last + i) : hn::LoadU(d, kept + top * apart + i);
+    bool begun = units > 0;
+    auto v = begun ? hn::LoadU(d, kept + top * apart + i) : hn::Zero(d);
     for (index_t bit = top - 1; bit >= 0; --bit) {
-      if ((n >> (bit + 1)) & 1) v = hn::Add(v, hn::LoadU(d, kept + bit * apart + i));
+      if ((units >> bit) & 1) v = hn::Add(v, hn::LoadU(d, kept + bit * apart + i));
     }
-    if (n > 1 && (n & 1)) v = hn::Add(v, AsIs::load(d, last + i));
+    const X* x = rest;
+    const auto add = [&](auto rows) HWY_ATTR {
+      constexpr int kSome = decltype(rows)::value;
+      if ((n & kSome) == 0) return;
+      const auto more = tree_of_rows<kSome>(d, x, pitch, i);
+      v = begun ? hn::Add(v, more) : more;
+      begun = true;
+      x += kSome * pitch;
+    };
+    if constexpr (kRows > 4) add(std::integral_constant<int, 4>());
+    if constexpr (kRows > 2) add(std::integral_constant<int, 2>());
+    add(std::integral_constant<int, 1>());
     hn::StoreU(v, d, sums + i);
   });
 }
 
-// The sum of rows, two of them at a time as they lie.
-template <class X, class D>
+// The sum of rows, kRows of them at a time as they lie.
+template <int kRows, class X, class D>
 HWY_NOINLINE void sum_rows(D d, const X* x, index_t n, index_t pitch, index_t row, hn::TFromD<D>* kept,
                            hn::TFromD<D>* sums) {
-  for (index_t pair = 0; pair < n / 2; ++pair, x += 2 * pitch) {
+  for (index_t unit = 0; unit < n / kRows; ++unit, x += kRows * pitch) {
     if (pitch == row) {
-      prefetch_ahead(x, 2 * pitch);
-      add_two_rows<false>(d, x, pitch, pair, row, kept);
+      prefetch_ahead(x, kRows * pitch);
+      add_rows<kRows, false>(d, x, pitch, unit, row, kept);
     } else {
-      add_two_rows<true>(d, x, pitch, pair, row, kept);
+      add_rows<kRows, true>(d, x, pitch, unit, row, kept);
     }
   }
-  join_rows(d, n, x, row, kept, sums);
+  join_rows<kRows>(d, n, x, pitch, row, kept, sums);
 }
 
 // Of volumes the sums over the first axis, some rows at a time, are rows that are summed in turn.
 template <class X, class D>
 HWY_NOINLINE void sum_volume(D d, const X* x, const GlobalPlane& plane, hn::TFromD<D>* sums) {
+  using A = hn::TFromD<D>;
   const index_t rows = plane.count[1], columns = plane.columns, most = slab_rows(plane);
-  hn::TFromD<D>* kept = sums + sums_apart(d, columns);
-  hn::TFromD<D>* slab = kept + pairs_bits(rows) * sums_apart(d, columns);
-  hn::TFromD<D>* slab_kept = slab + sums_apart(d, most * columns);
-  const hn::TFromD<D>* last = slab;
+  A* kept = sums + sums_apart(d, columns);
+  A* slab = kept + kept_rows(rows, 2) * sums_apart(d, columns);
+  A* slab_kept = slab + sums_apart(d, most * columns);
+  const A* last = slab;
   for (index_t row = 0, pair = 0; row < rows; row += most) {
     const index_t some = HWY_MIN(most, rows - row);
-    sum_rows(d, x + row * columns, plane.count[0], plane.pitch[0], some * columns, slab_kept, slab);
+    sum_rows<kMostRows>(d, x + row * columns, plane.count[0], plane.pitch[0], some * columns, slab_kept, slab);
     for (index_t t = 0; t + 1 < some; t += 2, ++pair)
-      add_two_rows<false>(d, slab + t * columns, columns, pair, columns, kept);
+      add_rows<2, false>(d, slab + t * columns, columns, pair, columns, kept);
     last = slab + (some - 1) * columns;
   }
-  join_rows(d, rows, last, columns, kept, sums);
+  join_rows<2>(d, rows, last, columns, columns, kept, sums);
 }
 
 template <class X, int kLevels, class D>
 HWY_INLINE void sum_columns(D d, const X* x, const GlobalPlane& plane, hn::TFromD<D>* sums) {
+  using A = hn::TFromD<D>;
   if (sums_by_rows(plane, sizeof(X))) {
     if constexpr (kLevels == 1) {
-      return sum_rows(d, x, plane.count[0], plane.pitch[0], plane.columns, sums + sums_apart(d, plane.columns), sums);
+      A* kept = sums + sums_apart(d, plane.columns);
+      if (rows_at_once(plane) == kMostRows)
+        return sum_rows<kMostRows>(d, x, plane.count[0], plane.pitch[0], plane.columns, kept, sums);
+      return sum_rows<2>(d, x, plane.count[0], plane.pitch[0], plane.columns, kept, sums);
     }
     if constexpr (kLevels == 2) return sum_volume(d, x, plane, sums);
   }
