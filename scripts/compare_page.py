@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes what bench/compare.py measured into docs/performance.md and docs/performance-tables.md and draws plots. Usage: compare_page.py [--beside NAME] RESULTS.json...
+"""Writes what bench/compare.py measured into README.md, docs/performance.md and docs/performance-tables.md and draws plots. Usage: compare_page.py [--beside NAME] RESULTS.json...
 
 Of several runs the pages have the medians, and beside them what each run says by itself. --beside: only the totals, and what is
 slower than a peer, between the lines measured-NAME and totals-NAME, as for AVX2 beside AVX-512."""
@@ -7,6 +7,7 @@ slower than a peer, between the lines measured-NAME and totals-NAME, as for AVX2
 import argparse
 import json
 import re
+import statistics
 import sys
 from pathlib import Path
 
@@ -20,6 +21,7 @@ sys.path.insert(0, str(ROOT / "bench"))
 from marked_part import write_marked_parts, write_whole  # noqa: E402
 from summary import NOISE, STORED, backward, best_peer, label, merged, ratio, summarise  # noqa: E402
 
+README = ROOT / "README.md"
 PAGE, TABLES = ROOT / "docs" / "performance.md", ROOT / "docs" / "performance-tables.md"
 IMAGES = ROOT / "docs" / "images"
 
@@ -162,6 +164,34 @@ def short(whole):
     for peer in peers_of(sections):
         yield f"| {peer} | " + " | ".join(mean_and_count(section["means"], peer) for section in sections) + " |\n"
     yield "\n"
+
+
+def mean_beside(means, peer):
+    return f"{number(means[peer][0])} times as fast" if peer in means else "not measured"
+
+
+def in_short(whole):
+    """The first thing that README.md says."""
+    means = next((s["means"] for s in summarise(whole)["sections"] if s["threads"] == 1 and s["direction"] == "forward"), {})
+    counts = [str(means[peer][1]) for peer in ("PyTorch", "PyTorch, channels last", "SciPy") if peer in means]
+    yield (
+        f"- **Fast.** On one thread of a processor with {instruction_set(whole)}, forward pools run {mean_beside(means, 'PyTorch')} as PyTorch's, "
+        f"{mean_beside(means, 'PyTorch, channels last')} as those with its channels-last layout and {mean_beside(means, 'SciPy')} as SciPy's "
+        f"(geometric means of {', '.join(counts)} problems; [method and tables](docs/performance.md)).\n"
+    )
+
+
+def beside_copy(whole):
+    """The first thing that the page says: how far large tensors are from a copy."""
+    times = [ratio(r, "copy") for r in whole["results"] if r["threads"] == 1 and r["group"] == "memory"]
+    if len(times) < 2:
+        return
+    low, half, high = statistics.quantiles(times, n=4)
+    yield (
+        f"Of Oriel's {len(times)} measured forward pools of more than 100 MB, a quarter takes at most {number(low)} times as long as copying the same bytes, half at most "
+        f"{number(half)} times, three quarters at most {number(high)} times, on one thread of a processor with {instruction_set(whole)}. No pool that reads its input from "
+        "memory can beat the copy.\n"
+    )
 
 
 def worst(summary):
@@ -409,10 +439,11 @@ def main():
     runs = [json.loads(path.read_text()) for path in arguments.results]
     whole = merged(runs)
     name = f"-{arguments.beside}" if arguments.beside else ""
-    write_marked_parts(PAGE, {f"measured{name}": short(whole)})
+    write_marked_parts(PAGE, {f"measured{name}": short(whole)} | ({} if name else {"beside-copy": beside_copy(whole)}))
     write_marked_parts(TABLES, {f"totals{name}": totals(whole, runs)} | ({} if name else {"tables": tables(whole)}))
     if name:
         return
+    write_marked_parts(README, {"fast": in_short(whole)})
     IMAGES.mkdir(exist_ok=True)
     for theme in THEMES:
         draw_windows(whole, theme)

@@ -33,7 +33,7 @@ def bench(tmp_path):
     """The scripts with a page beside them, and a suite of few problems."""
     ignored = shutil.ignore_patterns("__pycache__")
     shutil.copytree(ROOT / "bench", tmp_path / "bench", ignore=ignored)
-    for folder, name in (("scripts", "compare_page.py"), ("scripts", "marked_part.py"), ("docs", "performance.md"), ("docs", "performance-tables.md")):
+    for folder, name in (("scripts", "compare_page.py"), ("scripts", "marked_part.py"), (".", "README.md"), ("docs", "performance.md"), ("docs", "performance-tables.md")):
         (tmp_path / folder).mkdir(exist_ok=True)
         shutil.copy(ROOT / folder / name, tmp_path / folder)
     (tmp_path / "suite.txt").write_text(SUITE)
