@@ -30,7 +30,7 @@ HELD = {
         "ONEDNN_MAX_CPU_ISA": "AVX2",
         "DNNL_MAX_CPU_ISA": "AVX2",
         "XLA_FLAGS": "--xla_cpu_max_isa=AVX2",
-        "OPENCV_CPU_DISABLE": "AVX512_SKX,AVX512_CNL,AVX512_CLX,AVX512_ICL",
+        "OPENCV_CPU_DISABLE": "AVX512-SKX",
     }
 }
 # Taps per second of libraries that visit every tap of every window: with many channels side by side, and without.
@@ -80,6 +80,21 @@ def keep_to(threads, target):
         JAX_PLATFORMS="cpu", TF_CPP_MIN_LOG_LEVEL="3", OMP_NUM_THREADS=str(threads), CUDA_VISIBLE_DEVICES=""
     )
     os.environ.update(HELD.get(target, {}))
+
+
+def check_held(target, peers):
+    """Ends the program if a library that says which instructions it uses has not been kept to `target`."""
+    words = {word for word, _ in peers}
+    if target == "AVX2" and "torch" in words:
+        import torch
+
+        if torch.backends.cpu.get_cpu_capability() not in ("AVX2", "DEFAULT"):
+            sys.exit(f"compare: PyTorch uses {torch.backends.cpu.get_cpu_capability()}, not AVX2")
+    if target == "AVX2" and "opencv" in words:
+        import cv2
+
+        if "*AVX512" in cv2.getCPUFeaturesLine():
+            sys.exit(f"compare: OpenCV uses more than AVX2: {cv2.getCPUFeaturesLine()}")
 
 
 def load_peers(wanted, threads):
@@ -287,6 +302,7 @@ def child(arguments):
     """Measures with one number of threads and stores that."""
     keep_to(arguments.child, arguments.target)
     peers, versions = load_peers(arguments.peers, arguments.child)
+    check_held(arguments.target, peers)
     import oriel
 
     oriel.set_threads(arguments.child)
