@@ -99,9 +99,9 @@ Choice choice_for(const Problem& problem) {
 
 // Codes of the fast kernels take 0.9 to 1.4 times the time of values alone, on small planes 1.8, and gathering by them
 // a sixth to two thirds of finding them again. Only overlapping windows on planes smaller than a vector gain nothing
-// (7x7 k3s1: 42 us for 32). By AVX2 codes take 1.6 to 2
-// times the time of values, on rows of less than two vectors 3: then windows that do not overlap gain nothing either
-// (2x2: 9.0 ms for 8.2, forward and backward), nor do short rows (14x14 k3s1: 4.4 for 4.3).
+// (7x7 k3s1: 42 us for 32). By AVX2 codes take 1.6 to 2 times the time of values, on rows of less than two vectors 3:
+// then windows that do not overlap gain nothing either (2x2: 9.0 ms for 8.2, forward and backward), nor do short rows
+// (14x14 k3s1: 4.4 for 4.3).
 bool codes_pay(const Problem& problem) {
   const Pool& pool = problem.pool;
   if ((pool.op != Op::max && pool.op != Op::min) || problem.has_valid_taps() || pool.nan != NanPolicy::propagate)

@@ -89,6 +89,9 @@ def test_measures_summarises_and_writes_the_page(bench):
     assert all(f"| `{name}` |" in tables for name in names)
     assert "Each run by itself" in tables and all(f"\n| {number} | backward | 2 |" in tables for number in (1, 2))
     assert "\n| times as fast as | forward, 1 thread | forward, 2 threads | backward, 1 thread | backward, 2 threads |\n" in text
+    readme = (bench / "README.md").read_text()
+    means = {s["direction"]: s["means"] for s in measured["summary"]["sections"] if s["threads"] == 1}["forward"]
+    assert f"(geometric means of {means['PyTorch'][1]}, " in readme and readme.count("- **Fast.**") == 1
     drawn = {path.name: path.read_text() for path in (bench / "docs" / "images").iterdir()}
     assert set(drawn) == {f"{name}-{theme}.svg" for name in ("windows", "copy") for theme in ("light", "dark")}
     assert all("</svg>" in svg for svg in drawn.values()) and len(set(drawn.values())) == 4

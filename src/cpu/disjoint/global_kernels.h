@@ -26,7 +26,7 @@ inline constexpr int kGlobalBits = 24;
 inline constexpr index_t kMostGlobalRows = (index_t{1} << kGlobalBits) - 1;
 
 /// Rows whose tree is kept in registers, so that sums are written once for so many. Rows shorter than a page are read
-/// two at a time: eight within a page are not read ahead well (224x224: 0.6 to 0.4 ms).
+/// two at a time: eight within a page are not read ahead well (224x224: 1.3 copies for 1.05).
 inline constexpr int kMostRows = 8;
 constexpr index_t rows_at_once(const GlobalPlane& plane) {
   constexpr index_t kShort = 1024;  // elements
