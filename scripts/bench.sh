@@ -25,27 +25,28 @@ if [ $# -gt 0 ]; then
   $python bench/compare.py build/compare.json "$@"
   exit
 fi
+# Pages are written when all is measured: files that differ from the commit would be part of its name in the results.
 time_suite build/compare
-machine=avx512 suites=$runs
-if grep -q '"target": "AVX2"' build/compare.json; then machine=avx2; fi
-# shellcheck disable=SC2086  # names without blanks
-if [ $machine = avx512 ]; then
-  $python scripts/compare_page.py $runs
+machine=avx2 widest='' avx2=$runs
+if ! grep -q '"target": "AVX2"' build/compare.json; then
+  machine=avx512 widest=$runs
   time_suite build/compare-held --target AVX2
-  suites="$suites $runs"
+  avx2=$runs
 fi
-# shellcheck disable=SC2086
-$python scripts/compare_page.py --beside avx2 $runs
 $python bench/science.py build/science.json
 $python bench/frameworks.py build/frameworks.json
 $python bench/networks.py build/networks.json
 $python bench/pyramids.py build/bin/oriel --json build/pyramids.json
+# shellcheck disable=SC2086  # names without blanks
+[ -z "$widest" ] || $python scripts/compare_page.py $widest
+# shellcheck disable=SC2086
+$python scripts/compare_page.py --beside avx2 $avx2
 $python scripts/science_page.py build/science.json
 $python scripts/frameworks_page.py build/frameworks.json
 $python scripts/networks_page.py build/networks.json
 $python scripts/pyramids_page.py build/pyramids.json
 mkdir -p bench/results
-for file in $suites build/science.json build/frameworks.json build/networks.json build/pyramids.json; do
+for file in $widest $avx2 build/science.json build/frameworks.json build/networks.json build/pyramids.json; do
   name=$(basename "$file" .json)
   cp "$file" "bench/results/$name-$machine.json"
 done
