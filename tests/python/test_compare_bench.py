@@ -61,7 +61,7 @@ def test_measures_summarises_and_writes_the_page(bench):
     done = compare(bench, "--peers", "torch")
     assert done.returncode == 0, done.stderr
     measured = json.loads((bench / "out.json").read_text())
-    assert {path.name for path in bench.iterdir()} == {"bench", "docs", "scripts", "suite.txt", "out.json"}
+    assert {path.name for path in bench.iterdir()} == {"README.md", "bench", "docs", "scripts", "suite.txt", "out.json"}
     names = [line.partition("#")[0].strip() for line in SUITE.splitlines() if line[:1] not in "#["]
     assert [(r["threads"], r["problem"]) for r in measured["results"]] == [(t, name) for t in (1, 2) for name in names]
     for result in measured["results"]:
