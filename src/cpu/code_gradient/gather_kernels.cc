@@ -57,6 +57,16 @@ HWY_INLINE void prefetch(const Code* code, const T* dy) {
   __builtin_prefetch(code + kAhead / static_cast<index_t>(sizeof(T)));
 }
 
+// The sum with the chosen gradients, loaded from g.
+template <class D, class T>
+HWY_INLINE hn::Vec<D> add_chosen(D d, hn::Mask<D> mask, const T* g, hn::Vec<D> sum) {
+#if ORIEL_AVX512
+  return hn::IfThenElse(mask, hn::Add(sum, AsIs::load(d, g)), sum);  // one instruction
+#else
+  return hn::Add(sum, hn::IfThenElseZero(mask, AsIs::load(d, g)));  // sums begin at 0, so none is -0
+#endif
+}
+
 // Element vectors of sums, rounded.
 template <class T, class D>
 HWY_INLINE void store(D d, hn::Vec<D> sum, bool stream, T* dx) {
@@ -137,9 +147,10 @@ template <class T>
 constexpr bool kUnrolls = std::is_same_v<T, float>;
 
 // A row of inputs in groups of kS vectors. kPhase is -first % kS, kReaders the number of readers, or 0 for any.
+// `spills`: the vector that holds the row's end may be stored whole, as what follows the row is written later.
 template <int kK, int kS, int kPhase, int kReaders, class T>
 HWY_INLINE void weave_row(const GatheredRows& all, const CodeReader* readers, index_t count, const Code* codes,
-                          const T* gradients, bool stream, T* dx) {
+                          const T* gradients, bool spills, bool stream, T* dx) {
   const SumTag<T> d;
   const CodeTag<decltype(d)> d8;
   using E = typename Loaded<T>::type;
@@ -163,7 +174,7 @@ HWY_INLINE void weave_row(const GatheredRows& all, const CodeReader* readers, in
     const auto add = [&](int t, const Code* c, const T* g, hn::Vec<CodeTag<decltype(d)>> wanted) HWY_ATTR {
       const int q = woven_phase(t, kS, kPhase), ahead = woven_ahead(t, kS, kPhase);
       const auto mask = chosen(d, hn::LoadU(d8, c + m + ahead), hn::Or(wanted, no[ahead - kLeast]));
-      sum[q] = hn::IfThenElse(mask, hn::Add(sum[q], AsIs::load(d, g + m + ahead)), sum[q]);
+      sum[q] = add_chosen(d, mask, g + m + ahead, sum[q]);
     };
     for (int r = 0; r < kReaders; ++r) {
       for (int t = kK - 1; t >= 0; --t) add(t, code[r], dy[r], tap[r * kK + t]);  // outputs ascend
@@ -179,7 +190,7 @@ HWY_INLINE void weave_row(const GatheredRows& all, const CodeReader* readers, in
     weave<kS>(d, sum, out);
     for (int s = 0; s < kS; ++s) {
       const index_t i = m * kS + s * lanes;
-      if (i + lanes <= in) {
+      if (i + lanes <= in || (spills && i < in)) {
         store(d, out[s], stream, dx + i);
       } else if (i < in) {
         const auto some = hn::FirstN(de, static_cast<std::size_t>(in - i));
@@ -198,18 +209,19 @@ HWY_INLINE void weave_rows(const GatheredRows& all, Range rows, const CodePlane&
     T* dx = reinterpret_cast<T*>(plane.dx) + all.dx[row];
     const CodeReader* readers = all.readers.all + all.readers.begin[row];
     const index_t count = all.readers.begin[row + 1] - all.readers.begin[row];
+    const bool spills = row + 1 < rows.end && all.dx[row + 1] == all.dx[row] + all.windows.in;
     switch (kUnrolls<T> ? count : 0) {
       case 1:
-        weave_row<kK, kS, kPhase, kUnrolls<T> ? 1 : 0>(all, readers, count, plane.code, dy, stream, dx);
+        weave_row<kK, kS, kPhase, kUnrolls<T> ? 1 : 0>(all, readers, count, plane.code, dy, spills, stream, dx);
         break;
       case 2:
-        weave_row<kK, kS, kPhase, kUnrolls<T> ? 2 : 0>(all, readers, count, plane.code, dy, stream, dx);
+        weave_row<kK, kS, kPhase, kUnrolls<T> ? 2 : 0>(all, readers, count, plane.code, dy, spills, stream, dx);
         break;
       case 3:
-        weave_row<kK, kS, kPhase, kUnrolls<T> ? 3 : 0>(all, readers, count, plane.code, dy, stream, dx);
+        weave_row<kK, kS, kPhase, kUnrolls<T> ? 3 : 0>(all, readers, count, plane.code, dy, spills, stream, dx);
         break;
       default:
-        weave_row<kK, kS, kPhase, 0>(all, readers, count, plane.code, dy, stream, dx);
+        weave_row<kK, kS, kPhase, 0>(all, readers, count, plane.code, dy, spills, stream, dx);
     }
   }
 }
@@ -250,7 +262,7 @@ HWY_INLINE void sum_any(const LaneTerms<T>& terms, index_t lanes, bool stream, T
     auto sum = hn::Zero(d);
     for (int t = 0; t < terms.count; ++t) {
       const auto mask = chosen(d, hn::LoadU(d8, terms.code[t] + l), hn::Set(d8, terms.tap[t]));
-      sum = hn::IfThenElse(mask, hn::Add(sum, AsIs::load(d, terms.dy[t] + l)), sum);
+      sum = add_chosen(d, mask, terms.dy[t] + l, sum);
     }
     store(d, sum, stream, dx + l);
   });
@@ -276,7 +288,7 @@ HWY_INLINE void sum_lanes(const CodeReader* outer, const CodeReader* inner, cons
     auto sum = hn::Zero(d);
     for (int t = 0; t < kRows * kColumns; ++t) {
       const auto mask = chosen(d, hn::LoadU(d8, code[t] + l), tap[t]);
-      sum = hn::IfThenElse(mask, hn::Add(sum, AsIs::load(d, dy[t] + l)), sum);
+      sum = add_chosen(d, mask, dy[t] + l, sum);
     }
     prefetch(code[kRows * kColumns - 1] + l, dy[kRows * kColumns - 1] + l);
     store(d, sum, stream, dx + l);

@@ -31,6 +31,7 @@ struct ScatterJob {
   index_t groups = 1;  // of them in all
   Range band{};        // inputs along the first axis: of every band but the last
   index_t bands = 1;
+  bool runs = false;  // planes of dx are runs of memory
   CodeShape checked{};
   index_t shares = 1;  // in which the rows of a group's codes are checked; where there are several, before all else
 };
@@ -119,6 +120,12 @@ class CodeScatterer {
   // Calls body(sum, element of dx) for all inputs of the band.
   template <class Body>
   void each_cell(const Body& body) const {
+    if (job_.runs) {
+      const index_t pitch = cell_pitch_[0], begin = band_.begin * pitch;
+      T* dx = reinterpret_cast<T*>(job_.dx) + begin_[kDx] + begin;
+      each_of({planes_, job_.side.pitch}, cell_side_, {band_.size() * pitch, {1, 1, 1, 1}}, 1, sums_ + begin, dx, body);
+      return;
+    }
     std::array<index_t, kMaxPooledAxes> i{};
     i[0] = band_.begin;
     const Range along = last_ == 0 ? band_ : Range{0, axis(last_).in};
@@ -246,6 +253,15 @@ void set_checked(ScatterJob& job) {
   shape.lanes.pitch = {0, 0, shape.lanes.pitch[kCode], 0};
 }
 
+bool are_runs(const RowLayout& layout) {
+  index_t n = 1;
+  for (int a = layout.pooled() - 1; a >= 0; --a) {
+    if (layout.axis[at(a)].pitch[kDx] != n) return false;
+    n *= axis_of(layout, a).in;
+  }
+  return layout.lanes.n == 1;
+}
+
 // Which planes are taken together, and which inputs.
 void set_parts(ScatterJob& job, index_t sum_bytes, int threads) {
   const RowLayout& layout = job.layout;
@@ -271,6 +287,7 @@ template <class T>
 bool scatter(ScatterJob job, int threads) {
   set_parts(job, static_cast<index_t>(sizeof(accumulator_t<T>)), threads);
   set_checked(job);
+  job.runs = are_runs(job.layout);
   index_t bytes = job.width * size_bytes(job.problem.dtype) * job.band.size();
   for (int a = 1; a < job.layout.pooled(); ++a) bytes *= axis_of(job.layout, a).in;
   const auto all = [&](const auto& each) {

@@ -233,6 +233,15 @@ void fold_sums(const void* x, const GlobalPlane& plane, index_t planes, void* su
   sum_levels(hn::ScalableTag<A>(), from, plane, planes, s, to);
 }
 
+template <class X>
+void sum_rows_of(const void* x, const GlobalPlane& plane, void* sums) {
+  using A = accumulator_t<X>;
+  const hn::ScalableTag<A> d;
+  const X* from = static_cast<const X*>(x);
+  if (plane.levels == 1) return sum_columns<X, 1>(d, from, plane, static_cast<A*>(sums));
+  sum_columns<X, 2>(d, from, plane, static_cast<A*>(sums));
+}
+
 // The first zero of a plane that has one: of equals the first stays, its sign too (S4).
 template <class X, class D>
 HWY_INLINE hn::TFromD<D> first_zero(D d, const X* x, index_t n) {
@@ -297,7 +306,10 @@ GlobalKernel kernel_of(Op op) {
   if (op == Op::max) k.fold = &fold_extrema<Max, X>;
   if (op == Op::min) k.fold = &fold_extrema<Min, X>;
   if constexpr (is_floating_v<X>) {
-    if (op == Op::sum || op == Op::avg) k.fold = &fold_sums<X>;
+    if (op == Op::sum || op == Op::avg) {
+      k.fold = &fold_sums<X>;
+      k.sum_columns = &sum_rows_of<X>;
+    }
   }
   return k;
 }

@@ -69,6 +69,9 @@ struct GlobalKernel {
   /// Folds planes that lie one behind the other into a dense row of results: elements, or the accumulators of sums.
   /// Reads `vector` elements from the begin of every row. `sums` has room_for_sums.
   void (*fold)(const void* x, const GlobalPlane& plane, index_t planes, void* sums, void* out) = nullptr;
+  /// Sums the columns of one plane into the first `columns` of `sums`, which has room_for_sums. Rows are no shorter
+  /// than `vector`. Null of extrema.
+  void (*sum_columns)(const void* x, const GlobalPlane& plane, void* sums) = nullptr;
   index_t vector = 1;
   index_t result_bytes = 0;
   bool lowered = false;  // results are elements of y

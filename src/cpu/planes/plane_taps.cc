@@ -24,7 +24,8 @@ PlaneAxes::PlaneAxes(const RowLayout& layout) {
   }
 }
 
-void DepthRing::make(const Tiling& tiling, const std::byte* absent, Arena& arena) {
+void DepthRing::make(const Tiling& tiling, const std::byte* absent, bool far, Arena& arena) {
+  far_ = far;
   const Axis& across = axes_.across;
   const index_t pitch = tiling.in_elems / kernel_.vector * kernel_.vector + kernel_.vector;
   const index_t fit = kRingBytes / (pitch * kernel_.lane_bytes);
@@ -44,7 +45,7 @@ void DepthRing::make(const Tiling& tiling, const std::byte* absent, Arena& arena
 bool DepthRing::fold(const std::byte* x, index_t slice, Range rows, index_t elems) {
   const Axis& depth = axes_.depth;
   band_.in_elems = elems;
-  band_.ahead_bytes = elems * kernel_.in_bytes;
+  band_.ahead_bytes = far_ ? 0 : elems * kernel_.in_bytes;
   bool special = false;
   for (index_t r = std::max(end_, rows.begin); r < rows.end;) {
     const index_t slot = r % count_, count = std::min({rows.end - r, count_ - slot, kMostBandRows});

@@ -25,7 +25,8 @@ struct PlaneAxes {
 class DepthRing {
  public:
   DepthRing(const PlaneAxes& axes, const PlaneKernel& kernel) : axes_(axes), kernel_(kernel) {}
-  void make(const Tiling& tiling, const std::byte* absent, Arena& arena);
+  // `far`: x is in no cache of a processor's own. Prefetches are then in the way of the hardware's.
+  void make(const Tiling& tiling, const std::byte* absent, bool far, Arena& arena);
 
   // Rows of outputs whose taps fit the ring together.
   index_t rows_at_once() const { return chunk_; }
@@ -42,6 +43,7 @@ class DepthRing {
   const PlaneKernel& kernel_;
   PlaneBand band_;
   const std::byte* absent_ = nullptr;  // a row of elements that change nothing
+  bool far_ = false;
   const void** taps_ = nullptr;
   std::byte* rows_ = nullptr;
   index_t count_ = 0;

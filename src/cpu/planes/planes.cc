@@ -12,6 +12,7 @@
 #include "cpu/runtime/arena.h"
 #include "cpu/runtime/parallel.h"
 #include "cpu/simd/per_target.h"
+#include "cpu/simd/stream.h"
 
 namespace oriel::cpu {
 
@@ -26,6 +27,9 @@ constexpr index_t kTileBytes =
 constexpr index_t kFoldedBytes = 4 * 1024;           // of the rows between the two folds
 constexpr index_t kBandBytes = 64 * 1024;            // of inputs that are folded again when one of them is special
 constexpr index_t kSlabBytes = 256 * 1024;           // of inputs that a window of slices of a volume reads
+constexpr index_t kFarBytes = index_t{4} << 20;      // of x that is in no cache of a processor's own,
+constexpr index_t kReadBytes = 4 * 1024;             // and of it what is read before it is folded; not of bytes
+constexpr index_t kLongRow = 12 * 1024;              // bytes; prefetches are in the way of the hardware's
 constexpr index_t kMostWideTaps = index_t{1} << 20;  // of i32, whose sums f64 holds
 constexpr std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
@@ -152,6 +156,7 @@ class PlaneFolder {
  private:
   void make_band(Arena& arena);
   void set_tile(index_t number);
+  void read(const std::byte* x, Range rows);
 
   const FoldJob& job_;
   const PlaneKernel& kernel_;
@@ -161,7 +166,10 @@ class PlaneFolder {
   PlaneDivisors divisors_;
   DepthRing ring_;
   BandTaps taps_;
-  const index_t before_;  // room for identities before a folded row, which then begins at a vector
+  const bool far_;
+  index_t read_rows_ = 0;  // of outputs, whose inputs are read before they are folded; 0: none are
+  index_t read_end_ = 0;   // the input rows of a slice before this one have been
+  const index_t before_;   // room for identities before a folded row, which then begins at a vector
   std::byte* folded_ = nullptr;
   PlaneBand band_;
   RowTile tile_;
@@ -177,12 +185,13 @@ PlaneFolder::PlaneFolder(const FoldJob& job, const PlaneKernel& kernel, const Ti
       divisors_(*job.problem, kernel, tiling, arena),
       ring_(axes_, kernel),
       taps_(axes_, kernel, ring_, arena),
+      far_(kernel.in_bytes > 1 && element_count(job.problem->shape) * kernel.in_bytes >= kFarBytes),
       before_((tiling.before_elems + kernel.vector - 1) / kernel.vector * kernel.vector) {
   if (axes_.deep || axes_.across.full().size() != axes_.across.out) {
     std::byte* absent = arena.take(tiling.in_elems * kernel.in_bytes);
     fill_copies(absent, kernel.absent.data(), kernel.in_bytes, tiling.in_elems);
     taps_.set_absent(absent);
-    if (axes_.deep) ring_.make(tiling, absent, arena);
+    if (axes_.deep) ring_.make(tiling, absent, far_, arena);
   }
   make_band(arena);
 }
@@ -221,7 +230,13 @@ void PlaneFolder::set_tile(index_t number) {
   band_.folded = folded_ + before_ * kernel_.lane_bytes;
   band_.begin = tile_.axis.start(0) * tile_.lanes;
   const index_t new_rows = axes_.deep ? 0 : std::min(axes_.across.stride, axes_.across.kernel);
-  band_.ahead_bytes = new_rows * band_.in_elems * kernel_.in_bytes;
+  const index_t new_bytes = new_rows * band_.in_elems * kernel_.in_bytes;
+  const index_t gap = (axes_.across_pitch[kX] - band_.in_elems) * kernel_.in_bytes;
+  const bool dense = gap >= 0 && gap < kLineBytes && axes_.across.stride == new_rows;
+  const bool reads = far_ && dense && new_bytes > 0 && new_bytes <= 2 * kReadBytes;
+  read_rows_ = reads ? std::max<index_t>(1, kReadBytes / new_bytes) : 0;
+  const bool hardware_follows = far_ && band_.in_elems * kernel_.in_bytes >= kLongRow;
+  band_.ahead_bytes = read_rows_ > 0 || hardware_follows ? 0 : new_bytes;
   for (index_t r = 0; r < band_.batch; ++r) {
     std::byte* row = folded_ + r * band_.folded_pitch * kernel_.lane_bytes;
     const index_t pad = tile_.before * tile_.lanes;
@@ -230,6 +245,19 @@ void PlaneFolder::set_tile(index_t number) {
                 tile_.after * tile_.lanes);
   }
   divisors_.set_tile(tile_);
+}
+
+// Reads a byte of every line that these rows of outputs look at, in the order of memory: a fold reads several rows side
+// by side, which memory gives more slowly.
+void PlaneFolder::read(const std::byte* x, Range rows) {
+  const Range inputs = axes_.across.needs(rows);
+  const index_t begin = std::max(inputs.begin, read_end_);
+  if (begin >= inputs.end) return;
+  const index_t row = axes_.across_pitch[kX] * kernel_.in_bytes;
+  const volatile std::byte* line = x + begin * row;
+  const volatile std::byte* const end = x + (inputs.end - 1) * row + band_.in_elems * kernel_.in_bytes;
+  for (; line < end; line += kLineBytes) (void)*line;
+  read_end_ = inputs.end;
 }
 
 bool PlaneFolder::fold(index_t plane, index_t tile, Range rows) {
@@ -241,10 +269,12 @@ bool PlaneFolder::fold(index_t plane, index_t tile, Range rows) {
   const index_t depth_divisor = axes_.deep ? divisors_.across(axes_.depth, slice) : 1;
   const Range full = across.full();
   ring_.begin_slice();
+  read_end_ = 0;
   bool special = false;
   for (index_t r = rows.begin - first; r < rows.end - first;) {
     const index_t divisor = divisors_.across(across, r);
-    const Range some = {r, std::min(rows.end - first, r + ring_.rows_at_once())};
+    const index_t most = read_rows_ > 0 ? read_rows_ : kMostBandRows;
+    const Range some = {r, std::min({rows.end - first, r + most, r + ring_.rows_at_once()})};
     const Range listed = taps_.list(x, some, [&](index_t row) {
       return (full.contains(row) && full.contains(row - 1)) || divisors_.across(across, row) == divisor;
     });
@@ -252,6 +282,7 @@ bool PlaneFolder::fold(index_t plane, index_t tile, Range rows) {
     band_.rows = listed.size();
     band_.y = static_cast<std::byte*>(job_.y) + (y + r * axes_.across_pitch[kY]) * kernel_.in_bytes;
     divisors_.set(band_, divisor * depth_divisor);
+    if (read_rows_ > 0) read(x, listed);
     special |= axes_.deep ? kernel_.fold_again(band_) : kernel_.fold(band_);
     if (special && !mends_) return false;
     r = listed.end;
