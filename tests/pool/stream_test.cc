@@ -1,5 +1,6 @@
-// Results that are written past the caches, which only large ones are: with the threshold at one byte, small ones have
-// the bits that they have otherwise. Memory begins with lines of the caches, as kernels want it for this.
+// Results that are written past the caches, and inputs that are read from beyond them, which only large ones are: with
+// the thresholds at one byte, small ones have the bits that they have otherwise. Memory begins with lines of the
+// caches, as kernels want it for this.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -12,6 +13,7 @@
 #include "cpu/simd/targets.h"
 #include "oriel/pool.h"
 #include "pool/fill.h"
+#include "reference/reference.h"
 
 namespace oriel::test {
 namespace {
@@ -31,6 +33,10 @@ class Lines {
   void set(const std::vector<std::byte>& elements) { std::memcpy(begin(), elements.data(), bytes_); }
   const Tensor& view() const { return view_; }
   bool operator==(const Lines& other) const { return std::memcmp(begin(), other.begin(), bytes_) == 0; }
+  // -1: none. NaN are equal.
+  index_t first_different(const Lines& other) const {
+    return reference::first_difference(view_.dtype, begin(), other.begin(), element_count(view_.shape));
+  }
   bool surroundings_survive() const {
     const auto* bytes = static_cast<const unsigned char*>(memory_.get());
     const auto unset = [](unsigned char c) { return c == kUnset; };
@@ -51,14 +57,16 @@ class Stream : public testing::TestWithParam<const char*> {
  protected:
   ~Stream() override {
     cpu::stream_bytes = before_;
+    cpu::far_bytes = far_before_;
     cpu::set_target("");
   }
   // With the instruction set in use.
   static void writes_the_same_bits();
-  static void all(bool past_caches) { cpu::stream_bytes = past_caches ? 1 : index_t{1} << 60; }
+  static void all(bool past_caches) { cpu::stream_bytes = cpu::far_bytes = past_caches ? 1 : index_t{1} << 60; }
 
  private:
   index_t before_ = cpu::stream_bytes;
+  index_t far_before_ = cpu::far_bytes;
 };
 
 void Stream::writes_the_same_bits() {
@@ -111,6 +119,49 @@ INSTANTIATE_TEST_SUITE_P(Problems, Stream,
                                          "max:f32:2x3x32x64:k3x3s2p1", "max:f32:2x3x32x64:k3x3s1p1",
                                          "max:f32:2x12x14x32:k2:axes1,2", "max:f32:2x12x14x32:k3s2p1:axes1,2",
                                          "max:f32:4x40x8x8:k2x2"));
+
+class Far : public Stream {
+ protected:
+  static void reads_the_same_bits();
+};
+
+void Far::reads_the_same_bits() {
+  std::mt19937_64 random(5);
+  for (Dtype dtype : {Dtype::f32, Dtype::f64, Dtype::bf16, Dtype::u8}) {
+    Problem p = parse_problem(GetParam());
+    p.dtype = p.result = dtype;
+    for (Data data : {Data::reals, Data::specials}) {
+      Lines x(dtype, p.shape, p.order), y(dtype, p.output_shape, p.order);
+      x.set(fill(dtype, element_count(p.shape), data, random));
+      all(false);
+      forward(p, {.x = x.view(), .y = y.view()}, {.threads = 1});
+      all(true);
+      for (int threads : {1, 2, 3, 8}) {
+        Lines far(dtype, p.output_shape, p.order);
+        forward(p, {.x = x.view(), .y = far.view()}, {.threads = threads});
+        EXPECT_LT(y.first_different(far), 0) << GetParam() << " " << name(dtype) << " " << threads << " threads";
+      }
+    }
+  }
+}
+
+TEST_P(Far, ReadsTheSameBits) {
+  for (const std::string& target : cpu::supported_targets()) {
+    SCOPED_TRACE(target);
+    cpu::set_target(target);
+    reads_the_same_bits();
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Problems, Far,
+                         testing::Values("max:f32:2x3x32x64:k2x2", "avg:f32:2x3x32x64:k3x3s2p1",
+                                         "max:f32:1x40x16:k3x3s1p1:ceil", "max:f32:2x28x28:k3x3s3",
+                                         "avg:f32:3x56x48:out7x7", "avg:f32:97x40:global",
+                                         "sum:f32:2x61x130:global:axes1,2", "sum:f32:1x1040:global",
+                                         "avg:f32:9x1100:global", "max:f32:77x31:global",
+                                         "min:f32:2x19x37:global:axes1,2", "sum:f32:21x45x33:global",
+                                         "avg:f32:2x9x37x64:global:axes1,2,3", "max:f32:5x11x23:k2x2x2",
+                                         "min:f32:2x33x3100:k3x3s1p1:axes1,2"));
 
 }  // namespace
 }  // namespace oriel::test

@@ -2,14 +2,9 @@
 
 #include <algorithm>
 
+#include "cpu/simd/stream.h"
+
 namespace oriel::cpu {
-namespace {
-
-// 3x3 step 2: 8x35x35x288 gains a third by prefetching, 1x14x14x2048 loses.
-constexpr index_t kFarBytes = index_t{4} << 20;
-
-}  // namespace
-
 RegisterRows::RegisterRows(const ChannelAxes& axes, const LaneRowKernel& kernel, const Tiling& tiling, Arena& arena)
     : axes_(axes),
       layout_(axes.job.layout),
@@ -17,7 +12,8 @@ RegisterRows::RegisterRows(const ChannelAxes& axes, const LaneRowKernel& kernel,
       tiling_(tiling),
       kernel_(kernel),
       across_(axes.across.empty() ? -1 : axes.across[0]),
-      far_(element_count(axes.job.problem->shape) * how_.in_bytes >= kFarBytes),
+      // 3x3 step 2: 8x35x35x288 gains a third by prefetching, 1x14x14x2048 loses.
+      far_(element_count(axes.job.problem->shape) * how_.in_bytes >= far_bytes),
       taps_(axes, tiling.tile(0).lanes, arena) {
   const index_t inputs = kMostLaneRows * (across_ < 0 ? 1 : axes.axis(across_).kernel);
   inputs_ = arena.take_array<const std::byte*>(inputs);

@@ -14,6 +14,7 @@
 #include "cpu/disjoint/global_kernels.h"
 #include "cpu/element/fold-inl.h"
 #include "cpu/element/load-inl.h"
+#include "cpu/simd/stream.h"
 #include "instruction_set.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -295,19 +296,31 @@ HWY_INLINE void join_rows(D d, index_t n, const X* rest, index_t pitch, index_t 
   });
 }
 
-// The sum of rows, kRows of them at a time as they lie.
+// The sum of rows, kRows of them at a time as they lie. `reads`: they are one run of memory, which is far.
 template <int kRows, class X, class D>
-HWY_NOINLINE void sum_rows(D d, const X* x, index_t n, index_t pitch, index_t row, hn::TFromD<D>* kept,
+HWY_NOINLINE void sum_rows(D d, const X* x, index_t n, index_t pitch, index_t row, bool reads, hn::TFromD<D>* kept,
                            hn::TFromD<D>* sums) {
-  for (index_t unit = 0; unit < n / kRows; ++unit, x += kRows * pitch) {
-    if (pitch == row) {
-      prefetch_ahead(x, kRows * pitch);
-      add_rows<kRows, false>(d, x, pitch, unit, row, kept);
-    } else {
-      add_rows<kRows, true>(d, x, pitch, unit, row, kept);
-    }
+  const index_t units = n / kRows, bytes = kRows * pitch * static_cast<index_t>(sizeof(X));
+  const index_t chunk = HWY_MAX(1, kReadBytes / bytes);
+  for (index_t unit = 0; unit < units; ++unit, x += kRows * pitch) {
+    if (reads && unit % chunk == 0) read_lines(x, HWY_MIN(chunk, units - unit) * bytes);
+    add_rows<kRows, false>(d, x, pitch, unit, row, kept);
   }
   join_rows<kRows>(d, n, x, pitch, row, kept, sums);
+}
+
+// The sum of rows that lie apart from each other. Such runs of a page or less are asked for before they are added.
+template <class X, class D>
+HWY_NOINLINE void sum_rows_apart(D d, const X* x, index_t n, index_t pitch, index_t row, bool far, hn::TFromD<D>* kept,
+                                 hn::TFromD<D>* sums) {
+  constexpr index_t kShort = 2048;
+  for (index_t unit = 0; unit < n / kMostRows; ++unit, x += kMostRows * pitch) {
+    if (far && row < kShort)
+      add_rows<kMostRows, true>(d, x, pitch, unit, row, kept);
+    else
+      add_rows<kMostRows, false>(d, x, pitch, unit, row, kept);
+  }
+  join_rows<kMostRows>(d, n, x, pitch, row, kept, sums);
 }
 
 // Of volumes the sums over the first axis, some rows at a time, are rows that are summed in turn.
@@ -321,7 +334,7 @@ HWY_NOINLINE void sum_volume(D d, const X* x, const GlobalPlane& plane, hn::TFro
   const A* last = slab;
   for (index_t row = 0, pair = 0; row < rows; row += most) {
     const index_t some = HWY_MIN(most, rows - row);
-    sum_rows<kMostRows>(d, x + row * columns, plane.count[0], plane.pitch[0], some * columns, slab_kept, slab);
+    sum_rows_apart(d, x + row * columns, plane.count[0], plane.pitch[0], some * columns, plane.far, slab_kept, slab);
     for (index_t t = 0; t + 1 < some; t += 2, ++pair)
       add_rows<2, false>(d, slab + t * columns, columns, pair, columns, kept);
     last = slab + (some - 1) * columns;
@@ -335,9 +348,15 @@ HWY_INLINE void sum_columns(D d, const X* x, const GlobalPlane& plane, hn::TFrom
   if (sums_by_rows(plane, sizeof(X))) {
     if constexpr (kLevels == 1) {
       A* kept = sums + sums_apart(d, plane.columns);
-      if (rows_at_once(plane) == kMostRows)
-        return sum_rows<kMostRows>(d, x, plane.count[0], plane.pitch[0], plane.columns, kept, sums);
-      return sum_rows<2>(d, x, plane.count[0], plane.pitch[0], plane.columns, kept, sums);
+      const auto sum = [&](auto rows) HWY_ATTR {
+        constexpr int kRows = decltype(rows)::value;
+        const bool reads = plane.far && has_short_rows(plane);
+        sum_rows<kRows>(d, x, plane.count[0], plane.pitch[0], plane.columns, reads, kept, sums);
+      };
+      const index_t at_once = rows_at_once(plane);
+      if (at_once == 2) return sum(std::integral_constant<int, 2>());
+      if (at_once == 4) return sum(std::integral_constant<int, 4>());
+      return sum(std::integral_constant<int, kMostRows>());
     }
     if constexpr (kLevels == 2) return sum_volume(d, x, plane, sums);
   }

@@ -8,6 +8,7 @@
 #include "cpu/plan/counts.h"
 #include "cpu/runtime/arena.h"
 #include "cpu/runtime/parallel.h"
+#include "cpu/simd/stream.h"
 
 namespace oriel::cpu {
 namespace {
@@ -20,8 +21,10 @@ bool covers_all(const Axis& axis) {
   return axis.out == 1 && axis.full() == Range{0, 1} && axis.kernel == axis.in && axis.dilation == 1;
 }
 
-GlobalPlane plane_of(const RowLayout& layout) {
+GlobalPlane plane_of(const FoldJob& job) {
+  const RowLayout& layout = job.layout;
   GlobalPlane plane;
+  plane.far = element_count(job.problem->shape) * job.plain.in_bytes >= far_bytes;
   plane.levels = layout.pooled() - 1;
   for (int a = plane.levels; a >= 0; --a) {
     const index_t n = layout.axis[at(a)].axis.in;
@@ -63,7 +66,7 @@ class Results {
 class GlobalFolder {
  public:
   GlobalFolder(const FoldJob& job, const GlobalKernel& kernel, Arena& arena)
-      : job_(job), kernel_(kernel), plane_(plane_of(job.layout)), planes_(job.layout.plane_count()), y_(job) {
+      : job_(job), kernel_(kernel), plane_(plane_of(job)), planes_(job.layout.plane_count()), y_(job) {
     const std::size_t bytes = static_cast<std::size_t>(job.plain.in_bytes);
     sums_ = arena.take(room_for_sums(plane_, bytes, kernel.vector) * index_t{sizeof(double)});
     results_ = arena.take(kPlanes * index_t{sizeof(double)});
@@ -104,9 +107,9 @@ class GlobalFolder {
 class CutPlanes {
  public:
   CutPlanes(const FoldJob& job, const GlobalKernel& kernel, int threads)
-      : job_(job), kernel_(kernel), threads_(threads), plane_(plane_of(job.layout)), planes_(job.layout.plane_count()) {
+      : job_(job), kernel_(kernel), threads_(threads), plane_(plane_of(job)), planes_(job.layout.plane_count()) {
     const index_t wanted = ceil_div(kPartsOfThread * threads, planes_);
-    if (threads < 2 || wanted < 2 || plane_.elems * job.plain.in_bytes < kFewestBytes) return;
+    if (threads < 2 || wanted < 2 || 8 * plane_.elems * job.plain.in_bytes < far_bytes) return;
     if (kernel.lowered) {
       parts_ = std::max(wanted, kernel.vector);  // whose results are a plane again
       step_ = plane_.elems / parts_;
@@ -128,7 +131,6 @@ class CutPlanes {
 
  private:
   static constexpr index_t kPartsOfThread = 4;
-  static constexpr index_t kFewestBytes = index_t{512} << 10;
 
   const std::byte* x(index_t plane, index_t elems) const {
     return static_cast<const std::byte*>(job_.x) + (plane * plane_.elems + elems) * job_.plain.in_bytes;
@@ -239,8 +241,8 @@ bool can_global(const FoldJob& job) {
   }
   const GlobalKernel kernel = global_table().global(pool.op, job.problem->dtype);
   if (kernel.fold == nullptr) return false;
-  if (kernel.lowered) return plane_of(layout).elems >= kernel.vector;
-  const GlobalPlane plane = plane_of(layout);
+  if (kernel.lowered) return plane_of(job).elems >= kernel.vector;
+  const GlobalPlane plane = plane_of(job);
   if (plane.count[0] > kMostGlobalRows || plane.count[1] > kMostGlobalRows) return false;
   return job.plain.lower != nullptr && plane.columns <= kMostColumns;
 }
@@ -249,7 +251,7 @@ void run_global(const FoldJob& job, int threads) {
   const GlobalKernel kernel = global_table().global(job.problem->pool.op, job.problem->dtype);
   CutPlanes cut(job, kernel, threads > 0 ? threads : default_threads());
   if (cut.any()) return cut.fold();
-  const index_t bytes = plane_of(job.layout).elems * job.plain.in_bytes;
+  const index_t bytes = plane_of(job).elems * job.plain.in_bytes;
   parallel_for(job.layout.plane_count(), bytes, threads, [&](index_t begin, index_t end) {
     Arena arena;
     GlobalFolder(job, kernel, arena).fold({begin, end});

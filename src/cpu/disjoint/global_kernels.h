@@ -19,18 +19,25 @@ struct GlobalPlane {
   std::array<index_t, 2> pitch{};  //
   index_t columns = 1;             // inputs of the last one
   index_t elems = 1;               // of the plane, and from one to the next
+  bool far = false;                // in no cache of a processor's own
 };
 
 /// Most inputs of a pooled axis before the last one.
 inline constexpr int kGlobalBits = 24;
 inline constexpr index_t kMostGlobalRows = (index_t{1} << kGlobalBits) - 1;
 
-/// Rows whose tree is kept in registers, so that sums are written once for so many. Rows shorter than a page are read
-/// two at a time: eight within a page are not read ahead well (224x224: 1.3 copies for 1.05).
+/// Rows shorter than a page, of which several are read before they are added if they are far.
+constexpr bool has_short_rows(const GlobalPlane& plane) {
+  constexpr index_t kShort = 1024;  // elements
+  return plane.levels == 1 && plane.columns < kShort;
+}
+
+/// Rows whose tree is kept in registers, so that sums are written once for so many.
 inline constexpr int kMostRows = 8;
 constexpr index_t rows_at_once(const GlobalPlane& plane) {
-  constexpr index_t kShort = 1024;  // elements
-  return plane.levels > 1 || plane.columns >= kShort ? kMostRows : 2;
+  constexpr index_t kShortest = 96;
+  if (!has_short_rows(plane)) return kMostRows;
+  return plane.far && plane.columns < kShortest ? 2 : 4;
 }
 
 /// Rows of sums that a sum of n rows keeps: of `at_once` of them, of twice as many, and so on.

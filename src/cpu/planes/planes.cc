@@ -27,9 +27,7 @@ constexpr index_t kTileBytes =
 constexpr index_t kFoldedBytes = 4 * 1024;           // of the rows between the two folds
 constexpr index_t kBandBytes = 64 * 1024;            // of inputs that are folded again when one of them is special
 constexpr index_t kSlabBytes = 256 * 1024;           // of inputs that a window of slices of a volume reads
-constexpr index_t kFarBytes = index_t{4} << 20;      // of x that is in no cache of a processor's own,
-constexpr index_t kReadBytes = 4 * 1024;             // and of it what is read before it is folded; not of bytes
-constexpr index_t kLongRow = 12 * 1024;              // bytes; prefetches are in the way of the hardware's
+constexpr index_t kLongRow = 12 * 1024;              // bytes from memory; prefetches are in the hardware's way
 constexpr index_t kMostWideTaps = index_t{1} << 20;  // of i32, whose sums f64 holds
 constexpr std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
@@ -156,6 +154,7 @@ class PlaneFolder {
  private:
   void make_band(Arena& arena);
   void set_tile(index_t number);
+  void set_reading();
   void read(const std::byte* x, Range rows);
 
   const FoldJob& job_;
@@ -166,7 +165,7 @@ class PlaneFolder {
   PlaneDivisors divisors_;
   DepthRing ring_;
   BandTaps taps_;
-  const bool far_;
+  const bool far_;         // x is far from the processor, and folds wait for it: those of bytes do not
   index_t read_rows_ = 0;  // of outputs, whose inputs are read before they are folded; 0: none are
   index_t read_end_ = 0;   // the input rows of a slice before this one have been
   const index_t before_;   // room for identities before a folded row, which then begins at a vector
@@ -185,7 +184,7 @@ PlaneFolder::PlaneFolder(const FoldJob& job, const PlaneKernel& kernel, const Ti
       divisors_(*job.problem, kernel, tiling, arena),
       ring_(axes_, kernel),
       taps_(axes_, kernel, ring_, arena),
-      far_(kernel.in_bytes > 1 && element_count(job.problem->shape) * kernel.in_bytes >= kFarBytes),
+      far_(kernel.in_bytes > 1 && element_count(job.problem->shape) * kernel.in_bytes >= far_bytes),
       before_((tiling.before_elems + kernel.vector - 1) / kernel.vector * kernel.vector) {
   if (axes_.deep || axes_.across.full().size() != axes_.across.out) {
     std::byte* absent = arena.take(tiling.in_elems * kernel.in_bytes);
@@ -229,14 +228,7 @@ void PlaneFolder::set_tile(index_t number) {
   band_.out_elems = tile_.out_elems();
   band_.folded = folded_ + before_ * kernel_.lane_bytes;
   band_.begin = tile_.axis.start(0) * tile_.lanes;
-  const index_t new_rows = axes_.deep ? 0 : std::min(axes_.across.stride, axes_.across.kernel);
-  const index_t new_bytes = new_rows * band_.in_elems * kernel_.in_bytes;
-  const index_t gap = (axes_.across_pitch[kX] - band_.in_elems) * kernel_.in_bytes;
-  const bool dense = gap >= 0 && gap < kLineBytes && axes_.across.stride == new_rows;
-  const bool reads = far_ && dense && new_bytes > 0 && new_bytes <= 2 * kReadBytes;
-  read_rows_ = reads ? std::max<index_t>(1, kReadBytes / new_bytes) : 0;
-  const bool hardware_follows = far_ && band_.in_elems * kernel_.in_bytes >= kLongRow;
-  band_.ahead_bytes = read_rows_ > 0 || hardware_follows ? 0 : new_bytes;
+  set_reading();
   for (index_t r = 0; r < band_.batch; ++r) {
     std::byte* row = folded_ + r * band_.folded_pitch * kernel_.lane_bytes;
     const index_t pad = tile_.before * tile_.lanes;
@@ -247,16 +239,26 @@ void PlaneFolder::set_tile(index_t number) {
   divisors_.set_tile(tile_);
 }
 
-// Reads a byte of every line that these rows of outputs look at, in the order of memory: a fold reads several rows side
-// by side, which memory gives more slowly.
+// How inputs come into the caches. Those of volumes are read by the ring.
+void PlaneFolder::set_reading() {
+  const index_t new_rows = axes_.deep ? 0 : std::min(axes_.across.stride, axes_.across.kernel);
+  const index_t new_bytes = new_rows * band_.in_elems * kernel_.in_bytes;
+  const index_t row = job_.layout.axis[at(job_.layout.row_axis)].axis.in * tile_.lanes;
+  const bool whole = row - band_.in_elems < kLineBytes / kernel_.in_bytes;
+  const bool dense = whole && axes_.across_pitch[kX] == row && axes_.across.stride == new_rows;
+  const bool reads = far_ && dense && new_bytes > 0 && new_bytes <= 2 * kReadBytes;
+  read_rows_ = reads ? std::max<index_t>(1, kReadBytes / new_bytes) : 0;
+  const bool hardware_follows = far_ && band_.in_elems * kernel_.in_bytes >= kLongRow;
+  band_.ahead_bytes = reads || hardware_follows ? 0 : new_bytes;
+}
+
+// Reads the inputs of rows of outputs in the order of memory.
 void PlaneFolder::read(const std::byte* x, Range rows) {
   const Range inputs = axes_.across.needs(rows);
-  const index_t begin = std::max(inputs.begin, read_end_);
+  const index_t begin = std::max(inputs.begin, read_end_), pitch = axes_.across_pitch[kX];
   if (begin >= inputs.end) return;
-  const index_t row = axes_.across_pitch[kX] * kernel_.in_bytes;
-  const volatile std::byte* line = x + begin * row;
-  const volatile std::byte* const end = x + (inputs.end - 1) * row + band_.in_elems * kernel_.in_bytes;
-  for (; line < end; line += kLineBytes) (void)*line;
+  const index_t elems = (inputs.end - 1 - begin) * pitch + band_.in_elems;
+  read_lines(x + begin * pitch * kernel_.in_bytes, elems * kernel_.in_bytes);
   read_end_ = inputs.end;
 }
 
