@@ -5,6 +5,7 @@
 #include "cpu/simd/stream.h"
 
 namespace oriel::cpu {
+
 RegisterRows::RegisterRows(const ChannelAxes& axes, const LaneRowKernel& kernel, const Tiling& tiling, Arena& arena)
     : axes_(axes),
       layout_(axes.job.layout),

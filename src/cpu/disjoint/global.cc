@@ -108,16 +108,17 @@ class CutPlanes {
  public:
   CutPlanes(const FoldJob& job, const GlobalKernel& kernel, int threads)
       : job_(job), kernel_(kernel), threads_(threads), plane_(plane_of(job)), planes_(job.layout.plane_count()) {
-    const index_t wanted = ceil_div(kPartsOfThread * threads, planes_);
-    if (threads < 2 || wanted < 2 || 8 * plane_.elems * job.plain.in_bytes < far_bytes) return;
+    const index_t bytes = plane_.elems * job.plain.in_bytes, least = std::max<index_t>(1, far_bytes / 32);
+    const index_t wanted = std::min(ceil_div(kPartsOfThread * threads, planes_), bytes / least);
+    if (threads < 2 || wanted < 2) return;
     if (kernel.lowered) {
       parts_ = std::max(wanted, kernel.vector);  // whose results are a plane again
       step_ = plane_.elems / parts_;
+      if (step_ < kernel.vector) parts_ = 0;
     } else if (plane_.levels > 0 && plane_.columns >= kernel.vector) {
       const index_t rows = plane_.count[at(plane_.levels - 1)];
       step_ = static_cast<index_t>(std::bit_floor(static_cast<std::uint64_t>(rows / wanted)));
-      if (step_ == 0) return;
-      parts_ = rows / step_ + std::popcount(static_cast<std::uint64_t>(rows % step_));
+      if (step_ > 0) parts_ = rows / step_ + std::popcount(static_cast<std::uint64_t>(rows % step_));
     }
   }
 
