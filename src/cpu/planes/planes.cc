@@ -165,7 +165,9 @@ class PlaneFolder {
   PlaneDivisors divisors_;
   DepthRing ring_;
   BandTaps taps_;
-  const bool far_;         // x is far from the processor, and folds wait for it: those of bytes do not
+  // x is far from the processor, and folds wait for it: those of bytes do not. What the third cache may hold of it
+  // gains nothing by being read first.
+  const bool far_, in_no_cache_;
   index_t read_rows_ = 0;  // of outputs, whose inputs are read before they are folded; 0: none are
   index_t read_end_ = 0;   // the input rows of a slice before this one have been
   const index_t before_;   // room for identities before a folded row, which then begins at a vector
@@ -185,6 +187,7 @@ PlaneFolder::PlaneFolder(const FoldJob& job, const PlaneKernel& kernel, const Ti
       ring_(axes_, kernel),
       taps_(axes_, kernel, ring_, arena),
       far_(kernel.in_bytes > 1 && element_count(job.problem->shape) * kernel.in_bytes >= far_bytes),
+      in_no_cache_(far_ && element_count(job.problem->shape) * kernel.in_bytes >= 3 * far_bytes),
       before_((tiling.before_elems + kernel.vector - 1) / kernel.vector * kernel.vector) {
   if (axes_.deep || axes_.across.full().size() != axes_.across.out) {
     std::byte* absent = arena.take(tiling.in_elems * kernel.in_bytes);
@@ -208,7 +211,6 @@ void PlaneFolder::make_band(Arena& arena) {
   if (along.stride > 1) kernel_.prepare(along.stride, lanes, select);
   band_.select = select;
   band_.infinity = kernel_.infinity;
-  band_.taps = taps_.taps();
   if (axes_.across.kernel == 1 && !axes_.deep) band_.x_end = end_of_run(job_, kernel_.in_bytes);
   band_.across = static_cast<int>(axes_.across.kernel);
   band_.ascends = axes_.across.stride == 1 && axes_.across.dilation == 1;
@@ -246,8 +248,9 @@ void PlaneFolder::set_reading() {
   const index_t row = job_.layout.axis[at(job_.layout.row_axis)].axis.in * tile_.lanes;
   const bool whole = row - band_.in_elems < kLineBytes / kernel_.in_bytes;
   const bool dense = whole && axes_.across_pitch[kX] == row && axes_.across.stride == new_rows;
-  const bool reads = far_ && dense && new_bytes > 0 && new_bytes <= 2 * kReadBytes;
-  read_rows_ = reads ? std::max<index_t>(1, kReadBytes / new_bytes) : 0;
+  const bool reads = in_no_cache_ && dense && new_bytes > 0 && new_bytes <= 2 * kReadBytes;
+  const bool all = axes_.across.in * row * kernel_.in_bytes <= 2 * kReadBytes;
+  read_rows_ = !reads ? 0 : all ? axes_.across.out : std::max<index_t>(1, kReadBytes / new_bytes);
   const bool hardware_follows = far_ && band_.in_elems * kernel_.in_bytes >= kLongRow;
   band_.ahead_bytes = reads || hardware_follows ? 0 : new_bytes;
 }
@@ -275,18 +278,23 @@ bool PlaneFolder::fold(index_t plane, index_t tile, Range rows) {
   bool special = false;
   for (index_t r = rows.begin - first; r < rows.end - first;) {
     const index_t divisor = divisors_.across(across, r);
-    const index_t most = read_rows_ > 0 ? read_rows_ : kMostBandRows;
-    const Range some = {r, std::min({rows.end - first, r + most, r + ring_.rows_at_once()})};
+    const Range some = {r, std::min(rows.end - first, r + ring_.rows_at_once())};
     const Range listed = taps_.list(x, some, [&](index_t row) {
       return (full.contains(row) && full.contains(row - 1)) || divisors_.across(across, row) == divisor;
     });
     if (axes_.deep && ring_.fold(x, slice, across.needs(listed), band_.in_elems)) return false;
-    band_.rows = listed.size();
-    band_.y = static_cast<std::byte*>(job_.y) + (y + r * axes_.across_pitch[kY]) * kernel_.in_bytes;
     divisors_.set(band_, divisor * depth_divisor);
-    if (read_rows_ > 0) read(x, listed);
-    special |= axes_.deep ? kernel_.fold_again(band_) : kernel_.fold(band_);
-    if (special && !mends_) return false;
+    const index_t parts = read_rows_ > 0 ? ceil_div(listed.size(), read_rows_) : 1,
+                  step = ceil_div(listed.size(), parts);
+    for (; r < listed.end; r += step) {
+      const Range part = {r, std::min(listed.end, r + step)};
+      band_.rows = part.size();
+      band_.taps = taps_.taps() + (r - listed.begin) * axes_.across.kernel;
+      band_.y = static_cast<std::byte*>(job_.y) + (y + r * axes_.across_pitch[kY]) * kernel_.in_bytes;
+      if (read_rows_ > 0) read(x, part);
+      special |= axes_.deep ? kernel_.fold_again(band_) : kernel_.fold(band_);
+      if (special && !mends_) return false;
+    }
     r = listed.end;
   }
   return !special;
