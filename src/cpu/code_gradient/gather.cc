@@ -139,8 +139,8 @@ index_t gather_cost(const CodeJob& job, GatherWay way) {
 
 // The same of scattering: each output goes to one input, which was set to 0 before; sums of narrow types are rounded.
 index_t scatter_cost(const CodeJob& job) {
-  constexpr index_t kOutput = 7, kInputsAtOnce = 2, kNarrowInput = 30;
-  return job.out * kOutput + (job.elem < 4 ? job.in * kNarrowInput : job.in / kInputsAtOnce);
+  constexpr index_t kOutput = 7, kInput = 1, kNarrowInput = 30;
+  return job.out * kOutput + job.in * (job.elem < 4 ? kNarrowInput : kInput);
 }
 
 Range plane_begins(const RowLayout& layout, Operand operand) {
