@@ -62,6 +62,13 @@ class Stream : public testing::TestWithParam<const char*> {
   }
   // With the instruction set in use.
   static void writes_the_same_bits();
+  static void on_every_target(void (*check)()) {
+    for (const std::string& target : cpu::supported_targets()) {
+      SCOPED_TRACE(target);
+      cpu::set_target(target);
+      check();
+    }
+  }
   static void all(bool past_caches) { cpu::stream_bytes = cpu::far_bytes = past_caches ? 1 : index_t{1} << 60; }
 
  private:
@@ -101,13 +108,7 @@ void Stream::writes_the_same_bits() {
   }
 }
 
-TEST_P(Stream, WritesTheSameBits) {
-  for (const std::string& target : cpu::supported_targets()) {
-    SCOPED_TRACE(target);
-    cpu::set_target(target);
-    writes_the_same_bits();
-  }
-}
+TEST_P(Stream, WritesTheSameBits) { on_every_target(&writes_the_same_bits); }
 
 INSTANTIATE_TEST_SUITE_P(Problems, Stream,
                          testing::Values("avg:f32:2x3x32x64:k2x2", "sum:f32:2x3x12x96:k3x3", "avg:f32:1x2x16x128:k4x4",
@@ -145,13 +146,7 @@ void Far::reads_the_same_bits() {
   }
 }
 
-TEST_P(Far, ReadsTheSameBits) {
-  for (const std::string& target : cpu::supported_targets()) {
-    SCOPED_TRACE(target);
-    cpu::set_target(target);
-    reads_the_same_bits();
-  }
-}
+TEST_P(Far, ReadsTheSameBits) { on_every_target(&reads_the_same_bits); }
 
 INSTANTIATE_TEST_SUITE_P(Problems, Far,
                          testing::Values("max:f32:2x3x32x64:k2x2", "avg:f32:2x3x32x64:k3x3s2p1",
